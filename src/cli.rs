@@ -46,11 +46,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use baton_events::protocol::{SearchParams, method};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;
 use crate::environment::{self, Environment};
-use ask::{ask, read};
+use crate::examples::{self, Throwaway};
+use ask::{ask, ask_shown, read};
 pub use failure::Telling;
 
 /// Session memory for coding agents: every session becomes one episode, found in milliseconds.
@@ -60,6 +62,9 @@ pub use failure::Telling;
 #[derive(Debug, Parser)]
 #[command(name = "baton", version, after_help = AFTER_HELP)]
 pub struct Cli {
+    /// Answer from the example sessions of a checkout, in a throwaway home; nothing of yours is read
+    #[arg(long, global = true)]
+    examples: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,6 +78,7 @@ Examples:
   baton show a94e0d17                  what a session came to
   baton sync --dry-run                 what is not indexed yet, and what a model would cost
   baton close --reason \"story done\"    close the open session of this directory
+  baton --examples recall web locks    try it on example sessions; nothing of yours is read
 
 Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
@@ -158,6 +164,25 @@ enum Command {
     Hook(hook::Typed),
     /// Measure how fast Baton is on this machine
     Bench(bench::Typed),
+}
+
+impl Command {
+    /// Whether a command asks, or changes only what a home holds: the others set up the machine, or deal with daemons.
+    fn answers_from_examples(&self) -> bool {
+        !matches!(
+            self,
+            Self::Completions(_)
+                | Self::Replay(_)
+                | Self::Hook(_)
+                | Self::Install(_)
+                | Self::Uninstall(_)
+                | Self::Doctor(_)
+                | Self::Service(_)
+                | Self::Daemon(_)
+                | Self::Stop(_)
+                | Self::Bench(_)
+        )
+    }
 }
 
 /// Why a command failed: what happened, to what, what to do next.
@@ -261,6 +286,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Tell
 
 /// Does what was typed.
 pub fn run(typed: Cli) -> Result<ExitCode, Error> {
+    if typed.examples && !typed.command.answers_from_examples() {
+        let why = "--examples answers questions from the example sessions; this command asks none";
+        return Err(Error::Usage(why.to_owned()));
+    }
     let environment = match &typed.command {
         // Needs no surroundings: where programs are packaged there are none.
         Command::Completions(typed) => return Ok(completions::run(typed)),
@@ -270,6 +299,9 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Hook(typed) => return Ok(hook::run(typed)),
         _ => Environment::read()?,
     };
+    // Until the command has ended.
+    let throwaway = typed.examples.then(throwaway).transpose()?;
+    let environment = throwaway.as_ref().map_or(environment, |throwaway| throwaway.environment().clone());
     match typed.command {
         Command::Search(typed) => search::run(&environment, &typed),
         Command::Blame(typed) => blame::run(&environment, &typed),
@@ -308,6 +340,18 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Hook(typed) => Ok(hook::run(&typed)),
         Command::Bench(typed) => bench::run(&typed),
     }
+}
+
+/// A daemon over the example sessions.
+fn throwaway() -> Result<Throwaway, Error> {
+    let folder = examples::anywhere().ok_or_else(|| {
+        Error::Usage("the example sessions lie in a checkout of Baton; run this command in one".to_owned())
+    })?;
+    let throwaway = Throwaway::start(&folder)?;
+    // Every command answers as where all of them are read.
+    let all = SearchParams { query: "a".to_owned(), limit: 1, wait: true, ..SearchParams::default() };
+    throwaway.client()?.call_raw(method::SEARCH, &all, |_| {})?;
+    Ok(throwaway)
 }
 
 /// A project as the daemon takes it: a directory becomes an absolute path, a name stays one.

@@ -1,20 +1,23 @@
 //! A client of the daemon: finds it, starts it if need be, and calls it. Synchronous and small: every command but
 //! `daemon` is one of these.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use baton_actors::gateway::Endpoint;
-use baton_actors::lock;
 use baton_actors::obstacle::Obstacle;
-use baton_events::protocol::{self, Call, Failure, Hello, Incoming, Progress, Welcome, method};
+use baton_actors::{files, lock};
+use baton_events::conversation::Agent;
+use baton_events::protocol::{self, Call, Failure, Hello, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
 use interprocess::local_socket::traits::{Stream as _, StreamCommon};
 use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::daemon::READY;
@@ -29,6 +32,8 @@ const STOP: Duration = Duration::from_secs(30);
 pub(crate) const GREET: Duration = Duration::from_secs(10);
 /// How long a daemon may be silent while it works; it tells its progress more often.
 pub(crate) const SILENT: Duration = Duration::from_secs(120);
+/// Most bytes of ids that one call asks about; the daemon takes twice as many.
+const IDS_BYTES: usize = 512 * 1024;
 /// How often it is looked whether a process has gone.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -58,6 +63,25 @@ pub enum Error {
         /// The daemon's version.
         version: String,
     },
+    /// The directory that somebody named is not read. Nothing else is read in its place.
+    #[error(
+        "{variable} names {}, which is not read: {why}; unset it, or list {} in session_tracking.watch_directories of {}",
+        directory.display(),
+        transcripts.display(),
+        config.display()
+    )]
+    NotRead {
+        /// The variable.
+        variable: &'static str,
+        /// What it names.
+        directory: PathBuf,
+        /// Where the transcripts would lie.
+        transcripts: PathBuf,
+        /// The configuration.
+        config: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// No daemon could be started.
     #[error("the daemon did not start: {0}")]
     NotStarted(String),
@@ -80,14 +104,16 @@ fn pid_text(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
-/// How this program greets a daemon.
+/// How this program greets a daemon. Whoever names the directory of one agent has not asked for the usual one of another.
 pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
+    let named = environment.named;
+    let told = |directory: &Path, is_told: bool| directory.to_str().filter(|_| is_told).map(str::to_owned);
     Hello {
         protocol: protocol::VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         client: client.to_owned(),
-        claude_config_dir: environment.claude_config_dir.to_str().map(str::to_owned),
-        codex_home: environment.codex_home.to_str().filter(|_| environment.has_codex()).map(str::to_owned),
+        claude_config_dir: told(&environment.claude_config_dir, named.claude || !named.codex),
+        codex_home: told(&environment.codex_home, environment.has_codex() && (named.codex || !named.claude)),
         works_in: environment::works_in(),
     }
 }
@@ -161,13 +187,38 @@ impl Client {
         Ok(Some(client))
     }
 
-    /// Connects to the home's daemon, starting one if none runs and replacing one of an older protocol.
+    /// Connects to the home's daemon for a person, starting one if none runs and replacing one of an older protocol. A
+    /// directory that a variable names and that is refused is the error, unless it is not there, or the configuration names what
+    /// is read.
     pub fn connect_or_start(environment: &Environment) -> Result<Self, Error> {
-        if let Some(client) = Self::connect(environment)?
-            && let Some(client) = client.of_this_version(environment)?
+        let running = Self::running(environment)?;
+        if running.is_none()
+            && let Some((agent, directory)) = environment.untrusted()
+            && !Hooks::of(&environment.home).names_directories
         {
-            return Ok(client);
+            let why = "it lies where you work, so that it may have come with what lies there";
+            return Err(not_read(environment, agent, directory, why));
         }
+        let client = running.map_or_else(|| Self::start(environment), Ok)?;
+        match environment.refused(&client.welcome) {
+            Some((agent, directory, why)) => Err(not_read(environment, agent, directory, why)),
+            None => Ok(client),
+        }
+    }
+
+    /// As [`Client::connect_or_start`], for a program that an agent has started: nobody typed what its variables name, and
+    /// a directory that is refused is left out.
+    pub fn connect_or_start_for_agent(environment: &Environment) -> Result<Self, Error> {
+        Self::running(environment)?.map_or_else(|| Self::start(environment), Ok)
+    }
+
+    /// Connects to a daemon that runs, and ends one of an older protocol.
+    fn running(environment: &Environment) -> Result<Option<Self>, Error> {
+        Self::connect(environment)?.map_or(Ok(None), |client| client.of_this_version(environment))
+    }
+
+    /// Starts the home's daemon unless somebody else does meanwhile, and connects to it.
+    fn start(environment: &Environment) -> Result<Self, Error> {
         let _waiting = Waiting::new("starting the daemon");
         let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
         // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
@@ -250,6 +301,34 @@ impl Client {
         }
     }
 
+    /// Asks how short the ids of an answer may be shown. What cannot be learned is left out, and shown whole.
+    pub fn short_ids(&mut self, result: &RawValue) -> BTreeMap<String, String> {
+        let mut ids = BTreeSet::new();
+        collect_ids(&serde_json::from_str(result.get()).unwrap_or_default(), &mut ids);
+        self.shorten(ids)
+    }
+
+    /// Asks how short these ids may be shown. What cannot be learned is left out.
+    pub fn shorten(&mut self, ids: BTreeSet<String>) -> BTreeMap<String, String> {
+        let mut short = BTreeMap::new();
+        let mut ids = ids.into_iter().peekable();
+        while ids.peek().is_some() {
+            let mut bytes = 0;
+            let few = std::iter::from_fn(|| {
+                ids.next_if(|id| {
+                    bytes += id.len() + 3;
+                    bytes <= IDS_BYTES
+                })
+            });
+            let asked = ShortIdsParams { ids: few.collect() };
+            match self.call::<answer::ShortIds>(method::SHORT_IDS, &asked, |_| {}) {
+                Ok(told) if !asked.ids.is_empty() => short.extend(told.short),
+                _ => break,
+            }
+        }
+        short
+    }
+
     /// Waits at most this long for each line of an answer.
     pub fn be_patient(&self, wait: Duration) {
         let _ = self.stream.get_ref().set_recv_timeout(Some(wait));
@@ -266,6 +345,24 @@ impl Client {
         let released = || lock_is_free(environment) || lock_is_of_another(environment, pid);
         let gone = wait(STOP, released) && wait_for_process(pid, STOP);
         if gone { Ok(()) } else { Err(Error::NotStopped(Some(pid))) }
+    }
+}
+
+/// The ids of sessions and notes in an answer, wherever they stand.
+fn collect_ids(value: &Value, ids: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|value| collect_ids(value, ids)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(id) if name.ends_with("session_id") || name == "claimed_by" => {
+                        ids.insert(id.clone());
+                    }
+                    value => collect_ids(value, ids),
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -324,6 +421,20 @@ impl Daemon {
     }
 }
 
+fn not_read(environment: &Environment, agent: Agent, directory: &Path, why: &str) -> Error {
+    let (variable, folder) = match agent {
+        Agent::ClaudeCode => (environment::CLAUDE, "projects"),
+        Agent::Codex => (environment::CODEX, "sessions"),
+    };
+    Error::NotRead {
+        variable,
+        directory: directory.to_owned(),
+        transcripts: directory.join(folder),
+        config: environment.home.join("config.json"),
+        why: why.to_owned(),
+    }
+}
+
 fn home_error(environment: &Environment, error: &io::Error) -> Error {
     let home = environment.home.display();
     let remedy = match Obstacle::of(error) {
@@ -354,14 +465,13 @@ fn start_lock(home: &Path) -> io::Result<File> {
 
 /// Whether no daemon holds the home.
 pub(crate) fn lock_is_free(environment: &Environment) -> bool {
-    let lock = OpenOptions::new().write(true).open(environment.home.join(lock::LOCK_FILE));
+    let lock = files::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether another daemon than `pid` holds the home by now: somebody needed one while that one was ending.
 fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
-    let holder = std::fs::read_to_string(environment.home.join(lock::LOCK_FILE));
-    holder.is_ok_and(|holder| holder.trim().parse().is_ok_and(|holder: u32| holder != pid))
+    lock::holder(&environment.home).is_some_and(|holder| holder != pid)
 }
 
 fn wait_for_process(pid: u32, within: Duration) -> bool {

@@ -101,6 +101,11 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
         () = system.stop_asked() => {}
         () = signals.received() => tracing::info!("signal received"),
         () = end_of_input(mode) => tracing::info!("whoever started this daemon is gone"),
+        reason = system.lost() => {
+            tracing::error!(%reason, "the daemon ends at once; the next command starts a new one");
+            // Taking it down in order would write to a home that may be another's by now.
+            std::process::exit(1);
+        }
     }
     Ok(system.stop().await)
 }

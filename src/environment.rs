@@ -9,10 +9,13 @@ use std::time::UNIX_EPOCH;
 use baton_actors::gateway::Endpoint;
 use baton_actors::watcher::Root;
 use baton_events::conversation::Agent;
-use baton_events::protocol::Caller;
+use baton_events::protocol::{Caller, Welcome};
 use baton_events::transcript::layout;
 
 pub use hooks::Hooks;
+
+/// Below a home, what stands for the directory of an agent that is not read. Never made.
+const NOWHERE: &str = "no-transcripts";
 
 /// Where things are.
 #[derive(Clone, Debug)]
@@ -23,7 +26,23 @@ pub struct Environment {
     pub claude_config_dir: PathBuf,
     /// Codex' directory: `CODEX_HOME`, else `~/.codex`.
     pub codex_home: PathBuf,
+    /// Which of the two a variable names. What is named is read, or nothing is.
+    pub named: Named,
 }
+
+/// Which agents' directories variables name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// `CLAUDE_CONFIG_DIR` is set.
+    pub claude: bool,
+    /// `CODEX_HOME` is set.
+    pub codex: bool,
+}
+
+/// The variable that names Claude Code's directory.
+pub const CLAUDE: &str = "CLAUDE_CONFIG_DIR";
+/// The variable that names Codex' directory.
+pub const CODEX: &str = "CODEX_HOME";
 
 /// Why the surroundings are of no use.
 #[derive(Debug, thiserror::Error)]
@@ -44,15 +63,16 @@ impl Environment {
     pub fn read() -> Result<Self, Error> {
         Ok(Self {
             home: directory("BATON_HOME", ".baton")?,
-            claude_config_dir: directory("CLAUDE_CONFIG_DIR", ".claude")?,
-            codex_home: directory("CODEX_HOME", ".codex")?,
+            claude_config_dir: directory(CLAUDE, ".claude")?,
+            codex_home: directory(CODEX, ".codex")?,
+            named: Named { claude: is_set(CLAUDE), codex: is_set(CODEX) },
         })
     }
 
     /// Surroundings in which nothing is read but what lies below this directory of Claude Code.
     pub fn apart(home: PathBuf, claude_config_dir: PathBuf) -> Self {
         let codex_home = claude_config_dir.join(".codex");
-        Self { home, claude_config_dir, codex_home }
+        Self { home, claude_config_dir, codex_home, named: Named::default() }
     }
 
     /// Where the home's daemon listens, as its configuration says now.
@@ -71,18 +91,60 @@ impl Environment {
         std::iter::once(Root::claude_code(&self.claude_config_dir)).chain(codex).collect()
     }
 
-    /// What a daemon is started with that outlives this process: a directory of Claude Code that lies where this process
-    /// works may have come with the project, and is for the daemon to judge when it is named. Then the user's own is read.
+    /// A directory that a variable names and that lies where this process works: it may have come with the project, and no
+    /// daemon is started with it.
+    pub fn untrusted(&self) -> Option<(Agent, &Path)> {
+        let user = user_home()?;
+        let is_usual = |agent, directory: &Path| match agent {
+            Agent::ClaudeCode => directory == user.join(".claude"),
+            Agent::Codex => directory == user.join(".codex"),
+        };
+        let comes = |(agent, directory): &(Agent, &Path)| {
+            !is_usual(*agent, directory) && comes_with(directory, &works_in(), &user)
+        };
+        self.named().find(comes)
+    }
+
+    /// A directory that a variable names and that the daemon refuses, and why. There is nothing to refuse where no
+    /// transcript can lie; and where the configuration names what is read, a variable does not.
+    pub fn refused<'a>(&'a self, welcome: &'a Welcome) -> Option<(Agent, &'a Path, &'a str)> {
+        if welcome.roots_configured {
+            return None;
+        }
+        let is_missing = |agent, directory: &Path| {
+            Root::of(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
+        };
+        self.named().find_map(|(agent, directory)| {
+            let why = match agent {
+                Agent::ClaudeCode => welcome.root_refused.as_deref(),
+                Agent::Codex => welcome.codex_refused.as_deref(),
+            };
+            why.filter(|_| !is_missing(agent, directory)).map(|why| (agent, directory, why))
+        })
+    }
+
+    /// The directories that variables name.
+    fn named(&self) -> impl Iterator<Item = (Agent, &Path)> {
+        let claude = self.named.claude.then_some((Agent::ClaudeCode, self.claude_config_dir.as_path()));
+        claude.into_iter().chain(self.named.codex.then_some((Agent::Codex, self.codex_home.as_path())))
+    }
+
+    /// What a daemon is started with that outlives this process. For a directory that may have come with the project, the
+    /// user's own is read in the user's own home, so that no project can switch the memory off; another home was named by
+    /// somebody who has not asked for that, and reads nothing.
     pub fn for_daemon(&self) -> Self {
-        let Some(home) = env::home_dir().filter(|home| home.is_absolute()) else { return self.clone() };
-        let own = |directory: &PathBuf, usual: &str| match comes_with(directory, &works_in(), &home) {
-            true => home.join(usual),
-            false => directory.clone(),
+        let (Some(user), Some(_)) = (user_home(), self.untrusted()) else { return self.clone() };
+        let is_own_home = self.home == user.join(".baton");
+        let trusted = |directory: &PathBuf, usual: &str, is_named: bool| match is_named {
+            true if *directory == user.join(usual) || !comes_with(directory, &works_in(), &user) => directory.clone(),
+            _ if is_own_home => user.join(usual),
+            _ => self.home.join(NOWHERE),
         };
         Self {
             home: self.home.clone(),
-            claude_config_dir: own(&self.claude_config_dir, ".claude"),
-            codex_home: own(&self.codex_home, ".codex"),
+            claude_config_dir: trusted(&self.claude_config_dir, ".claude", self.named.claude),
+            codex_home: trusted(&self.codex_home, ".codex", self.named.codex),
+            named: self.named,
         }
     }
 
@@ -110,10 +172,14 @@ impl Environment {
     }
 }
 
+/// What agents name their session in for the programs that they start.
+const SESSIONS: [&str; 3] = ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID", "QWEN_CODE_SESSION_ID"];
+
 /// Who asks, as far as this process's surroundings tell.
 pub fn caller() -> Caller {
+    let named = |variable: &&str| env::var(variable).ok().filter(|id| !id.is_empty());
     Caller {
-        agent_session: env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.is_empty()),
+        agent_session: SESSIONS.iter().find_map(named),
         directory: env::current_dir().ok().and_then(|path| path.to_str().map(str::to_owned)),
         since: None,
     }
@@ -158,14 +224,20 @@ fn has_transcript(agent: Agent, directory: &Path, depth: usize) -> bool {
     })
 }
 
+fn is_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
+fn user_home() -> Option<PathBuf> {
+    env::home_dir().filter(|home| home.is_absolute())
+}
+
 fn directory(variable: &'static str, below_home: &str) -> Result<PathBuf, Error> {
     let set = env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     match set {
         Some(path) if path.is_absolute() => Ok(path),
         Some(path) => Ok(env::current_dir().map_err(|_| Error::Relative { variable })?.join(path)),
-        None => {
-            env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(below_home)).ok_or(Error::NoHome)
-        }
+        None => user_home().map(|home| home.join(below_home)).ok_or(Error::NoHome),
     }
 }
 

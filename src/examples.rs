@@ -1,4 +1,4 @@
-//! The example sessions: what a first `baton search` in a fresh checkout answers from.
+//! The example sessions: what a first `baton search` in a fresh checkout answers from, and every command with `--examples`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -20,6 +20,12 @@ pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
 /// Where the examples lie if the working directory is a checkout.
 pub fn folder() -> std::io::Result<PathBuf> {
     Ok(std::env::current_dir()?.join(FOLDER))
+}
+
+/// The examples, wherever this command is called: in a checkout its own, elsewhere those that this program was built beside.
+pub fn anywhere() -> Option<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
+    folder().ok().into_iter().chain([built]).find(|folder| folder.join("projects").is_dir())
 }
 
 /// A daemon over the examples in a home that goes with it. It ends with this value, or with this process.

@@ -9,6 +9,7 @@
 
 mod event;
 mod input;
+mod room;
 mod said;
 mod spool;
 mod starter;
@@ -81,7 +82,8 @@ pub fn run(event: Option<String>, started: Instant) {
         }
         Err(why) if hooks.enabled => {
             leave(&environment.home, why, took, params);
-            if why == Why::Absent && event.kind == SignalKind::SessionStart {
+            // A daemon that may write no file is none.
+            if why == Why::Absent && event.kind == SignalKind::SessionStart && room::is_for(1) {
                 starter::start(&environment);
             }
         }

@@ -1,4 +1,5 @@
-//! Setting Baton up in Claude Code: hooks in its settings, the MCP server, a block of guidance, or all that as a plugin.
+//! Setting Baton up in an agent: hooks in its settings, the MCP server, and in Claude Code a block of guidance, or all that
+//! as a plugin.
 //! Other people's files are changed here, so everything is planned and shown first, only what is ours is touched, and
 //! taking it out again leaves the files byte for byte as they were.
 
@@ -9,6 +10,7 @@ pub(crate) mod hooks;
 pub(crate) mod place;
 mod plan;
 pub(crate) mod plugin;
+mod remark;
 pub(crate) mod server;
 pub(crate) mod target;
 
@@ -23,16 +25,13 @@ use document::Document;
 use hooks::Wanted;
 use place::{Place, Programs};
 use plan::Kind;
+use remark::switched_off;
 use server::{Registered, Server};
 use target::Target;
 
-pub use place::Scope;
+pub use place::{Host, Scope};
 pub use plan::{Change, Failed, Plan};
-
-/// Days after which Claude Code deletes transcripts if nobody says otherwise.
-pub(crate) const RETENTION_DAYS: u64 = 30;
-/// Fewer than these are remarked on: history goes before it is looked for.
-pub(crate) const RETENTION_DAYS_LOW: u64 = 30;
+pub(crate) use remark::retention;
 
 /// Why nothing is planned.
 #[derive(Debug, thiserror::Error)]
@@ -81,34 +80,56 @@ pub struct Unfit(#[from] document::Error);
 
 /// What is set up, from where.
 pub struct Installer {
+    host: Host,
     place: Place,
     programs: Programs,
     caller: Caller,
     server: Server,
     registries: Vec<PathBuf>,
     directory: PathBuf,
-    claude: Option<PathBuf>,
+    cli: Option<PathBuf>,
     other_places: Vec<(PathBuf, bool)>,
     project_servers: Option<PathBuf>,
 }
 
 impl Installer {
-    /// For this scope, in the project that a directory lies in.
-    pub fn new(scope: Scope, environment: &Environment, directory: &Path) -> Result<Self, Error> {
+    /// For this agent and scope, in the project that a directory lies in. Codex is set up for a user only.
+    pub fn new(host: Host, scope: Scope, environment: &Environment, directory: &Path) -> Result<Self, Error> {
         let programs = Programs::own().map_err(Error::Own)?;
         let home = place::other_home(environment);
         let settings = |scope| (Place::of(scope, environment, directory).settings, scope == Scope::Project);
+        let (place, registries, project_servers, other_places) = match host {
+            Host::Claude => (
+                Place::of(scope, environment, directory),
+                place::registries(environment),
+                Place::of(Scope::Project, environment, directory).servers,
+                [Scope::User, Scope::Project].map(settings).into(),
+            ),
+            Host::Codex => (Place::of_codex(environment), Vec::new(), None, Vec::new()),
+        };
         Ok(Self {
-            place: Place::of(scope, environment, directory),
+            host,
+            place,
             caller: Caller::new(programs.hook.as_deref(), &programs.baton, home),
-            server: Server::new(&programs, home),
-            registries: place::registries(environment),
+            server: Server::new(host, &programs, home),
+            registries,
             directory: directory.to_owned(),
-            claude: program::find("claude"),
-            project_servers: Place::of(Scope::Project, environment, directory).servers,
-            other_places: [Scope::User, Scope::Project].map(settings).into(),
+            cli: program::find(host.program()),
+            project_servers,
+            other_places,
             programs,
         })
+    }
+
+    /// Removes what earlier runs that were killed have left beside the files.
+    pub fn sweep(&self) {
+        for path in [&self.place.settings, &self.place.guidance].into_iter().chain(&self.place.servers) {
+            if let Ok(target) = Target::read(path)
+                && self.must_be_ours_to_change(&target).is_ok()
+            {
+                target.sweep();
+            }
+        }
     }
 
     /// What has to change so that everything is there.
@@ -117,7 +138,8 @@ impl Installer {
         let target = Target::read(&self.place.settings)?;
         let mut document = self.document(&target)?;
         let value = document.value().map_err(|source| self.content(&target, source))?;
-        for (path, settings) in self.all_settings(&value) {
+        let all = if self.host == Host::Claude { self.all_settings(&value) } else { Vec::new() };
+        for (path, settings) in all {
             if let Some(plugin) = plugin::enabled(&settings).into_iter().next() {
                 return Err(Error::Plugin(plugin, path));
             }
@@ -125,21 +147,39 @@ impl Installer {
         }
         if !document.is_strict() {
             plan.remarks.push(format!(
-                "{} has comments or trailing commas, which stay; should Claude Code not take the file (`/doctor` there \
-                 says so), no hook runs",
-                target.path.display()
+                "{} has comments or trailing commas, which stay; should {} not take the file{}, no hook runs",
+                target.path.display(),
+                self.host.title(),
+                if self.host == Host::Claude { " (`/doctor` there says so)" } else { "" }
             ));
         }
-        plan.remarks.extend(retention(&value));
+        plan.remarks.extend(retention(&value).filter(|_| self.host == Host::Claude));
         plan.remarks.extend(self.remarks_on_programs());
         hooks::put_in(&mut document, &self.caller).map_err(|source| self.content(&target, source))?;
-        plan.changes.extend(self.write(target, document.text())?);
+        let change = self.write(target, document.text())?;
+        if self.host == Host::Codex && (change.is_some() || !self.are_trusted()) {
+            plan.remarks.push(
+                "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
+                 need review"
+                    .to_owned(),
+            );
+        }
+        plan.changes.extend(change);
         self.plan_server(&mut plan)?;
         Ok(plan)
     }
 
+    /// Whether Codex has noted that its user trusts the hooks of the file.
+    fn are_trusted(&self) -> bool {
+        let text = Target::read(&self.place.settings.with_file_name(server::CODEX_FILE)).ok();
+        text.is_some_and(|target| hooks::untrusted(target.text()).is_empty())
+    }
+
     /// The block for `CLAUDE.md`, if it is not there as it should be.
     pub fn plan_guidance(&self) -> Result<Option<Change>, Error> {
+        if self.host == Host::Codex {
+            return Ok(None);
+        }
         let target = Target::read(&self.place.guidance)?;
         let text = guidance::put_in(target.text());
         self.write(target, text)
@@ -148,6 +188,10 @@ impl Installer {
     /// What has to change so that nothing is left.
     pub fn plan_removal(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
+        if self.host == Host::Claude {
+            let others = self.other_places.iter().map(|(path, _)| path.clone());
+            plan.remarks.extend(plugin::remarks(others.chain(self.place.overriding())));
+        }
         let target = Target::read(&self.place.settings)?;
         if target.text.is_some() {
             let mut document = self.document(&target)?;
@@ -184,8 +228,8 @@ impl Installer {
         Printed {
             settings: self.place.settings.clone(),
             hooks: in_order(&hooks, &self.caller),
-            servers: serde_json::to_string_pretty(&servers).unwrap_or_default(),
-            command: server::command_line(&self.server.add()),
+            servers: serde_json::to_string_pretty(&servers).ok().filter(|_| self.host == Host::Claude),
+            command: self.server.add_line(),
         }
     }
 
@@ -221,7 +265,7 @@ impl Installer {
             plan.changes.extend(self.write(target, document.text())?);
             return Ok(());
         }
-        let command = server::command_line(&self.server.add());
+        let command = self.server.add_line();
         if let Some(path) = self.registered_here_only() {
             plan.remarks.push(format!(
                 "the MCP server is registered for this project only, in {}; for all projects run: {command}",
@@ -229,15 +273,16 @@ impl Installer {
             ));
             return Ok(());
         }
-        match (self.registered(), &self.claude) {
+        match (self.registered(), &self.cli) {
             (Registered::This, _) => {}
             (Registered::Foreign(command), _) => plan.remarks.push(server::foreign(&command)),
-            (_, Some(claude)) => {
-                plan.changes.push(Change(Kind::Register { server: self.server.clone(), claude: claude.clone() }));
+            (_, Some(cli)) => {
+                plan.changes.push(Change(Kind::Register { server: self.server.clone(), cli: cli.clone() }));
             }
-            (_, None) => plan
-                .remarks
-                .push(format!("`claude` is not on the path; to register the MCP server run, where it is: {command}")),
+            (_, None) => plan.remarks.push(format!(
+                "`{}` is not on the path; to register the MCP server run, where it is: {command}",
+                self.host.program()
+            )),
         }
         Ok(())
     }
@@ -261,18 +306,19 @@ impl Installer {
             plan.remarks.push(format!(
                 "the MCP server is registered for this project only, in {}; to take it away run here: {}",
                 path.display(),
-                server::command_line(&Server::remove_from_project())
+                server::command_line(self.host, &Server::remove_from_project())
             ));
             return Ok(());
         }
-        match (self.registered(), &self.claude) {
+        match (self.registered(), &self.cli) {
             (Registered::Foreign(_) | Registered::Nothing, _) => {}
             (_, None) => plan.remarks.push(format!(
-                "`claude` is not on the path; to take the MCP server away run, where it is: {}",
-                server::command_line(&Server::remove())
+                "`{}` is not on the path; to take the MCP server away run, where it is: {}",
+                self.host.program(),
+                self.server.remove_line()
             )),
-            (_, Some(claude)) => {
-                plan.changes.push(Change(Kind::Unregister { server: self.server.clone(), claude: claude.clone() }));
+            (_, Some(cli)) => {
+                plan.changes.push(Change(Kind::Unregister { server: self.server.clone(), cli: cli.clone() }));
             }
         }
         Ok(())
@@ -287,13 +333,18 @@ impl Installer {
         (is_here && !is_for_user).then_some(path)
     }
 
-    /// What Claude Code's own file says, which is only read because running sessions rewrite it, or else its command.
+    /// What the agent's own file says, which is only read because running sessions rewrite it, or else its command.
     fn registered(&self) -> Registered {
         let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
-        let file = self.registries.iter().find_map(read);
-        match (file.map_or(Registered::Nothing, |file| self.server.in_file(&file)), &self.claude) {
+        let in_file = match self.host {
+            Host::Claude => self.registries.iter().find_map(read).map(|file| self.server.in_file(&file)),
+            Host::Codex => Target::read(&self.place.settings.with_file_name(server::CODEX_FILE))
+                .ok()
+                .map(|target| self.server.in_toml(target.text())),
+        };
+        match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
             // One that does not answer is told of when it is to do something.
-            (Registered::Nothing, Some(claude)) => self.server.told(claude).unwrap_or(Registered::Nothing),
+            (Registered::Nothing, Some(cli)) => self.server.told(cli).unwrap_or(Registered::Nothing),
             (registered, _) => registered,
         }
     }
@@ -403,8 +454,8 @@ pub struct Printed {
     pub settings: PathBuf,
     /// The hooks, as JSON.
     pub hooks: String,
-    /// The server, as JSON for `.mcp.json`.
-    pub servers: String,
+    /// The server, as JSON for `.mcp.json`, where there are such files.
+    pub servers: Option<String>,
     /// The command that registers the server for a user.
     pub command: String,
 }
@@ -431,27 +482,4 @@ fn is_our_own_form(target: &Target, put_in: Edit) -> bool {
     made.is_ok_and(|made| {
         made.lines().count() == target.text().lines().count() && made.lines().zip(target.text().lines()).all(is_same)
     })
-}
-
-/// Switches that keep hooks from running.
-fn switched_off(path: &Path, settings: &Value) -> Option<String> {
-    let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings[*key] == true)?;
-    Some(format!("{} says {key}: hooks do not run until that is taken away", path.display()))
-}
-
-/// What happens to transcripts.
-pub(crate) fn retention(settings: &Value) -> Option<String> {
-    let kept = "what Baton has indexed stays, but can no longer be read anew";
-    match settings.get("cleanupPeriodDays") {
-        None => Some(format!(
-            "cleanupPeriodDays is not set: Claude Code deletes transcripts after {RETENTION_DAYS} days; {kept}"
-        )),
-        Some(days) if days.as_u64().is_some_and(|days| days < RETENTION_DAYS_LOW) => {
-            Some(format!("cleanupPeriodDays is {days}: Claude Code deletes transcripts after {days} days; {kept}"))
-        }
-        Some(days) if days.as_u64().is_none() => {
-            Some(format!("cleanupPeriodDays is {days}, and must be a number of days"))
-        }
-        Some(_) => None,
-    }
 }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
+use baton_actors::files;
 use tracing_subscriber::fmt::MakeWriter;
 
 pub use follow::Follower;
@@ -48,7 +49,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    files::regular(path, &mut options)
 }
 
 impl Inner {

@@ -8,10 +8,10 @@ mod input;
 mod link;
 mod listing;
 mod mend;
-mod plain;
 mod presence;
 mod progress;
 mod server;
+mod transport;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -19,7 +19,6 @@ use std::time::Duration;
 use baton_events::protocol::tool::Tool;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use tracing_subscriber::EnvFilter;
 
@@ -58,7 +57,7 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     let (input, ended) = input::watched(input);
     let server = server::Server::new(environment.clone(), tools);
     let presence = server.presence();
-    let transport = plain::Plain(AsyncRwTransport::new_server(mend::Mended::new(input), output));
+    let transport = transport::Lines::new(input, output);
     let serving = match server.serve(transport).await {
         Ok(serving) => serving,
         // Whoever asked for nothing got it.

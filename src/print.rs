@@ -4,13 +4,14 @@ mod progress;
 mod table;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::value::RawValue;
 
 pub use progress::{Progress, Waiting};
 pub use table::{Cell, Column, Table};
-pub use text::{columns, counted, one_line, one_line_end, plain};
+pub use text::{columns, counted, one_line, one_line_end, plain, size};
 
 /// Where a terminal does not say how wide it is.
 const USUAL_COLUMNS: usize = 80;
@@ -38,6 +39,8 @@ pub enum Style {
 pub struct Output {
     colours: bool,
     fit: Option<usize>,
+    /// How short ids are shown, by the whole id.
+    ids: BTreeMap<String, String>,
 }
 
 impl Output {
@@ -48,13 +51,25 @@ impl Output {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let columns = columns.filter(|columns| *columns > 0);
         let fit = columns.or_else(|| terminal.then(|| terminal_width().unwrap_or(USUAL_COLUMNS)));
-        Self { colours, fit: fit.map(|columns| usize::max(columns, LEAST_COLUMNS)) }
+        Self { colours, fit: fit.map(|columns| usize::max(columns, LEAST_COLUMNS)), ids: BTreeMap::new() }
     }
 
     /// Without colours, and as wide as said.
     #[cfg(test)]
     pub(crate) fn plain(fit: Option<usize>) -> Self {
-        Self { colours: false, fit }
+        Self { colours: false, fit, ids: BTreeMap::new() }
+    }
+
+    /// Shows these ids as short as is said of each.
+    pub fn with_ids(self, ids: BTreeMap<String, String>) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// An id as a person is shown it, and may type it: of a note the beginning of its uuid. One of which nothing is known is
+    /// shown whole.
+    pub fn id(&self, id: &str) -> String {
+        let whole = || id.strip_prefix("memory:").unwrap_or(id).to_owned();
+        plain(&self.ids.get(id).cloned().unwrap_or_else(whole))
     }
 
     /// Columns that a line may take. `None` where lines may be as long as they are: a program reads them, or a file
@@ -71,17 +86,22 @@ impl Output {
     /// Text in a style, if styles are wanted.
     pub fn styled(&self, style: Style, text: &str) -> String {
         let code = match style {
-            Style::Strong => "1",
-            Style::Faint => "2",
-            Style::Good => "32",
-            Style::Warning => "33",
-            Style::Bad => "31",
+            Style::Strong => "\u{1b}[1m",
+            Style::Faint => "\u{1b}[2m",
+            Style::Good => "\u{1b}[32m",
+            Style::Warning => "\u{1b}[33m",
+            Style::Bad => "\u{1b}[31m",
         };
-        if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.colours { format!("{code}{text}{}", text::PLAIN) } else { text.to_owned() }
     }
 
-    /// Writes a line. A reader that has gone (`| head`) ends the program quietly.
+    /// Writes a line for people: of what would confuse a terminal nothing passes but our own colours.
     pub fn line(&self, text: &str) {
+        self.data(&text::harmless(text, self.colours));
+    }
+
+    /// Writes a line for programs, exactly. A reader that has gone (`| head`) ends the program quietly.
+    pub fn data(&self, text: &str) {
         let mut out = io::stdout().lock();
         match writeln!(out, "{text}").and_then(|()| out.flush()) {
             Ok(()) => {}
@@ -95,7 +115,7 @@ impl Output {
 
     /// Writes a result exactly as the daemon gave it.
     pub fn json(&self, result: &RawValue) {
-        self.line(result.get());
+        self.data(result.get());
     }
 }
 

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use baton_events::record::SessionId;
 
 use crate::durable;
+use crate::files;
+use crate::pinned::PinnedFolder;
 
 mod batch;
 mod compression;
@@ -47,6 +49,8 @@ const MANIFEST_MAX_BYTES: u64 = 16 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct ChunkStore {
     folder: PathBuf,
+    /// The home that it lies in, as it was opened; `None` for one that may be missing.
+    home: Option<PinnedFolder>,
 }
 
 /// Why a conversation could not be read or written.
@@ -116,7 +120,15 @@ impl ChunkStore {
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let folder = folder.into();
         durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
-        Ok(Self { folder })
+        let home = folder.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(&folder);
+        let home = PinnedFolder::open(home).map_err(io_error("open", home))?;
+        Ok(Self { folder, home: Some(home) })
+    }
+
+    /// Whether the home is still the one that was opened. To be asked before anything is written or removed, so that it is
+    /// not done to another home's conversations, and before it is acknowledged.
+    fn check(&self) -> Result<(), Error> {
+        self.home.as_ref().map_or(Ok(()), PinnedFolder::check).map_err(io_error("use", &self.folder))
     }
 
     /// The folder of one session.
@@ -262,10 +274,12 @@ impl ChunkStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(io_error("remove", &folder)(error)),
         }
+        self.check()?;
         Ok(removed)
     }
 
     fn remove(&self, folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<Removed, Error> {
+        self.check()?;
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
@@ -321,7 +335,7 @@ fn unpacked(session: &SessionId, path: &Path, chunk: &ChunkRef) -> Result<Vec<u8
 
 fn read_bounded(session: &SessionId, path: &Path, bound: u64) -> Result<Vec<u8>, Error> {
     use std::io::Read;
-    let file = fs::File::open(path).map_err(|error| match error.kind() {
+    let file = files::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::Missing { session: session.clone(), path: path.to_owned() },
         _ => io_error("open", path)(error),
     })?;

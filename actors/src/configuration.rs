@@ -22,9 +22,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use import::{Imported, Outcome};
+pub use key::described;
 pub use meaning::{Shown, ShownValue};
 pub use parse::Remark;
 
+use crate::limits;
+use crate::looks::Looks;
 use crate::settings::{Settings, SettingsReader};
 use file::{Found, Place, Stamp};
 use meaning::OwnDirectories;
@@ -58,6 +61,7 @@ pub struct Configuration {
     lookup: OwnedLookup,
     held: Mutex<Held>,
     published: watch::Sender<Arc<Settings>>,
+    looks: Looks,
 }
 
 struct Held {
@@ -129,6 +133,7 @@ impl Configuration {
             own,
             lookup,
             held: Mutex::new(held),
+            looks: Looks::default(),
         };
         configuration.take_in(&mut configuration.lock());
         configuration
@@ -150,6 +155,17 @@ impl Configuration {
     /// Whether [`Self::look`] has something to do or to wait for: one `stat`, and no wait.
     pub fn is_stale(&self) -> bool {
         self.held.try_lock().map_or(true, |held| self.place.stamp() != held.stamp)
+    }
+
+    /// [`Self::look`] for whoever must not wait: the file may be a link to where nobody answers.
+    pub async fn look_in_time(self: &Arc<Self>) {
+        let (configuration, until) = (self.clone(), tokio::time::Instant::now() + limits::ROOT);
+        let look = move || {
+            if configuration.is_stale() {
+                configuration.look();
+            }
+        };
+        let _ = self.looks.take(until, look).await;
     }
 
     /// Each key with its value and origin, what is warned about, and what is wrong.

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::files;
+
 #[cfg(all(test, unix))]
 pub(crate) mod recorder;
 
@@ -95,7 +97,12 @@ pub fn sync_below(folder: &Path) -> io::Result<()> {
 /// Writes a whole file, for the owner only, under a temporary name, syncs it, and gives it its own: a reader sees all of
 /// it or none.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write;
+    write_file_with(path, |file| file.write_all(bytes))
+}
+
+/// The same for what need not be in memory whole.
+pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    use std::io::Write as _;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(BEING_WRITTEN);
     let temporary = path.with_file_name(name);
@@ -103,8 +110,10 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
+    let written = options.open(&temporary).and_then(|file| {
+        let mut file = io::BufWriter::new(file);
+        write(&mut file)?;
+        file.flush()?;
         drop(file);
         sync_file(&temporary)
     });
@@ -117,10 +126,8 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// When it cannot be read, is larger than `most` bytes, or is not of this shape.
 pub fn read_json<T: DeserializeOwned>(path: &Path, most: u64) -> io::Result<Option<T>> {
-    match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(found) if found.len() > most => return Err(io::ErrorKind::FileTooLarge.into()),
-        _ => {}
+    match files::read(path, most) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => serde_json::from_slice(&read?).map(Some).map_err(io::Error::other),
     }
-    serde_json::from_slice(&std::fs::read(path)?).map(Some).map_err(io::Error::other)
 }

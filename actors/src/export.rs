@@ -3,15 +3,16 @@
 //! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the same rows, in the same order, as
 //! `baton sessions --json` prints (so without subagents'), as of a position in the log. For its owner only; a reader sees
 //! all of it or what was there before. Written when the daemon starts, when the table or the configuration has changed
-//! but not again within ten seconds, and at the end. While nothing changes nothing is done; but what could not be written
+//! but not again within ten seconds (longer where there is so much that it takes long), and at the end. While nothing changes nothing is done; but what could not be written
 //! is tried again.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use baton_events::protocol::answer::Row;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -31,15 +32,24 @@ const VERSION: u32 = 1;
 /// Smallest distance of two writings: whoever reads it wants to know, not to follow.
 const PAUSE: Duration = Duration::from_secs(10);
 
+/// How many times as long as the last writing it is waited for the next: it takes 2 % of the time at most.
+const SHARE: u32 = 50;
+
 /// How long after it could not be written it is tried again.
 const AGAIN: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]
-struct Export {
+struct Export<I: Iterator<Item = Row>> {
     version: u32,
     written_at: String,
     position: u64,
-    sessions: Vec<Row>,
+    #[serde(serialize_with = "one_after_another")]
+    sessions: Cell<Option<I>>,
+}
+
+/// Each row is made when it is written: all together they may take hundreds of megabytes.
+fn one_after_another<I: Iterator<Item = Row>, S: Serializer>(rows: &Cell<Option<I>>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(rows.take().into_iter().flatten())
 }
 
 /// What keeps the file; ends by [`Exporter::finish`].
@@ -84,10 +94,12 @@ async fn keep<A, B>(
     loop {
         table.mark_seen();
         settings.mark_seen();
+        let began = tokio::time::Instant::now();
         let done = write().await;
+        let pause = PAUSE.max(began.elapsed() * SHARE);
         tokio::select! {
             _ = &mut finish => break,
-            () = tokio::time::sleep(if done { PAUSE } else { AGAIN }) => {}
+            () = tokio::time::sleep(if done { pause } else { AGAIN }) => {}
         }
         if !done {
             continue;
@@ -119,11 +131,12 @@ pub(crate) fn write(services: &Services) -> io::Result<()> {
         version: VERSION,
         written_at: services.clock.now().to_string(),
         position: table.position().0,
-        sessions: listing::rows(services, &table, |state| !state.is_subagent()),
+        sessions: Cell::new(Some(listing::each(services, &table, |state| !state.is_subagent()))),
     };
-    let mut bytes = serde_json::to_vec_pretty(&export)?;
-    bytes.push(b'\n');
-    durable::write_file(&services.home.join(FILE), &bytes)
+    durable::write_file_with(&services.home.join(FILE), |file| {
+        serde_json::to_writer_pretty(&mut *file, &export)?;
+        file.write_all(b"\n")
+    })
 }
 
 #[cfg(test)]

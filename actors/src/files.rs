@@ -1,6 +1,7 @@
 //! Transcript files as the disk shows them: what `stat` tells, and which session a path belongs to.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -75,4 +76,55 @@ pub fn names(_metadata: &Metadata) -> u64 {
 /// `path` as text, if it is UTF-8.
 pub fn text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
+}
+
+/// Opens a regular file to read it, and refuses at once whatever else lies there: opening a pipe would wait for its writer.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(path, OpenOptions::new().read(true))
+}
+
+/// Reads a regular file whole, of at most so many bytes; as [`open`].
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// Opens a regular file in a way of one's own; as [`open`].
+pub fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, i32::try_from(flags).unwrap_or(0));
+    }
+    // A pipe that nobody reads cannot be opened to write: the system says so in other words.
+    let file = options.open(path).map_err(|error| match path.metadata() {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => no_file(),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+}
+
+fn no_file() -> io::Error {
+    io::Error::other("not a regular file")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_refused_at_once_and_a_file_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, file) = (folder.path().join("pipe"), folder.path().join("file"));
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        std::fs::write(&file, "words").unwrap();
+        for refused in [pipe.as_path(), folder.path()] {
+            assert_eq!(open(refused).unwrap_err().to_string(), "not a regular file", "{}", refused.display());
+        }
+        let append = regular(&pipe, OpenOptions::new().append(true)).unwrap_err();
+        assert_eq!(append.to_string(), "not a regular file");
+        assert_eq!(io::read_to_string(open(&file).unwrap()).unwrap(), "words");
+        assert_eq!(open(&folder.path().join("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 }

@@ -51,6 +51,7 @@ use crate::limits;
 use crate::memos::Memos;
 use crate::outage::Outage;
 use crate::pace::Pace;
+use crate::redacting::Redacting;
 use crate::remains::Remains;
 use crate::roots::Roots;
 use crate::settings::{Settings, SettingsReader};
@@ -60,6 +61,7 @@ use crate::supervisor::{self, Degraded, Progress};
 use crate::table::TableReader;
 use crate::trouble::Trouble;
 use crate::vault::Scribe;
+use crate::vitals::Vitals;
 use crate::watcher;
 
 use guests::Guests;
@@ -134,6 +136,10 @@ pub struct Services {
     pub handoffs: Arc<handoff::Handoffs>,
     /// Writes notes for people.
     pub scribe: Arc<Scribe>,
+    /// Whether the daemon can go on.
+    pub vitals: Arc<Vitals>,
+    /// Redacts what earlier versions stored.
+    pub redacting: Arc<Redacting>,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

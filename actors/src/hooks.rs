@@ -114,8 +114,8 @@ pub struct Told {
     pub place: Option<Place>,
     /// Its transcript, as the watcher names it; the file may not be there yet.
     pub transcript: Option<PathBuf>,
-    /// The subagent's, if it is about one.
-    pub subagent: Option<PathBuf>,
+    /// The subagent that it is about, and its transcript, if that is there.
+    pub subagent: Option<(SessionId, PathBuf)>,
 }
 
 impl Hooks {
@@ -211,16 +211,25 @@ impl Hooks {
             })
         };
         if is_due && self.recent.activity(&told.session, told.at, interval_ms) {
-            let (supervisor, session, call) =
-                (self.options.supervisor.clone(), told.session.clone(), call(id, &told, None));
-            tokio::spawn(async move {
-                if let Err(error) = supervisor.signal(&session, None, call, RECORD).await {
-                    tracing::debug!(%session, %error, "activity not recorded");
-                }
-            });
+            self.signal_later(told.session.clone(), call(id, &told, None));
+        }
+        if let (SignalKind::SubagentStop, Some((subagent, _))) = (told.kind, &told.subagent) {
+            let signal = Signal { kind: SignalKind::SessionEnd, detail: None, at: told.at, follows: None };
+            let command = CommandId::new(&format!("{id}-subagent"));
+            self.signal_later(subagent.clone(), SignalCall { signal, command });
         }
         self.look(&told);
         Taken::Accepted(told)
+    }
+
+    /// Records what nobody waits for.
+    fn signal_later(&self, session: SessionId, call: SignalCall) {
+        let supervisor = self.options.supervisor.clone();
+        tokio::spawn(async move {
+            if let Err(error) = supervisor.signal(&session, None, call, RECORD).await {
+                tracing::debug!(%session, %error, "activity not recorded");
+            }
+        });
     }
 
     async fn record(&self, id: &str, told: Told) -> Taken {
@@ -274,7 +283,7 @@ impl Hooks {
     }
 
     fn look(&self, told: &Told) {
-        for path in told.transcript.iter().chain(&told.subagent) {
+        for path in told.transcript.iter().chain(told.subagent.as_ref().map(|(_, path)| path)) {
             self.options.watcher.look(path.clone());
         }
     }

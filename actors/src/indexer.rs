@@ -16,6 +16,7 @@ mod mend;
 mod projector;
 mod purge;
 pub(crate) mod rebuild;
+pub(crate) mod redacting;
 mod shelf;
 mod sweep;
 mod under_way;
@@ -237,14 +238,9 @@ impl Handle {
         self.port().map_or((Position(0), None), |port| port.state())
     }
 
-    /// Sessions whose conversation the memory cannot take in.
-    pub fn left_out(&self) -> Vec<SessionId> {
-        self.left_out.sessions()
-    }
-
-    /// Sessions whose stored conversation could not be read when the memory was to take it in, and why.
-    pub fn unreadable(&self) -> Vec<(SessionId, String)> {
-        self.left_out.all_unreadable()
+    /// Whether the memory takes in a conversation that is so large that it may take seconds.
+    pub fn is_at_a_large_one(&self) -> bool {
+        self.left_out.in_hand() > limits::LARGE_ITEMS
     }
 
     /// What keeps conversations from being stored, while something does.
@@ -318,6 +314,7 @@ pub(crate) struct State {
     superseded: BTreeSet<SessionId>,
     /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
     collecting: bool,
+    left_out: Arc<LeftOut>,
     /// Whether the disk takes conversations.
     storing: Arc<Trouble>,
     /// All conversations are being looked through.
@@ -368,6 +365,7 @@ impl Actor for IndexerActor {
             slot: handle.slot.clone(),
             superseded,
             collecting: false,
+            left_out: handle.left_out.clone(),
             storing,
             sweep: Sweep::default(),
         })
@@ -561,12 +559,16 @@ impl State {
             }
             let (under_way, slot, pace) = (self.under_way.clone(), self.slot.clone(), self.options.pace.clone());
             self.collecting = true;
-            let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
+            let (chunks, left_out, myself) = (self.options.chunks.clone(), self.left_out.clone(), myself.clone());
             tokio::spawn(async move {
                 let id = session.clone();
-                let blocking = tokio::task::spawn_blocking(move || match is_forgotten {
-                    true => chunks.forget(&id),
-                    false => chunks.collect(&id, &named),
+                let blocking = tokio::task::spawn_blocking(move || {
+                    // Whoever comes here has a new conversation, or was never looked at by this process.
+                    left_out.look_at(&chunks, &id, named.first().filter(|_| !is_forgotten));
+                    match is_forgotten {
+                        true => chunks.forget(&id),
+                        false => chunks.collect(&id, &named),
+                    }
                 });
                 let mut gone = Removed::default();
                 match blocking.await {

@@ -113,6 +113,11 @@ pub trait Journal: Send + Sync {
     /// Sizes, and what is wrong.
     fn stats(&self) -> Stats;
 
+    /// Why it has closed by itself and takes nothing any more: only opening it anew helps. `None` as long as it works.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// Writes the index anew, so that it takes no more room than it needs; nothing of the log changes. `go_on` is asked now
     /// and then, with the records done and all there are: on `false` everything is as it was. Appends wait once for a moment;
     /// reads never. Blocks: seconds per million records. A journal without an index has nothing to do.
@@ -264,4 +269,6 @@ pub struct Stats {
     pub index_live_bytes: Option<u64>,
     /// What is wrong and what it means, for `status`. `None` when all is well.
     pub problem: Option<String>,
+    /// Whether the index was lost: everything is read from the segments until [`Journal::compact`] has built another.
+    pub index_lost: bool,
 }

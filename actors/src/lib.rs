@@ -28,8 +28,10 @@ pub mod memos;
 pub mod obstacle;
 pub mod outage;
 pub mod pace;
+pub mod pinned;
 pub mod place;
 pub mod reading;
+pub mod redacting;
 pub mod remains;
 pub mod repair;
 pub mod restart;
@@ -47,6 +49,7 @@ pub mod trouble;
 pub mod upkeep;
 pub mod vault;
 pub mod verify;
+pub mod vitals;
 pub mod watcher;
 
 pub use system::System;

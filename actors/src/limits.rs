@@ -40,6 +40,9 @@ pub const READS_AT_ONCE: usize = 4;
 /// Bytes that one reading covers before it is recorded: bounds how long a session's mailbox waits, about 0.1 s.
 pub const READ_PASS_BYTES: u64 = 64 * 1024 * 1024;
 
+/// How long one such reading may take before its file system counts as one that does not answer: 1 MB a second.
+pub const READ_PASS: Duration = Duration::from_secs(60);
+
 /// Block of one `read` call: where larger ones no longer gain.
 pub const READ_BLOCK_BYTES: usize = 256 * 1024;
 
@@ -112,17 +115,32 @@ pub const CLOSE_DEADLINE: Duration = Duration::from_secs(600);
 /// Sessions that one lazy step reads and indexes at once: those that wait for the disk together share one wait.
 pub const LAZY_AT_ONCE: usize = 16;
 
-/// Unread bytes that a query which does not wait for history still reads first.
+/// Unread bytes of sessions that were read before which a query that does not wait for history still reads first.
 pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Sessions that were read and not indexed which such a query indexes first at most: each costs some waits for the disk,
-/// however small. Those with unread bytes are bounded by [`LAZY_BYTES`] alone.
+/// Sessions that were never read, or were read and not indexed, which such a query indexes first at most: each costs some
+/// waits for the disk, however small. Where more were never read, history is being read for the first time, and the query
+/// waits for nothing beyond its budget.
 pub const LAZY_SESSIONS: usize = 32;
+
+/// Transcripts with something unread that such a query looks at, the newest: it indexes a few hundred in its time.
+pub const LAZY_TOLD: usize = 4_096;
+
+/// How long such a query waits to be told what is known already, when its time for looking is over.
+pub const LAZY_GLANCE: Duration = Duration::from_millis(50);
 
 /// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.
 pub const GATHER: Duration = Duration::from_millis(30);
 
-/// How long a search waits for the memory before it answers from what there is.
+/// Items of a conversation beyond which the memory may take seconds to take it in: a long working day has some thousands.
+pub const LARGE_ITEMS: u64 = 20_000;
+
+/// For each item of such a conversation, how long it is let alone by queries after it was indexed: one that grows and grows would
+/// keep the memory busy with itself. About ten times as long as it takes.
+pub const LARGE_PAUSE_US: u64 = 250;
+
+/// How long a search waits for the memory before it answers from what there is; while history is read for the first time, or
+/// the memory is at a conversation of more than [`LARGE_ITEMS`], not beyond its budget.
 pub const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// The same for a memory that is known to be in trouble: it tries again once a second while somebody waits.
@@ -135,6 +153,19 @@ pub const DISCOVERY: Duration = Duration::from_secs(2);
 /// Sessions that a command has read before it answers; with more, it is a backfill's work. Newest first, so those that
 /// have just begun are among them.
 pub const DISCOVERED_AT_ONCE: usize = 32;
+
+/// How long a root may take to say what it is: a look at one takes a millisecond, and who asks for a search waits for it.
+pub const ROOT: Duration = Duration::from_secs(1);
+
+/// How long a root may take to be looked through, or to be watched, before it is left out until it has been: half a million
+/// transcripts on a slow disk.
+pub const ROOT_WALK: Duration = Duration::from_secs(120);
+
+/// Transcripts that are all looked at while a query waits: about 10 ms.
+pub const LOOKED_AT_ONCE: u64 = 10_000;
+
+/// How long a look at what has changed may take before everything is looked at instead.
+pub const ROOT_LOOK: Duration = Duration::from_secs(10);
 
 /// How often everything is looked at, because change notification misses things (new nested directories above all).
 pub const SWEEP: Duration = Duration::from_secs(30);
@@ -153,7 +184,7 @@ pub const WATCH_RETRY: Duration = Duration::from_secs(60);
 pub const WATCH_RETRY_MAX: Duration = Duration::from_secs(900);
 
 /// Transcripts looked at; beyond that the rest is counted and named in `status`.
-pub const TRANSCRIPTS: usize = 200_000;
+pub const TRANSCRIPTS: usize = 500_000;
 
 /// How long change notification may take to tell of a marker. Then everything is looked at instead.
 pub const BARRIER: Duration = Duration::from_millis(200);
@@ -200,6 +231,10 @@ pub const SWEEP_CHUNKS: Duration = Duration::from_secs(300);
 /// How often it is looked whether the log's index has grown out of proportion.
 pub const UPKEEP: Duration = Duration::from_secs(600);
 
+/// How often it is looked whether the log's index was lost, and how soon another is built at the earliest. Where that fails
+/// the next time is twice as far, up to [`UPKEEP`].
+pub const INDEX_LOST: Duration = Duration::from_secs(3);
+
 /// Least distance between two rewritings of the index that nobody has asked for.
 pub const UPKEEP_PAUSE: Duration = Duration::from_secs(3600);
 
@@ -215,3 +250,9 @@ pub const WEIGHING: Duration = Duration::from_millis(150);
 /// How long forgetting waits for jobs that are void, and for the memory to be rid of what is forgotten: a merge of the
 /// largest segments there are, or filling the memory anew.
 pub const PURGE: Duration = Duration::from_secs(600);
+
+/// Longest time that a hook may be configured to take, in milliseconds: Claude Code ends a hook after the 5 s that it is
+/// installed with, and all hooks of a session's end together after 1.5 s.
+pub const HOOK_MS: u64 = 3_000;
+/// The same of a session's end.
+pub const HOOK_END_MS: u64 = 1_000;

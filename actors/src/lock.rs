@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::durable;
+use crate::files;
 use crate::obstacle::Obstacle;
+use crate::pinned::PinnedFolder;
 
 /// The file that is locked; it holds the owner's process id in digits.
 pub const LOCK_FILE: &str = "daemon.lock";
@@ -29,6 +31,8 @@ const PID_MAX_BYTES: u64 = 20;
 pub struct HomeLock {
     /// `None`: there is none, and none can be made.
     file: Option<File>,
+    /// The home that was locked; `None` where it is only read.
+    home: Option<PinnedFolder>,
 }
 
 /// Why a home is not ours.
@@ -78,7 +82,7 @@ impl HomeLock {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path).map_err(io_error(&path))?;
+        let mut file = files::regular(&path, &mut options).map_err(io_error(&path))?;
         match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -89,7 +93,13 @@ impl HomeLock {
         write_pid(&mut file).map_err(io_error(&path))?;
         // The last holder's.
         let _ = std::fs::remove_file(home.join(LISTENS_FILE));
-        Ok(Self { file: Some(file) })
+        let pinned = PinnedFolder::open(home).map_err(io_error(home))?;
+        Ok(Self { file: Some(file), home: Some(pinned) })
+    }
+
+    /// The folder that is locked: its path may come to name another one. `None` where it is only read.
+    pub fn home(&self) -> Option<&PinnedFolder> {
+        self.home.as_ref()
     }
 
     /// As [`HomeLock::acquire`], for somebody who only reads: a home that cannot be written to will do. Where such a home has
@@ -103,13 +113,13 @@ impl HomeLock {
             }
             other => return other,
         };
-        let mut file = match File::open(home.join(LOCK_FILE)) {
+        let mut file = match files::open(&home.join(LOCK_FILE)) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { file: None }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { file: None, home: None }),
             Err(_) => return Err(refused),
         };
         match try_lock(&file) {
-            Ok(()) => Ok(Self { file: Some(file) }),
+            Ok(()) => Ok(Self { file: Some(file), home: None }),
             Err(TryLockError::WouldBlock) => Err(LockError::Held { home: home.to_owned(), pid: pid_in(&mut file) }),
             Err(TryLockError::Error(_)) => Err(refused),
         }
@@ -138,7 +148,7 @@ impl Drop for HomeLock {
 
 /// Which process has said that it holds a home. It may have ended since.
 pub fn holder(home: &Path) -> Option<u32> {
-    pid_in(&mut File::open(home.join(LOCK_FILE)).ok()?)
+    pid_in(&mut files::open(&home.join(LOCK_FILE)).ok()?)
 }
 
 /// Says where the holder of a home listens, if that is not in the home: clients may have read another configuration than
@@ -150,7 +160,7 @@ pub fn say_listening(home: &Path, socket: &Path) -> io::Result<()> {
 /// Where the holder of a home has said that it listens. It may have ended since.
 pub fn listens_at(home: &Path) -> Option<PathBuf> {
     let mut text = String::new();
-    File::open(home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
+    files::open(&home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
     Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 

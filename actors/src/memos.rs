@@ -220,6 +220,31 @@ impl Memos {
         }
     }
 
+    /// Whether today's rules redact more of the words of a memo. Blocks for a disk read.
+    pub(crate) fn holds_more_to_redact(&self, uuid: Uuid) -> bool {
+        let memo = self.known(uuid).0.memo;
+        memo.is_some_and(|memo| redacted(&self.chunks, uuid, &memo).is_some())
+    }
+
+    /// Redacts the words of a memo again. When this returns those that it had are in no file of conversations.
+    pub(crate) async fn redact_again(&self, uuid: Uuid) -> Result<(), Error> {
+        let _one = self.locks.of(uuid).await;
+        let known = self.known(uuid).0;
+        let Some(memo) = known.memo.clone() else { return Ok(()) };
+        let of = memo.words;
+        let put = self.blocking(move |chunks| match redacted(chunks, uuid, &memo) {
+            Some(text) => Ok(Some((chunks.put_note(&memo::key(uuid), &text)?, text.len() as u64))),
+            None => Ok(None),
+        });
+        if let Some((words, bytes)) = put.await? {
+            let events = memo::decide(&known, &Command::Redact { of, words, bytes })?;
+            self.append(StreamId::memo(uuid), events.iter().map(schema::memo::encode).collect(), None).await?;
+            tracing::info!(memo = %uuid, reason = "newer rules", "memo redacted again");
+        }
+        self.sweep(uuid).await;
+        Ok(())
+    }
+
     /// Has a fact found no more.
     pub async fn delete_fact(&self, fact: Uuid, cause: Option<CommandId>) -> Result<Position, Error> {
         self.home(cause, |state, _| home::delete_fact(state, fact)).await
@@ -407,4 +432,12 @@ impl Memos {
             None => table.home().version,
         }
     }
+}
+
+/// The words of a memo as today's rules redact them, in their stored form; `None` where that is the same, or they cannot be
+/// read. Blocks for a disk read.
+fn redacted(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Option<String> {
+    let text = chunks.note(&memo::key(uuid), &memo.words).ok()?;
+    let words = schema::memo::decode_words(&text).ok()?.redacted();
+    Some(schema::memo::encode_words(&words)).filter(|redacted| *redacted != text)
 }

@@ -63,6 +63,8 @@ pub struct Done {
     pub tail: TailDigest,
     /// There is more: the bound of one pass was reached.
     pub more: bool,
+    /// Where the file ended when the reading began, as far as that is known without reading.
+    pub end: u64,
 }
 
 /// Counts what came since the start, at most [`limits::READ_PASS_BYTES`] and the line at that border.
@@ -195,7 +197,7 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     let mut bytes = content.from(offset)?;
     let beside = Beside::of(&start.path);
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
-    let left = end.saturating_sub(offset);
+    let (left, stood) = (end.saturating_sub(offset), end);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
     if S::TEXT && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
         beside.title().into_iter().for_each(|title| reader.named(&title));
@@ -211,7 +213,7 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
         // A file that is shorter now than what was read of it is another one: nothing continues there.
         false => content.digest_before(cursor.offset)?.unwrap_or_default(),
     };
-    Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more })))
+    Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more, end: stood })))
 }
 
 /// Room that the usual lines do not take.

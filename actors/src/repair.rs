@@ -151,7 +151,10 @@ impl Cut {
         let mut notes = BTreeSet::new();
         let place = repair::place(&log, at, &mut |record| {
             fold.apply(record);
-            notes.extend(named(record).and_then(|(session, named)| Some((session, named.note?))));
+            let named = named(record);
+            notes.extend(
+                named.iter().flat_map(|(session, named)| named.notes.iter().map(|note| (session.clone(), *note))),
+            );
         })?;
         last.position = Position(place.at.0.saturating_sub(1));
         last.chain = place.before;
@@ -191,23 +194,27 @@ impl Cut {
 /// What a record names that lies outside of the log.
 struct Names {
     manifest: Option<ContentHash>,
-    note: Option<ContentHash>,
+    notes: Vec<ContentHash>,
 }
 
 fn named(record: &StoredRecord) -> Option<(SessionId, Names)> {
     if let Some(uuid) = record.stream.memo_uuid() {
-        let note = match schema::memo::decode(&record.kind, record.v, &record.data).ok()? {
-            memo::Event::Added(memo) | memo::Event::Replaced(memo) => Some(memo.words),
-            memo::Event::Deleted => None,
+        let notes = match schema::memo::decode(&record.kind, record.v, &record.data).ok()? {
+            memo::Event::Added(memo) | memo::Event::Replaced(memo) | memo::Event::Redacted(memo) => vec![memo.words],
+            memo::Event::Deleted => Vec::new(),
         };
-        return Some((memo::key(uuid), Names { manifest: None, note }));
+        return Some((memo::key(uuid), Names { manifest: None, notes }));
     }
     let session = record.stream.session_id()?;
     let names = match stream::decode(record).ok()?.event {
-        Event::Indexed { episode, .. } => Names { manifest: Some(episode.manifest), note: None },
-        Event::CloseRequested { note, .. } => Names { manifest: None, note },
-        Event::ModelAnswered { answer } => Names { manifest: None, note: answer.answer },
-        _ => Names { manifest: None, note: None },
+        Event::Indexed { episode, .. } => Names { manifest: Some(episode.manifest), notes: Vec::new() },
+        Event::CloseRequested { note, .. } => Names { manifest: None, notes: note.into_iter().collect() },
+        Event::ModelAnswered { answer } => Names { manifest: None, notes: answer.answer.into_iter().collect() },
+        Event::Redacted { episode, notes } => Names {
+            manifest: episode.map(|episode| episode.manifest),
+            notes: notes.into_iter().map(|(_, new)| new).collect(),
+        },
+        _ => Names { manifest: None, notes: Vec::new() },
     };
     Some((session, names))
 }
@@ -234,7 +241,7 @@ impl Named {
             self.episodes += 1;
             self.manifests.insert((session.clone(), manifest));
         }
-        self.notes.extend(names.note.map(|note| (session.clone(), note)));
+        self.notes.extend(names.notes.into_iter().map(|note| (session.clone(), note)));
         self.sessions.insert(session);
     }
 

@@ -8,6 +8,7 @@
 
 mod admission;
 mod holding;
+mod looked;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ use baton_events::transcript::layout;
 use tokio::sync::watch;
 
 use self::admission::{Admitted, Grounds};
+pub use self::looked::{Look, Looked};
+use self::looked::{Named, Sight};
 use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::settings::SettingsReader;
@@ -64,6 +67,7 @@ pub struct Roots {
     /// One at a time; whoever else writes to the stream is counted by the table.
     adding: tokio::sync::Mutex<()>,
     changed: watch::Sender<u64>,
+    sight: Sight,
 }
 
 #[derive(Default)]
@@ -80,7 +84,7 @@ struct Known {
 }
 
 impl Roots {
-    /// With the daemon's own roots, and what the log knows. Blocks for short disk reads.
+    /// With the daemon's own roots, and what the log knows. Blocks for short disk reads; roots that do not answer are left out.
     pub fn open(
         own: Vec<Root>,
         settings: SettingsReader,
@@ -109,9 +113,14 @@ impl Roots {
         // Projects are looked at by whoever asks for the roots: they change.
         let grounds = Grounds { own: homes.clone(), ..Grounds::default() };
         for root in known.state.roots.clone() {
-            let agent = holding::agent_with(Path::new(&root.config_dir));
+            let (directory, grounds) = (PathBuf::from(&root.config_dir), grounds.clone());
+            let checked = in_time(move || {
+                let agent = holding::agent_with(&directory);
+                (agent, admission::check(agent, &directory, &grounds))
+            });
+            let (agent, checked) = checked.unwrap_or_else(|| (Agent::ClaudeCode, Err(silent())));
             known.agents.insert(root.config_dir.clone(), agent);
-            match admission::check(agent, Path::new(&root.config_dir), &grounds) {
+            match checked {
                 Ok(admitted) => drop(known.transcripts.insert(root.config_dir, admitted.transcripts)),
                 Err(why) => {
                     known.lapsed.push(root.config_dir.clone());
@@ -120,7 +129,9 @@ impl Roots {
             }
         }
         let (known, adding, changed) = (Mutex::new(known), tokio::sync::Mutex::default(), watch::Sender::new(0));
-        let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed };
+        let sight = Sight::default();
+        let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed, sight };
+        roots.sight.look_first(&roots.named());
         roots.tell_imported();
         roots
     }
@@ -134,28 +145,57 @@ impl Roots {
         self.settings.now().imported.set_roots(roots);
     }
 
-    /// The roots as they are now.
+    /// The roots as they are now, as far as somebody has [looked](Self::look). Looks at nothing.
     pub fn now(&self) -> Vec<Root> {
         self.with_origin().into_iter().map(|(root, _)| root).collect()
     }
 
-    /// The roots as they are now, each with who named it: `default`, `config.json`, or a kind of client.
+    /// The roots as they are now, each with who named it: `default`, `config.json`, or a kind of client. Looks at nothing.
     pub fn with_origin(&self) -> Vec<(Root, String)> {
-        if let Some(directories) = &self.settings.now().watch_directories {
-            let root = |projects: &PathBuf| Root { agent: holding::agent_of(projects), projects: projects.clone() };
-            return directories.iter().map(|projects| (root(projects), "config.json".to_owned())).collect();
-        }
+        let all = self.listed().into_iter().map(|((projects, agent), by)| {
+            let agent = agent.unwrap_or_else(|| self.sight.agent_of(&projects));
+            (Root { agent, projects }, by)
+        });
         // Who has no Codex misses nothing.
-        let is_had = |root: &&Root| root.agent == Agent::ClaudeCode || root.projects.is_dir();
-        let own = self.own.iter().filter(is_had).map(|root| (root.clone(), "default".to_owned()));
+        let is_configured = self.settings.now().watch_directories.is_some();
+        let is_had = |root: &Root| root.agent == Agent::ClaudeCode || self.sight.is_there(&root.projects);
+        all.filter(|(root, _)| is_configured || is_had(root)).collect()
+    }
+
+    /// Looks at every root: at most [`limits::ROOT`] long, whatever their file systems do.
+    pub async fn look(&self) -> Look {
+        let is_configured = self.settings.now().watch_directories.is_some();
+        let mut look = self.sight.look(self.named()).await;
+        let is_had = |looked: &Looked| looked.root.agent == Agent::ClaudeCode || looked.identity.is_some();
+        look.answered.retain(|looked| is_configured || is_had(looked));
+        look
+    }
+
+    /// Whether a path lies in a root whose file system does not answer: whoever reads there may wait for ever. Looks at
+    /// nothing.
+    pub fn is_hung(&self, path: &Path) -> bool {
+        self.sight.is_hung(path)
+    }
+
+    fn named(&self) -> Vec<Named> {
+        self.listed().into_iter().map(|(named, _)| named).collect()
+    }
+
+    /// Every directory that may be read, with who named it, there or not.
+    fn listed(&self) -> Vec<(Named, String)> {
+        if let Some(directories) = &self.settings.now().watch_directories {
+            return directories.iter().map(|projects| ((projects.clone(), None), "config.json".to_owned())).collect();
+        }
+        let named = |root: Root, by: &str| ((root.projects, Some(root.agent)), by.to_owned());
+        let own = self.own.iter().map(|root| named(root.clone(), "default"));
         let overtaken = self.overtaken();
         let known = self.lock();
         let is_read = |root: &&NamedRoot| {
             !known.lapsed.contains(&root.config_dir) && overtaken.iter().all(|gone| gone.config_dir != root.config_dir)
         };
-        let named = known.state.roots.iter().filter(is_read);
-        let named = named.flat_map(|root| roots_of(&known, root).into_iter().map(|it| (it, root.named_by.clone())));
-        own.chain(named.filter(|(root, _)| root.agent == Agent::ClaudeCode || root.projects.is_dir())).collect()
+        let others = known.state.roots.iter().filter(is_read);
+        let others = others.flat_map(|root| roots_of(&known, root).into_iter().map(|it| named(it, &root.named_by)));
+        own.chain(others).collect()
     }
 
     /// Completes when clients have named another one.
@@ -271,7 +311,7 @@ impl Roots {
             admission::check(agent, &named, &grounds).map(Some)
         });
         let admitted = tokio::time::timeout(LOOK, admitted).await;
-        let admitted = admitted.map_err(|_| format!("its file system has not answered for {} s", LOOK.as_secs()))?;
+        let admitted = admitted.map_err(|_| silent())?;
         let Some(Admitted { config_dir, transcripts }) = admitted.map_err(|error| error.to_string())?? else {
             return Ok(());
         };
@@ -296,14 +336,16 @@ impl Roots {
             appended = recorded.map_err(|error| format!("it could not be recorded: {error}"))?.last_sequence;
             tracing::info!(root = %redact(&root.config_dir), by = %root.named_by, "root added");
         }
-        let mut known = self.lock();
-        known.version = appended;
-        known.state = events.into_iter().fold(state, home::evolve);
-        known.agents.insert(root.config_dir.clone(), agent);
-        known.transcripts.insert(root.config_dir.clone(), transcripts);
-        // It may be one that had not been as it must be.
-        known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
-        drop(known);
+        {
+            let mut known = self.lock();
+            known.version = appended;
+            known.state = events.into_iter().fold(state, home::evolve);
+            known.agents.insert(root.config_dir.clone(), agent);
+            known.transcripts.insert(root.config_dir.clone(), transcripts);
+            // It may be one that had not been as it must be.
+            known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
+        }
+        self.look().await;
         self.tell_imported();
         self.changed.send_modify(|count| *count += 1);
         Ok(())
@@ -322,6 +364,17 @@ impl Known {
         tracing::debug!(by = %refused.named_by, why = %redact(&refused.why), "root refused");
         self.refused.insert(refused.config_dir.clone(), refused);
     }
+}
+
+fn silent() -> String {
+    format!("its file system has not answered for {} s", LOOK.as_secs())
+}
+
+/// What a look comes to, if it does within [`LOOK`]. One that does not keeps its thread.
+fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || drop(tell.send(look())));
+    told.recv_timeout(LOOK).ok()
 }
 
 /// The folder by which an agent's directory is known.

@@ -18,7 +18,7 @@ use std::time::Duration;
 use baton_events::conversation::Agent;
 use baton_events::record::{CommandId, Metadata, SessionId};
 use baton_events::session::{
-    Aggregate, Asleep, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, FailureWhy, Policy, Rejection,
+    Aggregate, Asleep, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Policy, Rejection,
     SignalDetail, last_sign,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
@@ -38,6 +38,7 @@ use crate::journal::{AppendError, Journal};
 use crate::outage::Outage;
 use crate::pace::{Pace, Urgency};
 use crate::remains::Remains;
+use crate::roots::Roots;
 use crate::settings::SettingsReader;
 use crate::slot::{self, CallError};
 use crate::stream::{self, SessionStream};
@@ -70,6 +71,8 @@ pub struct Options {
     pub table: TableReader,
     /// What copies of forgotten sessions are known by.
     pub remains: Arc<Remains>,
+    /// Which file systems do not answer.
+    pub roots: Arc<Roots>,
 }
 
 /// Reaches one incarnation of a session.
@@ -464,7 +467,7 @@ impl State {
     async fn index(&mut self, seen: Option<FileSeen>) -> Result<(), AppendError> {
         if let Some(file) = seen {
             let is_new = self.aggregate().state().transcript.is_none();
-            if self.is_at_rest() || (is_new && !self.may_discover(&file).await) {
+            if self.is_hung(&file.path) || self.is_at_rest() || (is_new && !self.may_discover(&file).await) {
                 return Ok(());
             }
             if self.discover(&file).await? {
@@ -479,14 +482,6 @@ impl State {
         let command = CommandId::new(&Uuid::new_v4().to_string());
         let call = CloseCall { reason: CloseReason::LazyQuery, note: None, by_self: false, command };
         self.submit_close(&call).await.map(drop)
-    }
-
-    /// A job's word that the transcript is gone may be older than the file that is there now: then it is tried again.
-    async fn why_now(&self, why: FailureWhy) -> FailureWhy {
-        let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
-        let (FailureWhy::Gone, Some(path)) = (why, path) else { return why };
-        let is_back = tokio::task::spawn_blocking(move || std::path::Path::new(&path).is_file()).await;
-        if is_back.unwrap_or(false) { FailureWhy::Unreadable } else { why }
     }
 
     async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {

@@ -37,7 +37,7 @@ pub struct Settings {
     pub hooks: Hooks,
     /// Most of a handoff, in bytes.
     pub handoff_bytes: usize,
-    /// What a digest and an export show.
+    /// What a digest shows.
     pub filtering: Show,
     /// What models cost.
     pub prices: Prices,

@@ -13,6 +13,7 @@
 mod backlog;
 mod children;
 mod degraded;
+mod due;
 mod failing;
 mod wheel;
 
@@ -38,6 +39,7 @@ use backlog::{Backlog, Entry, Work};
 use children::Child as Only;
 pub use children::Children;
 pub use degraded::Degraded;
+use due::Due;
 use failing::Name;
 use wheel::{turn_to_backlog, turn_wheel, watch_outage};
 
@@ -258,6 +260,7 @@ pub(crate) struct State {
     unrecorded: BTreeSet<SessionId>,
     /// Sessions that time has woken, and when: a session that has nothing to do about it is not woken at once again.
     woken: BTreeMap<SessionId, Timestamp>,
+    due: Due,
     wheel: watch::Sender<Option<Timestamp>>,
     settled_count: u64,
     /// When work of the backlog was last begun.
@@ -318,6 +321,7 @@ impl Actor for SupervisorActor {
             backlog: Backlog::new(limits::BACKLOG_IN_FLIGHT),
             unrecorded: BTreeSet::new(),
             woken: BTreeMap::new(),
+            due: Due::default(),
             wheel,
             settled_count: 0,
             begun: tokio::time::Instant::now(),
@@ -541,7 +545,7 @@ impl State {
         }
         let (settings, now) = (self.options.sessions.settings.now(), self.now());
         let table = self.options.table.newest();
-        let (due, next) = table.due(|state| settings.policy_for(state), now);
+        let (due, next) = self.due.look(&table, &settings, now);
         self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
         let mut work = again;
         for id in due {

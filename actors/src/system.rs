@@ -26,6 +26,7 @@ use crate::memos::Memos;
 use crate::obstacle::Obstacle;
 use crate::outage::Outage;
 use crate::pace::Pace;
+use crate::redacting::Redacting;
 use crate::remains::Remains;
 use crate::roots::Roots;
 use crate::session;
@@ -36,6 +37,7 @@ use crate::tombstones;
 use crate::trouble::Trouble;
 use crate::upkeep::Upkeep;
 use crate::vault::Scribe;
+use crate::vitals::Vitals;
 use crate::watcher::{self, Root};
 
 /// What a daemon is started with.
@@ -160,6 +162,7 @@ impl System {
         let (pace, outage) = (Pace::new(processors), Outage::default());
         let socket_path = settings.now().hooks.socket_path.clone();
         let stop = watch::Sender::new(false);
+        let vitals = Arc::new(Vitals::new(lock.home().cloned(), journal.clone()));
         let remains = Arc::new(Remains::open(&home.join("log")));
         let hooks = Arc::new(Hooks::open(hooks::Options {
             home: home.clone(),
@@ -216,6 +219,8 @@ impl System {
             digests: Arc::default(),
             handoffs: Arc::default(),
             scribe: Arc::new(Scribe::new(&home)),
+            vitals: vitals.clone(),
+            redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
             stop,
         };
         let sessions = session::Options {
@@ -230,6 +235,7 @@ impl System {
             outage,
             table: table.clone(),
             remains,
+            roots: roots.clone(),
         };
         let memory = indexer::Options {
             journal: journal.clone(),
@@ -247,6 +253,7 @@ impl System {
             table: table.clone(),
             supervisor: supervisor.clone(),
             markers: home.join("watch"),
+            counted: watcher.1.clone(),
         };
         if let Some(path) = &socket_path
             && let Err(error) = lock::say_listening(&home, path)
@@ -265,6 +272,7 @@ impl System {
             .await
             .map_err(|error| StartError::Actors { reason: cause(&error) })?;
         tokio::spawn(end_with(ended, services.stop.clone()));
+        tokio::spawn(vitals.watch(services.stop.subscribe()));
         tracing::info!(home = %home.display(), sessions = services.table.now().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
         tokio::spawn(async move { memos.tidy(strays).await });
@@ -278,6 +286,7 @@ impl System {
         });
         let enriching = enricher.start();
         services.scribe.start(Arc::new(services.clone()));
+        tokio::spawn(Redacting::run(Arc::new(services.clone())));
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
         let upkeep = Upkeep::start(services.clone());
@@ -289,6 +298,12 @@ impl System {
         let mut stop = self.services.stop.subscribe();
         // The sender lives as long as the services do.
         let _ = stop.wait_for(|stop| *stop).await;
+    }
+
+    /// Completes with the reason when the daemon cannot go on: its home or its log is lost. The process is to end at once,
+    /// without [`System::stop`], which writes to the home.
+    pub async fn lost(&self) -> String {
+        self.services.vitals.lost().await
     }
 
     /// What the gateway answers with, for callers in this process.

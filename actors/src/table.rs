@@ -65,7 +65,10 @@ impl Fold for TableFold {
     fn apply(&mut self, record: &StoredRecord) {
         if let Err(error) = self.take_in(record) {
             tracing::warn!(position = record.position.0, stream = %record.stream, %error, "event skipped by the session table");
-            self.table.pass(record.position, true);
+            match record.stream.session_id() {
+                Some(id) => self.table.pass_of(record.position, &id),
+                None => self.table.pass(record.position, true),
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 //! beyond what it holds.
 //!
 //! Somebody asks for it, or the index has grown out of proportion: then at most once an hour, when nothing else goes on, and
-//! given up when something does.
+//! given up when something does. An index that was lost is built anew at once, for until then every read of a session reads
+//! the whole log.
 
 use std::time::{Duration, Instant};
 
@@ -87,9 +88,18 @@ impl Upkeep {
 }
 
 async fn watch(services: Services) {
-    let mut judge = Judge::default();
+    let (mut judge, mut looked) = (Judge::default(), Instant::now());
+    let mut wait = limits::INDEX_LOST;
     loop {
-        tokio::time::sleep(limits::UPKEEP).await;
+        tokio::time::sleep(wait).await;
+        let journal = services.journal.clone();
+        let lost = tokio::task::spawn_blocking(move || journal.stats().index_lost).await.unwrap_or(false);
+        let rebuilt = !lost || rebuild(&services).await;
+        wait = if rebuilt { limits::INDEX_LOST } else { (2 * wait).min(limits::UPKEEP) };
+        if looked.elapsed() < limits::UPKEEP {
+            continue;
+        }
+        looked = Instant::now();
         let (home, journal) = (services.home.clone(), services.journal.clone());
         let looking = tokio::task::spawn_blocking(move || storage::index(&home.join("log"), &*journal));
         let Ok(index) = looking.await else { continue };
@@ -109,6 +119,27 @@ async fn watch(services: Services) {
             Ok(done) => judge.done(done.index.bytes_after),
             Err(error) => tracing::warn!(%error, "storage not compacted"),
         }
+    }
+}
+
+/// Builds the index of the log that was lost, from its segments. Whether it is there again.
+async fn rebuild(services: &Services) -> bool {
+    let Ok(turn) = services.verifying.clone().acquire_owned().await else { return false };
+    let (journal, stop) = (services.journal.clone(), services.stop.subscribe());
+    let rebuilding = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        journal.compact(&mut |_, _| !*stop.borrow())
+    });
+    match rebuilding.await {
+        Ok(Ok(Rewritten { records, .. })) => {
+            tracing::info!(records, "index of the log built anew");
+            true
+        }
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "index of the log not built anew, trying again");
+            false
+        }
+        Err(_) => false,
     }
 }
 

@@ -288,7 +288,7 @@ impl Scribe {
             let before = forgetting::owed(&desk, &table, &vault).sessions;
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
             let mut away = Vec::new();
-            (forgetting::everywhere(&mut desk, &vault, &all, &mut away), away)
+            (forgetting::everywhere(&mut desk, &vault, &table, &all, &mut away), away)
         });
         let (forgotten, away) = rounds::answered(forgetting).await.map_err(owed)?;
         self.away.send_replace(away);
@@ -310,7 +310,7 @@ impl Scribe {
             match sessions.is_empty() {
                 true => (true, away),
                 // Why not is told to whoever forgets and by `status`: it may name a note.
-                false => (forgetting::everywhere(&mut desk, &vault, &sessions, &mut away).is_ok(), away),
+                false => (forgetting::everywhere(&mut desk, &vault, &table, &sessions, &mut away).is_ok(), away),
             }
         });
         if let Ok((is_done, away)) = removing.await {

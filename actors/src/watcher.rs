@@ -10,10 +10,12 @@ mod known;
 mod marker;
 mod scan;
 mod swept;
+mod walk;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use baton_events::conversation::Agent;
 use baton_events::session::Place;
@@ -22,7 +24,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use crate::files::FileSeen;
 use crate::limits;
-use crate::roots::Roots;
+use crate::roots::{Look as RootsSeen, Roots};
 use crate::settings::{Settings, SettingsReader};
 use crate::slot::{CallError, Slot};
 use crate::supervisor;
@@ -33,6 +35,7 @@ pub use swept::Swept;
 use changes::{Changes, Taken};
 use known::{Known, Until};
 use scan::{Scan, Stamps};
+use walk::{Walk, Walked, Walks};
 
 /// A directory whose transcripts are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +72,8 @@ pub struct Options {
     pub supervisor: supervisor::Handle,
     /// A folder of the home in which files may be made to see their own change come by.
     pub markers: PathBuf,
+    /// How many transcripts the last look at everything has come by so far: its [`Handle`]'s.
+    pub counted: Arc<AtomicU64>,
 }
 
 /// Longest wait for an answer: a look at everything on a slow disk.
@@ -76,14 +81,30 @@ const LOOK: Duration = Duration::from_secs(60);
 
 /// Reaches the watcher.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) Slot<Msg>);
+pub struct Handle(pub(crate) Slot<Msg>, pub(crate) Arc<AtomicU64>);
 
 impl Handle {
     /// Looks at every transcript that may have changed, and answers those that no session has read to their present end,
     /// newest first.
     /// Sessions are not told: the caller does what it wants done.
     pub async fn refresh(&self) -> Result<Vec<FileSeen>, CallError> {
-        self.0.ask(Msg::Refresh, LOOK).await
+        Ok(self.0.ask(|reply| Msg::Refresh(usize::MAX, reply), LOOK).await?.files)
+    }
+
+    /// The same within so long and of so many, for whoever cannot wait. An error: nobody knows what has changed by now.
+    pub async fn newest(&self, most: usize, within: Duration) -> Result<Unread, CallError> {
+        self.0.ask(|reply| Msg::Refresh(most, reply), within).await
+    }
+
+    /// Whether there are so many transcripts, read or not, as far as somebody has looked, that a look at all of them takes its
+    /// time.
+    pub fn is_large(&self) -> bool {
+        self.1.load(Ordering::Relaxed) > limits::LOOKED_AT_ONCE
+    }
+
+    /// What was unread when somebody last looked. Nothing is looked at.
+    pub async fn unread(&self, most: usize, within: Duration) -> Result<Unread, CallError> {
+        self.0.ask(|reply| Msg::Unread(most, reply), within).await
     }
 
     /// A session has read a file as far as it went when it was seen like this.
@@ -98,8 +119,12 @@ impl Handle {
     }
 
     /// Every transcript whose session's id begins with this text, whether read or not.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::TimedOut`] also where none was found and not every root could be looked at.
     pub async fn find(&self, id: &str) -> Result<Vec<FileSeen>, CallError> {
-        self.0.ask(|reply| Msg::Find(id.to_owned(), reply), LOOK).await
+        self.0.ask(|reply| Msg::Find(id.to_owned(), reply), LOOK).await?.ok_or(CallError::TimedOut)
     }
 
     /// Somebody says that a transcript was written to: it is looked at soon, as if change notification had said so.
@@ -116,6 +141,15 @@ impl Handle {
     pub async fn overview(&self) -> Result<Overview, CallError> {
         self.0.ask(Msg::Overview, LOOK).await
     }
+}
+
+/// Transcripts that no session has read to their present end.
+#[derive(Clone, Debug, Default)]
+pub struct Unread {
+    /// As many of them as were asked for, newest first.
+    pub files: Vec<FileSeen>,
+    /// How many more there are.
+    pub beyond: u64,
 }
 
 /// What is watched, and how.
@@ -159,10 +193,13 @@ pub(crate) enum Msg {
     Changed,
     /// It has had time to gather what belongs together.
     Gathered,
-    Refresh(RpcReplyPort<Vec<FileSeen>>),
+    Refresh(usize, RpcReplyPort<Unread>),
+    Unread(usize, RpcReplyPort<Unread>),
+    /// A look at everything has come to its end.
+    Walked(Box<Walked>),
     /// Settings or roots have changed.
     Reconfigured,
-    Find(String, RpcReplyPort<Vec<FileSeen>>),
+    Find(String, RpcReplyPort<Option<Vec<FileSeen>>>),
     Checked(FileSeen),
     PassedOver(FileSeen, Arc<Settings>, Option<Place>),
     SecondFile(FileSeen),
@@ -185,6 +222,15 @@ pub(crate) struct State {
     /// Whether everything was looked at while it was watched: then what was told since is all there is.
     covered: bool,
     looked: bool,
+    /// Whether everything was looked at once, watched or not.
+    glanced: bool,
+    walks: Walks,
+    /// The look at everything that is under way.
+    walk: Option<Walk>,
+    /// Roots that did not answer.
+    hung: Vec<Root>,
+    /// Who waits for the first look at everything.
+    early: Vec<RpcReplyPort<Overview>>,
 }
 
 impl Actor for WatcherActor {
@@ -198,45 +244,50 @@ impl Actor for WatcherActor {
         let changes = Changes::new(nudge, &options.markers, changes::of_the_system());
         myself.send_message(Msg::Sweep)?;
         tokio::spawn(follow(myself, options.settings.clone(), options.roots.changes()));
-        let known = Known::new(options.table.clone());
-        let roots = Vec::new();
+        let (known, walks) = (Known::new(options.table.clone()), Walks::counting(options.counted.clone()));
         Ok(State {
             options,
-            roots,
+            roots: Vec::new(),
             changes,
             known,
             last: Scan::default(),
             took: Duration::ZERO,
             covered: false,
             looked: false,
+            glanced: false,
+            walks,
+            walk: None,
+            hung: Vec::new(),
+            early: Vec::new(),
         })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Sweep => {
-                state.sweep().await;
-                drop(myself.send_after(pause_after(state.took), || Msg::Sweep));
+                let seen = state.options.roots.look().await;
+                state.changes.mend(&seen.answered).await;
+                state.walk(&myself, seen, |walk| walk.is_sweep = true).await;
             }
-            Msg::Reconfigured => state.sweep().await,
+            Msg::Reconfigured => {
+                let seen = state.options.roots.look().await;
+                state.changes.mend(&seen.answered).await;
+                state.walk(&myself, seen, |walk| walk.tells = true).await;
+            }
+            Msg::Walked(walked) => state.walked(&myself, *walked).await,
             // Not slept away here: a search that comes meanwhile asks for a look of its own, and must not wait.
             Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
-            Msg::Gathered => match state.changes.take() {
-                Some(taken) if state.covered => {
-                    let unread = state.look_at(taken).await;
-                    state.options.supervisor.seen(unread);
-                }
-                _ => {
-                    state.scan().await;
-                    state.tell();
-                }
-            },
-            Msg::Refresh(reply) => {
-                state.look().await;
-                let _ = reply.send(state.known.unread());
-            }
+            Msg::Gathered => state.gathered(&myself).await,
+            Msg::Refresh(most, reply) => state.refresh(&myself, most, reply).await,
+            Msg::Unread(most, reply) => drop(reply.send(state.known.unread(most))),
             Msg::Find(id, reply) => {
-                let _ = reply.send(find(state.options.roots.now(), id).await);
+                let seen = state.options.roots.look().await;
+                let is_all = seen.hung.is_empty();
+                let roots = seen.answered.into_iter().map(|looked| looked.root).collect();
+                tokio::spawn(async move {
+                    let found = find(roots, id).await.filter(|found| is_all || !found.is_empty());
+                    drop(reply.send(found));
+                });
             }
             Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.now()) && !state.is_reconfigured() {
@@ -248,8 +299,9 @@ impl Actor for WatcherActor {
             Msg::Checked(file) => state.known.checked(file),
             Msg::SecondFile(file) => state.known.second(file),
             Msg::Look(path) => state.changes.tell(path),
+            Msg::Overview(reply) if !state.looked => state.early.push(reply),
             Msg::Overview(reply) => {
-                let _ = reply.send(state.overview());
+                let _ = reply.send(state.overview().await);
             }
         }
         Ok(())
@@ -257,76 +309,134 @@ impl Actor for WatcherActor {
 }
 
 impl State {
-    async fn sweep(&mut self) {
-        self.changes.mend(&self.options.roots.now());
-        self.scan().await;
-        self.tell();
-    }
-
-    fn tell(&mut self) {
-        self.options.supervisor.seen(self.known.unread());
-    }
-
     /// Whether something was passed over under settings that are others now.
     fn is_reconfigured(&self) -> bool {
         self.options.settings.has_changed()
     }
 
     /// Whether what was told since the last look at everything is all there is.
-    fn is_covered(&self) -> bool {
+    fn is_covered(&self, seen: &RootsSeen) -> bool {
         self.covered
             && !self.is_reconfigured()
-            && self.changes.trusts(&self.roots)
-            && self.roots == self.options.roots.now()
+            && self.changes.trusts(&seen.answered)
+            && seen.answered.iter().map(|looked| &looked.root).eq(&self.roots)
     }
 
-    /// Looks at whatever may have changed.
-    async fn look(&mut self) {
-        if self.is_covered() && self.changes.barrier().await {
-            match self.changes.take() {
-                Some(taken) => drop(self.look_at(taken).await),
-                None => self.scan().await,
+    /// Looks at whatever may have changed, and answers when that is done.
+    async fn refresh(&mut self, myself: &ActorRef<Msg>, most: usize, reply: RpcReplyPort<Unread>) {
+        let seen = self.options.roots.look().await;
+        if self.is_covered(&seen)
+            && self.changes.barrier().await
+            && let Some(taken) = self.changes.take()
+        {
+            drop(self.look_at(taken).await);
+            let _ = reply.send(self.known.unread(most));
+            return;
+        }
+        self.walk(myself, seen, |walk| walk.waiting.push((most, reply))).await;
+    }
+
+    /// Change notification has gathered something.
+    async fn gathered(&mut self, myself: &ActorRef<Msg>) {
+        match (self.changes.take(), &mut self.walk) {
+            (Some(taken), _) if self.covered => {
+                let unread = self.look_at(taken).await;
+                self.options.supervisor.seen(unread);
             }
-        } else {
-            self.scan().await;
+            (Some(taken), Some(walk)) => walk.missed(taken),
+            _ => {
+                let seen = self.options.roots.look().await;
+                self.walk(myself, seen, |walk| walk.tells = true).await;
+            }
         }
     }
 
-    /// Looks at everything.
-    async fn scan(&mut self) {
+    /// Begins a look at everything. While one is under way, which may have passed what changes now, the next begins after it.
+    async fn walk(&mut self, myself: &ActorRef<Msg>, seen: RootsSeen, ask: impl FnOnce(&mut Walk)) {
+        if let Some(walk) = &mut self.walk {
+            ask(walk.next.get_or_insert_default());
+            return;
+        }
+        let mut walk = Walk::default();
+        ask(&mut walk);
+        self.begin(myself, seen, walk).await;
+    }
+
+    async fn begin(&mut self, myself: &ActorRef<Msg>, seen: RootsSeen, mut walk: Walk) {
+        let roots: Vec<Root> = seen.answered.iter().map(|looked| looked.root.clone()).collect();
+        self.covered &= !self.is_reconfigured() && roots == self.roots;
         if self.is_reconfigured() {
             // What the settings had passed over is new again when they are others.
             self.options.settings.mark_seen();
             self.known.reconsider();
         }
-        self.roots = self.options.roots.now();
-        self.changes.watch(&self.roots);
-        let is_watched = self.changes.trusts(&self.roots);
-        // What was told so far is seen now; what is told from now on may not be.
-        let _ = self.changes.take();
-        let (roots, began) = (self.roots.clone(), Instant::now());
-        let Ok(mut scan) = tokio::task::spawn_blocking(move || scan::everything(&roots)).await else {
-            tracing::error!("looking for transcripts broke");
-            self.covered = false;
-            return;
-        };
-        self.took = began.elapsed();
-        self.known.replace(std::mem::take(&mut scan.files));
-        self.covered = is_watched && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
+        (self.roots, self.hung) = (roots, seen.hung);
+        // The first look is there to say soon what there is; to watch all of it may take as long again.
+        if self.glanced {
+            self.changes.watch(&seen.answered).await;
+            walk.is_watched = self.changes.trusts(&seen.answered);
+        }
+        match self.changes.take() {
+            // Whoever asks meanwhile is answered from what is told.
+            Some(taken) if self.covered => drop(self.look_at(taken).await),
+            // What was told so far is seen now; what is told from now on may not be.
+            _ => self.covered = false,
+        }
+        self.walk = Some(walk);
+        let (walking, myself) = (self.walks.begin(self.roots.clone()), myself.clone());
+        tokio::spawn(async move { drop(myself.send_message(Msg::Walked(Box::new(walking.await)))) });
+    }
+
+    async fn walked(&mut self, myself: &ActorRef<Msg>, walked: Walked) {
+        let Some(mut walk) = self.walk.take() else { return };
+        // The next one is watched.
+        self.looked = self.glanced;
+        if !std::mem::replace(&mut self.glanced, true) {
+            walk.next.get_or_insert_default().is_sweep = std::mem::take(&mut walk.is_sweep);
+            walk.tells = true;
+        }
+        let Walked { mut scan, silent, took } = walked;
+        self.took = took;
+        let left_out: Vec<PathBuf> = self.hung.iter().chain(&silent).map(|root| root.projects.clone()).collect();
+        self.known.replace(std::mem::take(&mut scan.files), &left_out);
+        let is_whole = silent.is_empty() && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
+        self.covered = walk.is_watched && is_whole;
+        self.hung.extend(silent);
         self.last = scan;
-        self.looked = true;
+        // It may have passed them before they changed.
+        drop(self.look_at(walk.since).await);
+        if walk.tells || walk.is_sweep {
+            self.options.supervisor.seen(self.known.unread(usize::MAX).files);
+        }
+        for (most, reply) in walk.waiting {
+            let _ = reply.send(self.known.unread(most));
+        }
+        let early = if self.looked { std::mem::take(&mut self.early) } else { Vec::new() };
+        for reply in early {
+            let _ = reply.send(self.overview().await);
+        }
+        if walk.is_sweep {
+            drop(myself.send_after(pause_after(self.took), || Msg::Sweep));
+        }
+        if let Some(next) = walk.next {
+            let seen = self.options.roots.look().await;
+            self.begin(myself, seen, *next).await;
+        }
     }
 
     /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread.
     async fn look_at(&mut self, taken: Taken) -> Vec<FileSeen> {
+        if let Some(walk) = &mut self.walk {
+            walk.missed(taken.clone());
+        }
         if !taken.folders.is_empty() {
-            self.changes.settle();
+            self.changes.settle().await;
         }
         let roots = self.roots.clone();
         let (stamps, elsewhere) = (std::mem::take(&mut self.last.stamps), self.last.elsewhere.clone());
         let looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
-        let Ok(look) = looking.await else {
-            tracing::error!("looking for transcripts broke");
+        let Ok(Ok(look)) = tokio::time::timeout(limits::ROOT_LOOK, looking).await else {
+            tracing::error!("looking for transcripts broke, or hangs");
             self.covered = false;
             return Vec::new();
         };
@@ -344,14 +454,18 @@ impl State {
         unread
     }
 
-    fn overview(&self) -> Overview {
-        let seen = |root: Root| {
-            let exists = root.projects.is_dir();
-            let swept = if exists { self.changes.swept(&root.projects) } else { None };
-            RootSeen { path: root.projects, exists, swept }
-        };
+    async fn overview(&mut self) -> Overview {
+        let seen = self.options.roots.look().await;
+        let answered = seen.answered.iter().map(|looked| {
+            let is_silent = self.hung.iter().any(|hung| hung.projects == looked.root.projects);
+            let exists = looked.identity.is_some();
+            let swept = || if is_silent { Some(Swept::Hung) } else { self.changes.swept(looked) };
+            RootSeen { path: looked.root.projects.clone(), exists, swept: exists.then(swept).flatten() }
+        });
+        let hung = seen.hung.iter().map(|root| root.projects.clone());
+        let hung = hung.map(|path| RootSeen { path, exists: true, swept: Some(Swept::Hung) });
         Overview {
-            roots: self.options.roots.now().into_iter().map(seen).collect(),
+            roots: answered.chain(hung).collect(),
             swept_every: pause_after(self.took),
             transcripts: self.known.count(),
             second_files: self.known.second_files(),
@@ -364,13 +478,13 @@ impl State {
     }
 }
 
-/// Transcripts of sessions whose id begins so.
-async fn find(roots: Vec<Root>, id: String) -> Vec<FileSeen> {
+/// Transcripts of sessions whose id begins so. `None`: the file systems did not answer in time.
+async fn find(roots: Vec<Root>, id: String) -> Option<Vec<FileSeen>> {
     let found = tokio::task::spawn_blocking(move || {
         let files = scan::everything(&roots).files.into_iter();
         files.filter(|file| file.session.as_str().starts_with(&id)).collect()
     });
-    found.await.unwrap_or_default()
+    tokio::time::timeout(LOOK, found).await.ok()?.ok()
 }
 
 /// When everything is looked at again after a look that took so long: looking may not become what the machine is busy with.

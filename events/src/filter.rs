@@ -23,7 +23,7 @@ pub(crate) use verdict::Verdict;
 
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.
-pub const FILTER_VERSION: u32 = 5;
+pub const FILTER_VERSION: u32 = 6;
 
 /// Longest value of a call's parameter, in characters; a longer one is cut to this head and a mark.
 pub const MAX_VALUE_CHARS: usize = 200;
@@ -114,8 +114,9 @@ mod tests {
             ("a", Some("a")),
             (" \n a \n", Some("a")),
             (" \n ", None),
-            ("a <baton-recall v=\"1\">old</baton-recall> b <baton-recall>old</baton-recall>", Some("a  b")),
-            ("<baton-recall>never closed", None),
+            ("a\n<baton-recall kind=\"handoff\">\nold\n</baton-recall>\nb", Some("a\n\nb")),
+            ("<baton-recall kind=\"handoff\">\nnever closed", None),
+            ("what is <baton-recall> for?", Some("what is <baton-recall> for?")),
             ("<private>p</private>", Some("[redacted:private]")),
         ] {
             assert_eq!(kept(text).as_deref(), expected, "{text}");

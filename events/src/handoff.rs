@@ -136,6 +136,8 @@ pub struct About<'a> {
     pub occasion: Occasion,
     /// Their session.
     pub session: &'a SessionId,
+    /// As much of its id as names it alone.
+    pub short: &'a str,
     /// Their episode.
     pub episode: Uuid,
     /// The session's project.

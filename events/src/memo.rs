@@ -60,6 +60,15 @@ pub struct Memo {
 pub enum Command {
     /// Remember this; in place of what stands there.
     Keep(Memo),
+    /// Its words were redacted again: have others stand in their place. Words that it does not have any more are none.
+    Redact {
+        /// The words that were redacted.
+        of: ContentHash,
+        /// What stands in their place.
+        words: ContentHash,
+        /// Bytes of that.
+        bytes: u64,
+    },
     /// Do not remember it any more.
     Delete,
 }
@@ -71,6 +80,8 @@ pub enum Event {
     Added(Memo),
     /// It was told anew, with something else in it.
     Replaced(Memo),
+    /// Its words were redacted again by newer rules, and changed: another file stands in their place.
+    Redacted(Memo),
     /// It was deleted; its words are gone.
     Deleted,
 }
@@ -119,6 +130,10 @@ pub fn decide(state: &State, command: &Command) -> Result<Vec<Event>, Rejection>
         (Command::Keep(memo), Some(known)) if known.says_the_same(memo) => Ok(Vec::new()),
         (Command::Keep(memo), Some(_)) => Ok(vec![Event::Replaced(memo.clone())]),
         (Command::Keep(memo), None) => Ok(vec![Event::Added(memo.clone())]),
+        (Command::Redact { of, words, bytes }, Some(known)) if known.words == *of && of != words => {
+            Ok(vec![Event::Redacted(Memo { words: *words, bytes: *bytes, ..known.clone() })])
+        }
+        (Command::Redact { .. }, _) => Ok(Vec::new()),
         (Command::Delete, Some(_)) => Ok(vec![Event::Deleted]),
         (Command::Delete, None) if state.created_at.is_some() => Ok(Vec::new()),
         (Command::Delete, None) => Err(Rejection::Unknown),
@@ -128,7 +143,7 @@ pub fn decide(state: &State, command: &Command) -> Result<Vec<Event>, Rejection>
 /// Folds one event in. Total.
 pub fn evolve(mut state: State, event: &Event) -> State {
     match event {
-        Event::Added(memo) | Event::Replaced(memo) => {
+        Event::Added(memo) | Event::Replaced(memo) | Event::Redacted(memo) => {
             state.created_at = state.created_at.or(Some(memo.at));
             state.memo = Some(memo.clone());
         }
@@ -198,6 +213,7 @@ impl fmt::Display for Event {
         let (what, memo) = match self {
             Self::Added(memo) => ("told", memo),
             Self::Replaced(memo) => ("told anew", memo),
+            Self::Redacted(memo) => ("redacted again", memo),
             Self::Deleted => return f.write_str("deleted"),
         };
         let Memo { source, group, words, bytes, .. } = memo;
@@ -235,6 +251,7 @@ mod tests {
                     let names = events.iter().map(|event| match event {
                         Event::Added(_) => "added",
                         Event::Replaced(_) => "replaced",
+                        Event::Redacted(_) => "redacted",
                         Event::Deleted => "deleted",
                     });
                     let names: Vec<&str> = names.collect();

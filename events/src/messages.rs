@@ -83,7 +83,7 @@ pub fn changed(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32,
 pub enum Content<'a> {
     /// Words.
     Text {
-        /// `prompt`, `answer`, `media`, `text`, `thinking`, `summary`, `notice`.
+        /// `prompt`, `queued` (and never delivered), `answer`, `media`, `text`, `thinking`, `summary`, `notice`.
         kind: &'static str,
         /// The words.
         text: &'a str,
@@ -102,7 +102,7 @@ pub enum Content<'a> {
 /// The messages of a conversation, in the order in which they begin. Linear in the items, but for logarithms.
 ///
 /// A message of the agent is all that carries its id, over the whole file. What a person gave on one record is one
-/// message. Facts about the session are in none, but for compactions, and neither are prompts that were withdrawn.
+/// message. Facts about the session are in none, but for compactions; a prompt that was withdrawn is only where it stands.
 pub fn messages(items: &[Item]) -> Vec<Message<'_>> {
     let mut places = Places::without(Withdrawn::of(items));
     gathered(items.iter().map(|item| (places.next(item), item)), 0, &Abandoned::of(items))
@@ -115,6 +115,8 @@ pub enum Place {
     Nowhere,
     /// It begins one.
     Begins(usize),
+    /// It is one by itself: a prompt that was queued and never reached the agent.
+    Queued(usize),
     /// It goes on with one.
     In(usize),
     /// It is the result of a call of one.
@@ -122,11 +124,16 @@ pub enum Place {
 }
 
 impl Place {
+    /// Whether a message begins here.
+    pub fn begins(self) -> bool {
+        matches!(self, Self::Begins(_) | Self::Queued(_))
+    }
+
     /// The message.
     pub fn message(self) -> Option<usize> {
         match self {
             Self::Nowhere => None,
-            Self::Begins(message) | Self::In(message) | Self::Answers(message) => Some(message),
+            Self::Begins(message) | Self::Queued(message) | Self::In(message) | Self::Answers(message) => Some(message),
         }
     }
 }
@@ -157,7 +164,15 @@ impl Places {
     /// The place of the next item.
     pub fn next(&mut self, item: &Item) -> Place {
         let mark = |id: &str| Mark::of(id.as_bytes());
-        let Some(speaker) = speaker(&item.body).filter(|_| !self.withdrawn.holds(item)) else { return Place::Nowhere };
+        if self.withdrawn.holds(item) {
+            if !self.withdrawn.is_undelivered(item) {
+                return Place::Nowhere;
+            }
+            self.last_record = None;
+            self.count += 1;
+            return Place::Queued(self.count - 1);
+        }
+        let Some(speaker) = speaker(&item.body) else { return Place::Nowhere };
         if let Body::Result(result) = &item.body
             && !self.open.is_empty()
             && let Some(message) = self.open.remove(&mark(&result.id))
@@ -194,9 +209,9 @@ pub fn gathered<'a>(
 ) -> Vec<Message<'a>> {
     let mut messages: Vec<Message<'a>> = Vec::new();
     for (place, item) in placed {
-        let (Some(speaker), Some(content)) = (speaker(&item.body), content(item)) else { continue };
+        let (Some(speaker), Some(content)) = (speaker(&item.body), content(item, place)) else { continue };
         let Some(at) = place.message().and_then(|message| message.checked_sub(first)) else { continue };
-        if let Place::Begins(_) = place {
+        if place.begins() {
             messages.push(Message {
                 speaker,
                 id: item.message.as_deref().filter(|_| speaker == Speaker::Assistant),
@@ -227,8 +242,9 @@ pub fn gathered<'a>(
     messages
 }
 
-fn content(item: &Item) -> Option<Content<'_>> {
+fn content(item: &Item, place: Place) -> Option<Content<'_>> {
     Some(match &item.body {
+        Body::Prompt { text } if matches!(place, Place::Queued(_)) => Content::Text { kind: "queued", text },
         Body::Prompt { text } => Content::Text { kind: "prompt", text },
         Body::Answer { text } => Content::Text { kind: "answer", text },
         Body::Media { text } => Content::Text { kind: "media", text },

@@ -29,7 +29,7 @@ pub use hook::{
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
-pub use shown::{ExplainParams, MessagesParams, PassageParams, ShowParams};
+pub use shown::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
@@ -169,6 +169,12 @@ pub struct Welcome {
     /// Why the directory that the client named in its `hello` is not read, and what to do; none: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_refused: Option<String>,
+    /// The same for the client's directory of Codex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codex_refused: Option<String>,
+    /// Whether the configuration names the directories that are read, so that no client does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub roots_configured: bool,
 }
 
 /// How far long work is.

@@ -16,7 +16,7 @@ pub use asked::{Around, Asked, Kind, Named, Span, read};
 pub use gathered::{Place, gathered, whole_fit};
 pub use note::note;
 pub use open::{Later, still_open};
-pub use told::{Told, told};
+pub use told::{Told, below, told};
 
 use std::collections::BTreeMap;
 

@@ -3,12 +3,15 @@
 //! Nothing here reads a clock: a [`Timestamp`] always comes from outside, either from a transcript
 //! line or from the shell.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
+
+use crate::redact::redact;
 
 /// Longest accepted session id, in bytes. Real ids are 36; the rest is room for odd file names.
 pub const MAX_SESSION_ID_BYTES: usize = 200;
@@ -66,6 +69,12 @@ impl SessionId {
         usable.then(|| Self(text.into()))
     }
 
+    /// Whether redaction finds nothing in it. An id stands in answers, names of files and the log as it is, so what looks
+    /// like a secret is taken for no session's.
+    pub fn may_be_shown(&self) -> bool {
+        matches!(redact(&self.0), Cow::Borrowed(_))
+    }
+
     /// What stands in a session's place for a memo, see [`crate::memo::key`].
     pub(crate) fn memo(uuid: Uuid) -> Self {
         Self(format!("memory:{uuid}").into())
@@ -76,6 +85,19 @@ impl SessionId {
         let end = self.0.char_indices().nth(8).map_or(self.0.len(), |(at, _)| at);
         &self.0[..end]
     }
+}
+
+/// Fewest characters of an id that people are shown. What every subagent's id begins with tells nothing, and is not counted.
+const SHORT_ID_CHARS: usize = 8;
+const SUBAGENT: &str = "agent-";
+
+/// The shortest beginning of an id, of at least 8 characters, that none of the others begins with; all of it where another
+/// goes on behind it.
+pub fn unique_start<'a, 'b>(id: &'a str, others: impl Iterator<Item = &'b str>) -> &'a str {
+    let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let least = SHORT_ID_CHARS + if id.starts_with(SUBAGENT) { SUBAGENT.len() } else { 0 };
+    let chars = others.map(|other| shared(other) + 1).max().unwrap_or(0).max(least);
+    id.char_indices().nth(chars).map_or(id, |(end, _)| &id[..end])
 }
 
 impl StreamId {
@@ -253,6 +275,23 @@ mod tests {
         assert_eq!(Timestamp::parse("2026-03-14T10:26:53+01:00"), Timestamp::parse("2026-03-14T09:26:53.000Z"));
         assert_eq!(Timestamp::parse("yesterday"), None);
         assert_eq!(Timestamp(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn an_id_is_shown_as_short_as_it_names_one_session() {
+        let check = |id: &str, others: &[&str], expected: &str| {
+            assert_eq!(unique_start(id, others.iter().copied()), expected, "{id} among {others:?}");
+        };
+        check("a94e0d17-1f2e", &[], "a94e0d17");
+        check("a94e0d17-1f2e", &["b94e0d17-1f2e", "a94e0d18-1f2e"], "a94e0d17");
+        // Ids that begin with the time share their first characters within a minute.
+        check("019f2a3b-4c5d-7000", &["019f2a3b-4c5e-7000", "019f2a3b-5000-7000"], "019f2a3b-4c5d");
+        check("019f2a3b-4c5d-7000", &["019f2a3b-4c5d-7001"], "019f2a3b-4c5d-7000");
+        check("019f2a3b", &["019f2a3b-4c5d-7000"], "019f2a3b");
+        check("agent-a94e0d17c0ffee", &["agent-a94e0d18c0ffee"], "agent-a94e0d17");
+        check("agent-a94e0d17c0ffee", &["agent-a94e0d17c1ffee"], "agent-a94e0d17c0");
+        check("日本語日本語日本語日本語", &["日本語日本語日本語日本"], "日本語日本語日本語日本語");
+        check("s1", &["s2"], "s1");
     }
 
     #[test]

@@ -5,9 +5,13 @@
 //!
 //! - by how they begin ([`rules`]: one table), or by their form ([`shape`]);
 //! - by the name of what holds them ([`name`], [`assignment`]): `password=…`, `"api_key": "…"`, `DB_SECRET: …`;
-//! - by where they stand: in a URL ([`url`]), a header ([`header`]), a block ([`span`]), behind a word or an option
-//!   ([`word`]);
+//! - by where they stand: in a URL ([`url`]), a header ([`header`]), a block ([`span`], [`block`]), behind a word or an option
+//!   ([`word`]), in a call or a table ([`mention`]), beside a field that names them ([`pair`]);
+//! - by the program that takes them ([`command`], [`fed`]), or by a name in another language ([`language`]);
 //! - by nothing but chance: 32 and more letters of both cases and digits, alone, as only a lottery writes them ([`run`]).
+//!
+//! What is written otherwise than it is read is looked at as it is read, too: colours, escapes and wide forms ([`view`]), Base64
+//! ([`encoded`]).
 //!
 //! What stands in a secret's place and is none stays: [`placeholder`].
 //!
@@ -18,15 +22,26 @@
 //! Speed: nothing is looked for byte by byte. Long runs are found by looking at every twentieth byte, separators and
 //! words by vector instructions; names are read only at separators, values only behind names that tell.
 
+#![deny(clippy::float_arithmetic, reason = "platforms differ in it, and what is cut decides a content hash")]
+
 use std::borrow::Cow;
 
 mod alphabet;
+mod announces;
 mod assignment;
+mod block;
 mod chance;
+mod command;
+mod cue;
+mod encoded;
+mod fed;
 mod header;
 pub mod json;
 mod key;
+mod language;
+mod mention;
 mod name;
+mod pair;
 mod placeholder;
 mod rules;
 mod run;
@@ -34,6 +49,8 @@ mod separator;
 mod shape;
 mod span;
 mod url;
+mod view;
+mod wallet;
 mod word;
 
 /// Shortest credential with a well-known prefix, prefix included, in characters.
@@ -74,17 +91,15 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     if !word::is_built() {
         return Cow::Owned(format!("{MARK}unchecked]"));
     }
-    let cut = if plain { look_at_runs(text) } else { without_private(text).or_else(|| look(text)) };
-    let Some(mut clean) = cut else {
-        return Cow::Borrowed(text);
-    };
-    for _ in 1..MAX_LOOKS {
-        match look(&clean) {
-            Some(cleaner) => clean = cleaner,
+    let mut clean = if plain { look_at_runs(text) } else { without_private(text) };
+    for _ in 0..MAX_LOOKS {
+        let seen = clean.as_deref().unwrap_or(text);
+        match look(seen).or_else(|| look_at_view(seen)) {
+            Some(cleaner) => clean = Some(cleaner),
             None => break,
         }
     }
-    Cow::Owned(clean)
+    clean.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Redacts a text that is owned anyway, without copying it when it is clean.
@@ -110,31 +125,59 @@ fn look_at_runs(text: &str) -> Option<String> {
 
 /// The text without the credentials that one look finds, if it finds any.
 fn look(text: &str) -> Option<String> {
+    without(text, finder(text))
+}
+
+/// The same where the text is written otherwise than it is read: found in its view, cut from the text.
+fn look_at_view(text: &str) -> Option<String> {
+    let view = view::View::of(text)?;
+    let mut next = finder(&view.text);
+    let mut seen = 0;
+    without(text, |from| {
+        while let Some(cut) = next(seen) {
+            seen = cut.end;
+            let cut = view.in_text(cut);
+            if cut.start >= from {
+                return Some(cut);
+            }
+        }
+        None
+    })
+}
+
+/// What finds the first credential of a text from a place on. Places only grow.
+fn finder(text: &str) -> impl FnMut(usize) -> Option<Cut> {
     let mut runs = run::Runs::default();
     let mut words = word::Words::default();
-    let mut ahead = [Ahead::Unknown; 4];
-    without(text, |from| {
+    let mut ahead = [Ahead::Unknown; 7];
+    move |from| {
         for (at, ahead) in ahead.iter_mut().enumerate() {
             if ahead.is_before(from) {
-                *ahead = Ahead::Known(match at {
+                let found = match at {
                     0 => runs.find(text, from),
                     1 => separator::find(text, from),
                     2 => word::find_option(text, from),
-                    _ => words.find(text, from),
-                });
+                    3 => words.find(text, from),
+                    4 => word::find_call(text, from),
+                    5 => word::find_function(text, from),
+                    _ => word::find_foreign(text, from),
+                };
+                *ahead = found.map_or(Ahead::Nothing, Ahead::Known);
             }
         }
         // The first wins, and of two at one place the one that knows what it is.
         let vague = |cut: &Cut| matches!(cut.kind, "secret" | "high_entropy");
-        ahead.iter().filter_map(|ahead| ahead.cut()).min_by_key(|cut| (cut.start, vague(cut)))
-    })
+        let found = ahead.iter().filter_map(|ahead| ahead.cut()).chain(words.column(from));
+        found.min_by_key(|cut| (cut.start, vague(cut)))
+    }
 }
 
-/// What a way of looking will find next.
+/// What a way of looking will find next. Most find nothing, of which little is written.
 #[derive(Clone, Copy)]
 enum Ahead {
     Unknown,
-    Known(Option<Cut>),
+    Nothing,
+    Known(Cut),
 }
 
 impl Ahead {
@@ -142,14 +185,15 @@ impl Ahead {
     fn is_before(self, from: usize) -> bool {
         match self {
             Self::Unknown => true,
-            Self::Known(cut) => cut.is_some_and(|cut| cut.start < from),
+            Self::Nothing => false,
+            Self::Known(cut) => cut.start < from,
         }
     }
 
     fn cut(self) -> Option<Cut> {
         match self {
-            Self::Unknown => None,
-            Self::Known(cut) => cut,
+            Self::Known(cut) => Some(cut),
+            Self::Unknown | Self::Nothing => None,
         }
     }
 }
@@ -159,11 +203,12 @@ fn without(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<Str
     let mut out = String::new();
     let mut copied = 0;
     while let Some(cut) = next(copied) {
-        out.push_str(&text[copied..cut.start]);
+        // A cut that begins before the last one's end is the rest of one secret.
+        out.push_str(&text[copied..cut.start.max(copied)]);
         out.push_str(MARK);
         out.push_str(cut.kind);
         out.push(']');
-        copied = cut.end;
+        copied = cut.end.max(copied);
     }
     if copied == 0 && out.is_empty() {
         return None;

@@ -353,10 +353,13 @@ impl Replay {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.header.as_ref().is_some_and(|header| !header.whole) {
-            notes.push(format!(
-                "the file is filtered: sessions may begin in the middle, and the chain was checked for {} of {} records only",
-                self.unchanged, self.records
-            ));
+            // Positions have no gap in what is stored: as many records as the last position says are all there are.
+            let what = match self.records == self.tail.position.0 {
+                true => "all events are in the file, but secrets were redacted or conversations left out",
+                false => "the file is filtered: sessions may begin in the middle",
+            };
+            notes
+                .push(format!("{what}; the chain was checked for {} of {} records only", self.unchanged, self.records));
         }
         if self.unreadable > 0 {
             notes.push(format!(

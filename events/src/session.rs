@@ -38,7 +38,10 @@ use std::collections::VecDeque;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-pub use command::{Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Stored, TakeAnswer};
+pub use command::{
+    Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Redact, RedactedConversation, Stored,
+    TakeAnswer,
+};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
 #[cfg(test)]
@@ -188,6 +191,11 @@ pub(crate) fn timeout_deadline(state: &State, policy: &Policy) -> Option<Timesta
         true => policy.abandoned_after_ms,
         false => policy.inactivity_timeout_ms,
     };
+    if state.phase == Phase::New {
+        // A transcript that is there is found within the interval.
+        let after_ms = if state.end.is_some() { policy.check_interval_ms } else { after_ms };
+        return heard_at(state).map(|at| at.plus_ms(after_ms));
+    }
     let runs = match state.phase {
         Phase::Active | Phase::Inactive => true,
         Phase::Indexed => state.end.is_none() && !policy.timeout_disabled(),
@@ -197,11 +205,17 @@ pub(crate) fn timeout_deadline(state: &State, policy: &Policy) -> Option<Timesta
     runs.then(|| quiet_since(state, policy).plus_ms(after_ms))
 }
 
+/// When a session of which only signals are known was last heard of.
+fn heard_at(state: &State) -> Option<Timestamp> {
+    state.signals.started_at.max(state.signals.active_at).max(state.end.map(|end| end.at))
+}
+
 /// The last sign of somebody at work: a record, or a hook that spoke after it. Hooks that are followed by no record count no
 /// longer than a tool call without an answer does, so none holds a session open for ever.
 pub fn last_sign(state: &State, policy: &Policy) -> Timestamp {
     let last = state.last_activity();
     match state.signals.active_at {
+        _ if state.transcript.is_none() => heard_at(state).unwrap_or(last),
         Some(at) if state.end.is_none() => at.min(last.plus_ms(policy.tool_call_bound_ms)).max(last),
         _ => last,
     }
@@ -219,7 +233,7 @@ fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
 /// flight holds it open; the end of input says nothing of that.
 pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     let is_open = match state.phase {
-        Phase::New | Phase::Forgotten | Phase::Unindexed(Why::Empty | Why::Gone | Why::Untracked) => false,
+        Phase::Forgotten | Phase::Unindexed(Why::Empty | Why::Gone | Why::Untracked) => false,
         _ => state.end.is_none() && state.read.open_calls.is_empty(),
     };
     state.signals.disconnected_at.filter(|_| is_open).map(|at| at.plus_ms(policy.disconnect_grace_ms))
@@ -227,8 +241,8 @@ pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Time
 
 /// The close that was promised, if there is something that can be closed.
 pub(crate) fn owed_close(state: &State) -> Option<CloseReason> {
-    let rests = matches!(state.phase, Phase::New | Phase::Forgotten | Phase::Unindexed(Why::Untracked));
-    state.signals.close_owed.filter(|_| !rests)
+    let rests = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+    state.signals.close_owed.filter(|_| !rests && state.transcript.is_some())
 }
 
 /// When records that belong to the end are indexed, if nobody asks for them before.

@@ -2,7 +2,7 @@
 //!
 //! A [`Reader`] takes whole lines, in pieces of any size, counts what it sees and says it as
 //! [`Item`]s to a [`Sink`]. It never fails: what is broken is counted and leaves all other lines as they
-//! are. Where it stands is a [`Cursor`]; a new reader that is given the cursor and the conversation's open
+//! are. A line over which this program itself stumbles is passed over, and one item names it ([`is_unread`]). Where it stands is a [`Cursor`]; a new reader that is given the cursor and the conversation's open
 //! calls goes on as if there had been no break.
 //!
 //! One agent's format is one file below this one (`format.rs` holds what it must know): [`classify`] tells whose a path
@@ -24,7 +24,7 @@ pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SA
 pub use format::{Layout, classify, layout};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub(crate) use observation::{add_type, add_unknown};
-pub use open_calls::OpenCalls;
+pub use open_calls::{OpenCalls, subject};
 pub use place::{Kind, Located};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
@@ -32,9 +32,9 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use crate::conversation::{Agent, Item, TitleSource};
+use crate::conversation::{Agent, Body, Item, TitleSource};
 
-use json::{Fields, Found, Index};
+use json::{Found, Index};
 use scribe::{Scribe, Stamp};
 
 /// Where a reader's items go.
@@ -140,7 +140,7 @@ impl<'a, S: Sink> Reader<'a, S> {
 
     /// A person's name for the session that stands beside the transcript: said as a title where reading stands, if it is news.
     pub fn named(&mut self, name: &str) {
-        self.scribe.title(&Stamp::default(), TitleSource::Person, name);
+        self.scribe.line(|scribe| scribe.title(&Stamp::default(), TitleSource::Person, name));
     }
 
     /// Where reading stands, and what was seen since the reader was made.
@@ -176,31 +176,45 @@ impl<'a, S: Sink> Reader<'a, S> {
             Cow::Borrowed(bytes)
         };
         let lost = nul && !self.scribe.cursor.unterminated && bytes.trim_ascii().is_empty();
-        self.scribe.seen.malformed += u64::from(lost || !self.records(&bytes));
+        let (source, index) = (self.source, &mut self.index);
+        // A panic may leave the index half made: it is begun anew.
+        let mut room = std::mem::take(index);
+        let broken = self.scribe.line(|scribe| {
+            let whole = records(source.agent, &bytes, &mut room, scribe);
+            *index = room;
+            !whole
+        });
+        self.scribe.seen.malformed += u64::from(lost || broken);
     }
+}
 
-    /// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether nothing
-    /// else stood there.
-    fn records(&mut self, mut bytes: &[u8]) -> bool {
-        let mut index = std::mem::take(&mut self.index);
-        let whole = loop {
-            match index.first_object(bytes) {
-                Found::Nothing => break true,
-                Found::Object(fields) => match self.record(fields) {
-                    Some(end) => bytes = &bytes[end..],
-                    None => break false,
-                },
-                Found::Garbage => break false,
-            }
-        };
-        self.index = index;
-        whole
+/// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether nothing else stood
+/// there.
+fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, scribe: &mut Scribe<'_, S>) -> bool {
+    loop {
+        match index.first_object(bytes) {
+            Found::Nothing => return true,
+            Found::Object(fields) => match format::record(agent, fields, scribe) {
+                Some(end) => bytes = &bytes[end..],
+                None => return false,
+            },
+            Found::Garbage => return false,
+        }
     }
+}
 
-    /// Reads one object, if it is whole. Where it ends, counted from the first byte given to `first_object`.
-    fn record(&mut self, fields: Fields<'_>) -> Option<usize> {
-        format::record(self.source.agent, fields, &mut self.scribe)
-    }
+/// Whether an item stands for a line that could not be read, because this program stumbled over it.
+pub fn is_unread(item: &Item) -> bool {
+    matches!(&item.body, Body::Notice { text } if text == scribe::UNREAD)
+}
+
+/// Lines that are named: `line 12`, `lines 12, 15 and 4 more`.
+pub fn named_lines(lines: &[u64]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = lines.iter().take(SHOWN).map(u64::to_string).collect();
+    let rest = lines.len().saturating_sub(SHOWN);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
 /// What some editors put before a text.

@@ -108,7 +108,7 @@ fn ask(house: &mut House, server: Option<&mut Server>) -> Result<(), Error> {
     match server {
         Some(server) => {
             let arguments = json!({ "query": Corpus::COMMON_WORD });
-            server.call("tools/call", &json!({ "name": "search_memory_nodes", "arguments": arguments })).map(drop)
+            server.call("tools/call", &json!({ "name": "search_nodes", "arguments": arguments })).map(drop)
         }
         None => house.ask(Corpus::COMMON_WORD, false).map(drop),
     }

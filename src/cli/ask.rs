@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::client::{Client, Error};
 use crate::environment::Environment;
+use crate::print::Output;
 
 /// How often a daemon may say that it is stopping before that is the answer.
 const STOPPING: u32 = 3;
@@ -35,6 +36,25 @@ pub(super) fn ask<T>(
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// As [`ask`], and how short the ids of the answer are shown; a program, which gets JSON, is not told.
+pub(super) fn ask_shown(
+    environment: &Environment,
+    json: bool,
+    mut call: impl FnMut(&mut Client) -> Result<Box<RawValue>, Error>,
+) -> Result<(Box<RawValue>, Output), Error> {
+    ask(environment, |client| {
+        let result = call(client)?;
+        let output = shown(client, json, &result);
+        Ok((result, output))
+    })
+}
+
+/// Where an answer is printed, with how short its ids are shown.
+pub(super) fn shown(client: &mut Client, json: bool, result: &RawValue) -> Output {
+    let output = Output::new();
+    if json { output } else { output.with_ids(client.short_ids(result)) }
 }
 
 /// A daemon that is silent is still there, and what was asked of it may still come.

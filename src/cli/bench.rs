@@ -364,7 +364,7 @@ impl Shape {
 fn show(measured: &impl Serialize, tables: &[Table], json: bool) -> Result<ExitCode, Error> {
     let output = Output::new();
     if json {
-        output.line(&serde_json::to_string(measured).map_err(|error| bench::Error::Untrue(error.to_string()))?);
+        output.data(&serde_json::to_string(measured).map_err(|error| bench::Error::Untrue(error.to_string()))?);
         return Ok(ExitCode::SUCCESS);
     }
     for table in tables {

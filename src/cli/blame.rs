@@ -53,8 +53,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         wait: !typed.no_wait,
         caller: environment::caller(),
     };
-    let result = question::answered(environment, method::BLAME, &params)?;
-    let output = Output::new();
+    let (result, output) = question::answered(environment, method::BLAME, &params, typed.json)?;
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -73,7 +72,7 @@ fn show(output: &Output, blame: &Blame) {
     for session in &blame.sessions {
         output.line("");
         let title = if session.title.is_empty() { "(no title)" } else { &session.title };
-        let place = place(&session.session_id, session.line.unwrap_or(1), session.at.as_deref());
+        let place = place(output, &session.session_id, session.line.unwrap_or(1), session.at.as_deref());
         row(output, 0, title, &format!("({place})"));
         let mut did = Vec::new();
         if session.modified {

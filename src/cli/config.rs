@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use baton_actors::configuration::described;
 use baton_events::protocol::answer::Config;
 use baton_events::protocol::{ConfigParams, method};
 use clap::{Args, Subcommand};
@@ -17,6 +18,7 @@ use crate::print::{self, Output, Style};
 const IMPORT_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug, Args)]
+#[command(after_long_help = format!("Keys of config.json, what holds without them, and what they take:\n{}", described()))]
 pub(super) struct Typed {
     #[command(subcommand)]
     action: Option<Action>,

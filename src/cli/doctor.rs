@@ -18,7 +18,7 @@ pub(super) struct Typed {
 }
 
 const AFTER_HELP: &str = "\
-Looks at the programs, the home, Claude Code's settings, the MCP server, and asks a running daemon what it knows. Changes
+Looks at the programs, the home, what the agents here have of Baton, and asks a running daemon what it knows. Changes
 nothing and starts nothing. Each finding that is not well comes with its fix. Exit code 1 if something does not work.
 
 JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}";
@@ -29,7 +29,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let code = if report.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if typed.json {
         let text = serde_json::to_string(&report).map_err(|error| crate::client::Error::Garbled(error.to_string()))?;
-        output.line(&text);
+        output.data(&text);
         return Ok(code);
     }
     for finding in &report.findings {

@@ -37,7 +37,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let output = Output::new();
     if typed.json {
         // Strings and numbers always have a JSON form.
-        output.line(&serde_json::to_string(&explained).unwrap_or_default());
+        output.data(&serde_json::to_string(&explained).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }
     head(&output, &explained);

@@ -62,8 +62,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         wait: !typed.no_wait,
         caller: environment::caller(),
     };
-    let result = question::answered(environment, method::FIX, &params)?;
-    let output = Output::new();
+    let (result, output) = question::answered(environment, method::FIX, &params, typed.json)?;
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -103,18 +102,18 @@ fn show(output: &Output, fix: &Fix) {
 
 fn rows(output: &Output, found: &FixMatch) {
     for fix in &found.fixes {
-        let place = place(&fix.session_id, fix.line, fix.at.as_deref());
+        let place = place(output, &fix.session_id, fix.line, fix.at.as_deref());
         row(output, 2, &format!("gone: {}", fix.text), &place);
         changed(output, &fix.files, &fix.commands);
     }
     for tried in &found.tried_in_vain {
         let then = if tried.then.is_empty() { "the same again" } else { &tried.then };
-        let place = place(&tried.session_id, tried.line, tried.at.as_deref());
+        let place = place(output, &tried.session_id, tried.line, tried.at.as_deref());
         row(output, 2, &format!("in vain, then {then}"), &place);
         changed(output, &tried.files, &tried.commands);
     }
     if let Some(open) = &found.unresolved {
-        let place = place(&open.session_id, open.line, open.at.as_deref());
+        let place = place(output, &open.session_id, open.line, open.at.as_deref());
         row(output, 2, "seen without going away", &place);
     }
 }

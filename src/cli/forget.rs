@@ -27,10 +27,12 @@ and --undo has it found again, by id, by uuid of a fact, by project, or --all.
 
 The agent's own transcripts are not touched, nor are exports and backups that were made before.
 
-On a terminal it lists what goes and asks; elsewhere it needs --yes. To call it again goes on with what was interrupted.
+Sessions of a project that begin later are remembered: session_tracking.exclude keeps them out.
+
+On a terminal it lists what goes and asks once; elsewhere it needs --yes. To call it again goes on with what was interrupted.
 
 JSON: {\"status\",\"sessions\":[{\"session_id\",\"state\",\"project\",\"file_path\",\"last_activity\",\"message_count\"}],\
-\"also\":[{\"session_id\",\"why\",\"shared\"}],\"notes\",\"note_ids\",\"found_again\",\"files\",\"bytes\",\"estimated\",\"kept_elsewhere\",\"transcripts\":[…],\"message\"}.
+\"also\":[{\"session_id\",\"why\",\"shared\"}],\"notes\",\"note_ids\",\"found_again\",\"files\",\"bytes\",\"estimated\",\"kept_elsewhere\",\"transcripts\":[…],\"later\",\"message\"}.
 
 Examples:
   baton forget a94e0d17                       one session, after a look at what goes with it
@@ -84,7 +86,6 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         all: typed.all,
         notes_of: None,
     };
-    let output = Output::new();
     // What an undo brings back can be forgotten again.
     let is_agreed = typed.yes || typed.undo;
     let can_ask = install::is_terminal() && !typed.json;
@@ -92,7 +93,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Err(Error::NotAgreed);
     }
     if typed.dry_run || !is_agreed {
-        let result = call(environment, &params)?;
+        let (result, output) = call(environment, &params, typed.json)?;
         let would: Forget = super::read(&result)?;
         if typed.dry_run && typed.json {
             output.json(&result);
@@ -103,17 +104,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             output.line(&print::plain(&would.message));
             return Ok(ExitCode::SUCCESS);
         }
-        let count = would.sessions.len() + would.also.len();
-        let noun = if count == 1 { "this session" } else { "these sessions" };
-        let notes = match would.notes {
-            0 => String::new(),
-            notes => format!("and what was added ({notes}) for good"),
-        };
-        let question = match (count, notes.as_str()) {
-            (0, _) => format!("Delete what was added ({}) for good?", would.notes),
-            (_, "") => format!("Forget {noun} ({count})?"),
-            (_, notes) => format!("Forget {noun} ({count}), {notes}?"),
-        };
+        let question = question(&would);
         if !install::ask(&question, &output) {
             print::note("Nothing was changed.");
             return Ok(ExitCode::FAILURE);
@@ -131,13 +122,15 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 ForgetParams { sessions: shown, notes_of, before, project: None, dry_run: false, ..params }
             }
         };
-        return finish(environment, &agreed, typed, &output);
+        return finish(environment, &agreed, typed, &would.later);
     }
-    finish(environment, &ForgetParams { dry_run: false, ..params }, typed, &output)
+    finish(environment, &ForgetParams { dry_run: false, ..params }, typed, "")
 }
 
-fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, output: &Output) -> Result<ExitCode, Error> {
-    let result = call(environment, params)?;
+/// Carries it out. `later`: what was said of that beforehand.
+fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, later: &str) -> Result<ExitCode, Error> {
+    // Its message names no session, and what is forgotten is not listed again.
+    let (result, output) = call(environment, params, true)?;
     let done: Forget = super::read(&result)?;
     let code = if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if typed.json {
@@ -158,13 +151,21 @@ fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, outpu
             print::note(&format!("  and {} more", done.transcripts.len() - LISTED));
         }
     }
+    let later = if done.later.is_empty() { later } else { &done.later };
+    if !later.is_empty() {
+        print::note(&format!("\nLater {}.", print::plain(later)));
+    }
     Ok(code)
 }
 
-fn call(environment: &Environment, params: &ForgetParams) -> Result<Box<serde_json::value::RawValue>, Error> {
+fn call(
+    environment: &Environment,
+    params: &ForgetParams,
+    json: bool,
+) -> Result<(Box<serde_json::value::RawValue>, Output), Error> {
     let progress = Progress::new();
     // Asked twice it does no harm: what is forgotten already stays so.
-    let result = super::ask(environment, |client| {
+    let result = super::ask_shown(environment, json, |client| {
         client.be_patient(SILENT);
         client.call_raw(method::FORGET, params, |told| progress.show(&told))
     });
@@ -184,7 +185,7 @@ fn list(output: &Output, would: &Forget) {
         output.line(&output.styled(Style::Strong, head));
         for row in also.iter().take(LISTED) {
             let left = output.width().saturating_sub(12).max(20);
-            output.line(&format!("  {}  {}", shown(&row.session_id), print::one_line(&row.why, left)));
+            output.line(&format!("  {}  {}", output.id(&row.session_id), print::one_line(&row.why, left)));
         }
         more(output, also.len());
     }
@@ -198,20 +199,28 @@ fn more(output: &Output, count: usize) {
 
 fn line(output: &Output, row: &ForgetRow) -> String {
     let at = row.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("-").replace('T', " ");
-    let parent = row.parent_session_id.as_deref().map(|parent| format!(" subagent of {}", shown(parent)));
+    let parent = row.parent_session_id.as_deref().map(|parent| format!(" subagent of {}", output.id(parent)));
     let place = format!("{}{}", row.project.as_deref().unwrap_or("-"), parent.unwrap_or_default());
     let left = output.width().saturating_sub(52).max(12);
     format!(
         "  {:8}  {:9}  {at:16}  {:>5} messages  {}",
-        shown(&row.session_id),
+        output.id(&row.session_id),
         print::one_line(&row.state, 12),
         row.message_count,
         print::one_line(&place, left)
     )
 }
 
-fn shown(id: &str) -> String {
-    id.chars().take(if id.starts_with("agent-") { 24 } else { 8 }).collect()
+/// What is asked before anything goes: how much that is.
+fn question(would: &Forget) -> String {
+    let count = would.sessions.len() + would.also.len();
+    let noun = if count == 1 { "this session" } else { "these sessions" };
+    let size = format!("{}, {}", print::counted(would.files, "file"), print::size(would.bytes));
+    match (count, would.notes) {
+        (0, notes) => format!("Delete what was added ({notes}) for good?"),
+        (_, 0) => format!("Forget {noun} ({count}), {size}?"),
+        (_, notes) => format!("Forget {noun} ({count}), {size}, and what was added ({notes}) for good?"),
+    }
 }
 
 /// A date as a moment, in milliseconds since 1970.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use baton_actors::files;
 use baton_events::protocol::answer::{HookEventStats, HookStats};
 use baton_events::protocol::{SPOOL, method};
 use clap::Args;
@@ -15,6 +16,8 @@ use crate::print::{self, Cell, Column, Output, Style, Table};
 
 /// What the daemon counts, where nobody can be asked.
 const FILE: &str = "hook_stats.json";
+/// Most of it that is read.
+const FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 const HELP: &str = "\
 Prints for each event how often hooks told it, how long they took from their start to the daemon's answer (of the last 1,000), \
@@ -54,7 +57,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     };
     if typed.json {
         let text = serde_json::to_string(&stats).map_err(|error| Error::Usage(error.to_string()))?;
-        output.line(&text);
+        output.data(&text);
         return Ok(ExitCode::SUCCESS);
     }
     match stats.events.is_empty() {
@@ -67,7 +70,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 
 /// What the last daemon has counted, and what waits for the next.
 fn kept(home: &Path) -> HookStats {
-    let text = std::fs::read(home.join(FILE)).unwrap_or_default();
+    let text = files::read(&home.join(FILE), FILE_BYTES).unwrap_or_default();
     let counted: HookStats = serde_json::from_slice(&text).unwrap_or_default();
     let is_signal = |file: &std::fs::DirEntry| file.path().extension().is_some_and(|ending| ending == "json");
     let waiting = std::fs::read_dir(home.join(SPOOL)).map_or(0, |files| files.flatten().filter(is_signal).count());

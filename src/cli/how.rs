@@ -57,8 +57,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         wait: !typed.no_wait,
         caller: environment::caller(),
     };
-    let result = question::answered(environment, method::HOW, &params)?;
-    let output = Output::new();
+    let (result, output) = question::answered(environment, method::HOW, &params, typed.json)?;
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -76,7 +75,7 @@ fn show(output: &Output, how: &How) {
             "{}; last {} in {}",
             rate(&line.runs),
             line.last_outcome,
-            place(&line.session_id, line.line, line.last_seen.as_deref())
+            place(output, &line.session_id, line.line, line.last_seen.as_deref())
         );
         output.line("");
         row(output, 2, &line.text, "");
@@ -97,7 +96,7 @@ fn show(output: &Output, how: &How) {
             output,
             0,
             &format!("Last failure: {}", failure.text),
-            &place(&failure.session_id, failure.line, failure.at.as_deref()),
+            &place(output, &failure.session_id, failure.line, failure.at.as_deref()),
         );
     }
 }

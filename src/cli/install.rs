@@ -1,4 +1,4 @@
-//! `baton install`: hooks, MCP server and guidance in Claude Code.
+//! `baton install`: hooks and MCP server in the agents that are there, and guidance in Claude Code.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,15 @@ use clap::Args;
 
 use super::Error;
 use crate::environment::Environment;
-use crate::install::{Change, Installer, Plan, Scope};
+use crate::install::{Change, Host, Installer, Plan, Scope};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Typed {
+    /// Which agents; all that are found on this machine if none is named
+    #[arg(value_enum, value_name = "AGENT")]
+    agents: Vec<Host>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -26,43 +29,42 @@ pub(super) struct Typed {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Add the block "Session Handoff Best Practice" to CLAUDE.md too
+    /// Add the block "Session Handoff Best Practice" to Claude Code's CLAUDE.md too
     #[arg(long)]
     claude_md: bool,
     /// Write a plugin with its marketplace into this folder instead
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "scope"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "scope", "agents"])]
     plugin: Option<PathBuf>,
 }
 
 const AFTER_HELP: &str = "\
-Shows what changes in Claude Code's settings.json and asks before it writes. Only Baton's own hooks are touched; a copy of
-the file is kept beside it. Run it again after an update: it mends what is no longer right, or says that there is nothing
-to do. `baton doctor` says whether everything works, `baton uninstall` takes it all out again.
+Shows what changes in Claude Code's settings.json and in Codex' hooks.json, and asks before it writes. Only Baton's own
+hooks are touched; a copy of the file is kept beside it. Run it again after an update: it mends what is no longer right, or
+says that there is nothing to do. `baton doctor` says whether everything works, `baton uninstall` takes it all out again.
+
+Codex runs no hook before you have trusted it: start `codex` once and accept them where it says that hooks need review.
 
 Examples:
-  baton install                   hooks and MCP server for you, in all projects
+  baton install                   hooks and MCP server for you, in all projects, in every agent that is here
+  baton install codex             the same for Codex only
   baton install --dry-run         what that would change
-  baton install --scope project   for this project: .claude/settings.json and .mcp.json
+  baton install --scope project   for this project: .claude/settings.json and .mcp.json of Claude Code
   baton install --plugin DIR      as a plugin: `/plugin marketplace add DIR`, `/plugin install baton@baton-local`";
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let directory = here()?;
-    let installer = Installer::new(typed.scope, environment, &directory)?;
     let output = Output::new();
-    if typed.print {
-        let printed = installer.printed();
-        output.line(&printed.hooks);
-        print::note(&format!("\nThe hooks go into {}. The MCP server:", printed.settings.display()));
-        print::note(&format!("  {}", printed.command));
-        print::note("or, for one project, in its .mcp.json:");
-        printed.servers.lines().for_each(print::note);
-        return Ok(ExitCode::SUCCESS);
-    }
     if let Some(folder) = &typed.plugin {
+        let installer = Installer::new(Host::Claude, typed.scope, environment, &directory)?;
         return plugin(&installer, &directory.join(folder), &output);
     }
-    let mut plan = installer.plan()?;
-    let guidance = installer.plan_guidance();
+    let installers = installers(environment, &typed.agents, typed.scope)?;
+    if typed.print {
+        installers.iter().for_each(|installer| print_by_hand(installer, &output));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut plan = plan_all(&installers, typed.dry_run, Installer::plan)?;
+    let guidance = installers.iter().find_map(|installer| installer.plan_guidance().transpose()).transpose();
     // What cannot be done is not offered.
     let (wanted, offered) = if typed.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
     plan.changes.extend(wanted);
@@ -82,6 +84,60 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         _ => {}
     }
     Ok(done)
+}
+
+/// One for each agent that is named, or else for each that is found. Only Claude Code has anything for a project.
+pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope) -> Result<Vec<Installer>, Error> {
+    let hosts = match (named, scope) {
+        ([], Scope::Project) => vec![Host::Claude],
+        ([], Scope::User) => Host::found(environment),
+        (named, Scope::Project) if named.contains(&Host::Codex) => {
+            return Err(Error::Usage(
+                "Codex is set up for you, in all projects: leave --scope project away".to_owned(),
+            ));
+        }
+        (named, _) => named.to_vec(),
+    };
+    let directory = here()?;
+    let installers = hosts.into_iter().map(|host| Ok(Installer::new(host, scope, environment, &directory)?));
+    installers.collect()
+}
+
+/// What is to be done for all of them.
+pub(super) fn plan_all(
+    installers: &[Installer],
+    is_dry: bool,
+    plan: impl Fn(&Installer) -> Result<Plan, crate::install::Error>,
+) -> Result<Plan, Error> {
+    let mut all = Plan::default();
+    for installer in installers {
+        if !is_dry {
+            installer.sweep();
+        }
+        let Plan { changes, remarks } = match plan(installer) {
+            // The plugin does there what is to be done; the others still need it.
+            Err(error @ crate::install::Error::Plugin(..)) if installers.len() > 1 => {
+                Plan { changes: Vec::new(), remarks: vec![error.to_string()] }
+            }
+            planned => planned?,
+        };
+        all.changes.extend(changes);
+        // Some are of this machine and not of an agent.
+        let new: Vec<String> = remarks.into_iter().filter(|remark| !all.remarks.contains(remark)).collect();
+        all.remarks.extend(new);
+    }
+    Ok(all)
+}
+
+fn print_by_hand(installer: &Installer, output: &Output) {
+    let printed = installer.printed();
+    output.line(&printed.hooks);
+    print::note(&format!("\nThe hooks go into {}. The MCP server:", printed.settings.display()));
+    print::note(&format!("  {}", printed.command));
+    if let Some(servers) = printed.servers {
+        print::note("or, for one project, in its .mcp.json:");
+        servers.lines().for_each(print::note);
+    }
 }
 
 fn plugin(installer: &Installer, folder: &Path, output: &Output) -> Result<ExitCode, Error> {

@@ -90,8 +90,3 @@ fn reach(environment: &Environment) -> Result<Reached, Error> {
         }
     }
 }
-
-/// Bytes for a person.
-fn size(bytes: u64) -> String {
-    if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
-}

@@ -66,8 +66,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         wait: !typed.no_wait,
         caller: environment::caller(),
     };
-    let result = question::answered(environment, method::PATTERNS, &params)?;
-    let output = Output::new();
+    let (result, output) = question::answered(environment, method::PATTERNS, &params, typed.json)?;
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -97,7 +96,7 @@ fn show(output: &Output, patterns: &Patterns) {
     for failing in &patterns.mostly_failing {
         row(output, 2, &failing.command, &rate(&failing.runs));
         if let Some(last) = &failing.last_failure {
-            row(output, 6, &last.text, &place(&last.session_id, last.line, last.at.as_deref()));
+            row(output, 6, &last.text, &place(output, &last.session_id, last.line, last.at.as_deref()));
         }
     }
     if !patterns.retry_loops.is_empty() {
@@ -107,7 +106,12 @@ fn show(output: &Output, patterns: &Patterns) {
         let loops = print::counted(u64::from(retry.loops), "loop");
         let about = format!("{loops}, up to {} failures in a row, {} ended well", retry.longest, retry.resolved);
         row(output, 2, &retry.what, &about);
-        row(output, 6, &retry.last.text, &place(&retry.last.session_id, retry.last.line, retry.last.at.as_deref()));
+        row(
+            output,
+            6,
+            &retry.last.text,
+            &place(output, &retry.last.session_id, retry.last.line, retry.last.at.as_deref()),
+        );
     }
     if patterns.more > 0 {
         let more = if patterns.more == 1 { "entry" } else { "entries" };

@@ -38,26 +38,32 @@ impl Options {
     }
 }
 
-/// What was answered, as it came.
+/// What was answered, as it came, and where it is printed.
 pub(super) fn answered(
     environment: &Environment,
     method: &str,
     params: &impl Serialize,
-) -> Result<Box<RawValue>, Error> {
+    json: bool,
+) -> Result<(Box<RawValue>, Output), Error> {
     let call = |client: &mut Client| -> Result<Box<RawValue>, client::Error> {
         let progress = Progress::new();
         let result = client.call_raw(method, params, |told| progress.show(&told));
         progress.end();
         result
     };
-    let Some(folder) = examples::stand_in(environment) else { return Ok(super::ask(environment, call)?) };
+    let Some(folder) = examples::stand_in(environment) else {
+        return Ok(super::ask_shown(environment, json, call)?);
+    };
     print::note(&format!(
         "No transcripts below {} yet: answering from the example sessions in {}.\n",
         environment.claude_config_dir.display(),
         folder.display()
     ));
     let throwaway = Throwaway::start(&folder)?;
-    Ok(call(&mut throwaway.client()?)?)
+    let mut client = throwaway.client()?;
+    let result = call(&mut client)?;
+    let output = super::ask::shown(&mut client, json, &result);
+    Ok((result, output))
 }
 
 /// What the reader should know who expects more.
@@ -92,8 +98,8 @@ pub(super) fn row(output: &Output, indent: usize, text: &str, about: &str) {
 }
 
 /// A session and a line of it: `a94e0d17 line 12, 2026-03-14`.
-pub(super) fn place(session: &str, line: u64, at: Option<&str>) -> String {
-    let id: String = session.chars().take(if session.starts_with("agent-") { 16 } else { 8 }).collect();
+pub(super) fn place(output: &Output, session: &str, line: u64, at: Option<&str>) -> String {
+    let id = output.id(session);
     let day = at.and_then(|at| at.get(..10)).map(|day| format!(", {day}")).unwrap_or_default();
     format!("{id} line {line}{day}")
 }

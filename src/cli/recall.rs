@@ -64,8 +64,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         wait: typed.options.waits(),
         caller: environment::caller(),
     };
-    let result = question::answered(environment, method::RECALL, &params)?;
-    let output = Output::new();
+    let (result, output) = question::answered(environment, method::RECALL, &params, typed.options.json)?;
     if typed.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -83,7 +82,7 @@ fn show(output: &Output, recall: &Recall) {
             "{kind} {text}{}{}  {}",
             if entry.said_by.is_some() { MODEL_MARK } else { "" },
             print::plain(&until),
-            output.styled(Style::Faint, &format!("({})", place(entry)))
+            output.styled(Style::Faint, &format!("({})", place(output, entry)))
         ));
     }
     if recall.entries.is_empty() && recall.notes.is_empty() {
@@ -93,6 +92,12 @@ fn show(output: &Output, recall: &Recall) {
         print::note(&format!("\n{}.", print::plain(note)));
     }
     super::search::tell_vectors(recall.freshness.vectors.as_deref());
+    if recall.freshness.left_out_asking {
+        print::note("\nWhat this session itself said last was left out; name its id to look into it too.");
+    }
+    if recall.freshness.asking_last {
+        print::note("\nWhat this session itself said before was looked into last.");
+    }
     if recall.freshness.pending > 0 {
         let pending = print::counted(recall.freshness.pending, "session");
         print::note(&format!("\n{pending} still to be read and may be missing."));
@@ -111,9 +116,8 @@ fn style(entry: &RecallEntry) -> Style {
 }
 
 /// `2026-03-14, 7acd37a8:12`; of a note the beginning of its uuid.
-fn place(entry: &RecallEntry) -> String {
-    let id = entry.session_id.strip_prefix("memory:").unwrap_or(&entry.session_id);
-    let id: String = id.chars().take(if id.starts_with("agent-") { 16 } else { 8 }).collect();
+fn place(output: &Output, entry: &RecallEntry) -> String {
+    let id = output.id(&entry.session_id);
     let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));
     let day = entry.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
     print::plain(&format!("{day}{id}{line}"))

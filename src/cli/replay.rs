@@ -91,13 +91,16 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     let output = Output::new();
     let mut steps = typed.step.then(Steps::default);
     let replayed = replay::run(source, options, |happened| {
-        output.line(&if typed.json { json(happened) } else { replay::event(happened) });
+        match typed.json {
+            true => output.data(&json(happened)),
+            false => output.line(&replay::event(happened)),
+        }
         steps.as_mut().map_or(ControlFlow::Continue(()), |steps| steps.after(happened))
     });
-    output.line(&match typed.json {
-        true => json(&serde_json::json!({ "summary": replayed })),
-        false => replay::summary(&replayed),
-    });
+    match typed.json {
+        true => output.data(&json(&serde_json::json!({ "summary": replayed }))),
+        false => output.line(&replay::summary(&replayed)),
+    }
     verdict(&typed.file, &replayed)
 }
 

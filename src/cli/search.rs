@@ -78,7 +78,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         wait: typed.options.waits(),
         caller: environment::caller(),
     };
-    let result = match examples::stand_in(environment) {
+    let (result, output) = match examples::stand_in(environment) {
         Some(folder) => {
             print::note(&format!(
                 "No transcripts below {} yet: answering from the example sessions in {}.\n",
@@ -86,19 +86,21 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 folder.display()
             ));
             let throwaway = Throwaway::start(&folder)?;
-            call(&mut throwaway.client()?, &params)
+            let mut client = throwaway.client()?;
+            let result = call(&mut client, &params)?;
+            let output = super::ask::shown(&mut client, typed.options.json, &result);
+            (result, output)
         }
         None => {
             let mut told = false;
-            super::ask(environment, |client| {
+            super::ask_shown(environment, typed.options.json, |client| {
                 if !std::mem::replace(&mut told, true) {
                     tell_roots(environment, client);
                 }
                 call(client, &params)
-            })
+            })?
         }
-    }?;
-    let output = Output::new();
+    };
     if typed.options.json {
         output.json(&result);
     } else {
@@ -214,12 +216,9 @@ fn snippet(hit: &Hit, fit: usize) -> String {
 fn heading(output: &Output, hit: &Hit) {
     let project = hit.project.as_deref().map_or("", |path| path.rsplit(['/', '\\']).next().unwrap_or(path));
     let day = hit.timestamp.as_deref().map_or("", |at| at.get(..10).unwrap_or(at));
-    let id = hit.session_id.strip_prefix("memory:").unwrap_or(&hit.session_id);
-    let id: String = id.chars().take(if hit.parent_session_id.is_some() { 16 } else { 8 }).collect();
-    let of = hit
-        .parent_session_id
-        .as_deref()
-        .map_or(String::new(), |parent| format!(", subagent of {}", parent.chars().take(8).collect::<String>()));
+    let id = output.id(&hit.session_id);
+    let of =
+        hit.parent_session_id.as_deref().map_or(String::new(), |parent| format!(", subagent of {}", output.id(parent)));
     let about = [project, day, &id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     let about = print::one_line(&format!("({about}{of})"), usize::MAX);
     let room = output.fit().map_or(usize::MAX, |fit| fit.saturating_sub(print::columns(&about) + 6).max(20));

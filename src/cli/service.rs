@@ -43,7 +43,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             if json {
                 let text =
                     serde_json::to_string(&status).map_err(|error| crate::client::Error::Garbled(error.to_string()))?;
-                output.line(&text);
+                output.data(&text);
                 return Ok(ExitCode::SUCCESS);
             }
             let answer = |answer: Option<bool>| match answer {

@@ -7,6 +7,7 @@ use baton_events::protocol::{TrackingParams, method};
 use clap::{Args, Subcommand};
 
 use super::Error;
+use crate::client::Client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
@@ -43,8 +44,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         Action::Status(options) => (None, options),
     };
     let params = TrackingParams { enabled, project: options.project.as_deref().map(super::project) };
-    let result = super::ask(environment, |client| client.call_raw(method::TRACKING, &params, |_| {}))?;
-    let output = Output::new();
+    let call = |client: &mut Client| client.call_raw(method::TRACKING, &params, |_| {});
+    let (result, output) = super::ask_shown(environment, options.json, call)?;
     if options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -69,7 +70,7 @@ fn show(output: &Output, told: &Tracking) {
     output.line(&format!("{} open {noun} {verb} tracked", told.active_sessions));
     for session in &told.sessions {
         let at = session.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
-        let id: String = session.session_id.chars().take(8).collect();
+        let id = output.id(&session.session_id);
         let left = output.width().saturating_sub(30).max(12);
         let project = print::one_line(session.project_root.as_deref().unwrap_or("-"), left);
         output.line(&format!("  {id}  {at:16}  {project}"));

@@ -10,6 +10,7 @@ use baton_events::record::Timestamp;
 use clap::Args;
 
 use super::Error;
+use crate::client::Client;
 use crate::environment::Environment;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
@@ -68,8 +69,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         project: typed.project.as_deref().map(super::project),
         subagents: typed.subagents,
     };
-    let result = super::ask(environment, |client| client.call_raw(method::SESSIONS, &params, |_| {}))?;
-    let output = Output::new();
+    let call = |client: &mut Client| client.call_raw(method::SESSIONS, &params, |_| {});
+    let (result, output) = super::ask_shown(environment, typed.json, call)?;
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -87,7 +88,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         });
         return Ok(ExitCode::SUCCESS);
     }
-    table(&found.sessions, now()).lines(&output).iter().for_each(|line| output.line(line));
+    table(&output, &found.sessions, now()).lines(&output).iter().for_each(|line| output.line(line));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -96,7 +97,7 @@ pub(super) fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn table(rows: &[Row], now: Timestamp) -> Table<7> {
+fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<7> {
     let mut table = Table::new([
         Column::words(" "),
         Column::words("session"),
@@ -120,7 +121,7 @@ fn table(rows: &[Row], now: Timestamp) -> Table<7> {
         };
         table.row([
             Cell::styled(style, if is_over(row) { "○" } else { "●" }),
-            Cell::new(shown_id(row)),
+            Cell::new(output.id(&row.session_id)),
             Cell::styled(style, shown_state(row)),
             Cell::new(row.last_activity.as_deref().map_or_else(|| "-".to_owned(), |at| ago(at, now))),
             Cell::new(row.message_count.to_string()),
@@ -137,6 +138,7 @@ fn is_over(row: &Row) -> bool {
 
 fn shown_state(row: &Row) -> &str {
     match (row.state.as_str(), &row.why) {
+        _ if row.unreadable_events > 0 => "newer",
         ("unindexed", Some(why)) => why,
         (state, _) => state,
     }
@@ -155,11 +157,6 @@ pub(super) fn ago(at: &str, now: Timestamp) -> String {
         ms if ms < 30 * DAY_MS => format!("{} d", ms / DAY_MS),
         _ => at.get(..10).unwrap_or(at).to_owned(),
     }
-}
-
-fn shown_id(row: &Row) -> String {
-    let length = if row.parent_session_id.is_some() || row.session_id.starts_with("agent-") { 24 } else { 8 };
-    row.session_id.chars().take(length).collect()
 }
 
 #[cfg(test)]
@@ -199,7 +196,9 @@ mod tests {
             row("a94e0d17-1f2e", "indexed", None, None, 130),
             row("00000001-1f2e", "unindexed", Some("empty"), None, 0),
         ];
-        let lines = table(&rows, Timestamp(0)).lines(&Output::plain(Some(80)));
+        let short = |row: &Row| (row.session_id.clone(), row.session_id[..8].to_owned());
+        let output = Output::plain(Some(80)).with_ids(rows.iter().map(short).collect());
+        let lines = table(&output, &rows, Timestamp(0)).lines(&output);
         assert_eq!(
             lines,
             [
@@ -215,7 +214,8 @@ mod tests {
     #[test]
     fn the_agent_is_told_where_there_are_several() {
         let row = |agent: &str| Row { agent: Some(agent.to_owned()), state: "active".to_owned(), ..Row::default() };
-        let head = |rows: &[Row]| table(rows, Timestamp(0)).lines(&Output::plain(None)).swap_remove(0);
+        let output = Output::plain(None);
+        let head = |rows: &[Row]| table(&output, rows, Timestamp(0)).lines(&output).swap_remove(0);
         assert!(!head(&[row("claude_code"), row("claude_code")]).contains("agent"));
         assert!(head(&[row("claude_code"), row("codex")]).contains("  agent  "));
     }

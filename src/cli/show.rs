@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use baton_events::protocol::answer::{Metadata, Relation, Row, SessionEnrichment, Show};
 use baton_events::protocol::{ShowParams, method};
+use baton_events::transcript::named_lines;
 use clap::Args;
 
 use super::Error;
@@ -74,6 +75,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let shown: Show = super::read(&result)?;
     output.line(&output.styled(Style::Strong, &shown.row.session_id));
     let mut facts = facts(&shown.row);
+    if !shown.unread_lines.is_empty() {
+        facts.push(("left out", format!("{}, which this version could not read", named_lines(&shown.unread_lines))));
+    }
     // What was added was no work, and no model is asked for it.
     let is_session = shown.row.source.is_none();
     facts.extend(shown.episode.iter().filter(|_| is_session).flat_map(|episode| numbers(&episode.metadata)));
@@ -128,9 +132,16 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
         ("records", by_type(&row.records_by_type)),
         ("unknown", by_type(&row.unknown_types)),
         ("not readable", lines(row.malformed_lines)),
+        ("newer", newer(row.unreadable_events)),
         ("too long", lines(row.oversize_lines)),
     ];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// What this version cannot read of a session's history.
+fn newer(events: u64) -> Option<String> {
+    let events = (events > 0).then(|| print::counted(events, "event"))?;
+    Some(format!("{events} of a newer version of Baton; nothing new is recorded until that is installed again"))
 }
 
 /// `enriched by gpt-4.1-mini, 2026-03-14T09:26:53Z`, `given_up (cut_off)`, `owed (timed_out), again at …`, `enriched by …;

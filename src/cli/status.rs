@@ -61,6 +61,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if let Some(count) = status.older_filter.filter(|count| *count > 0) {
         fact("filter", older_filter(count));
     }
+    if let Some(redacting) = &status.redacting {
+        let (done, total, changed) = (redacting.done, redacting.total, redacting.changed);
+        fact(
+            "redacting",
+            format!("{done} of {total} stored sessions looked at by the rules of this version, {changed} changed"),
+        );
+    }
     if let Some(count) = status.hidden.filter(|count| *count > 0) {
         fact("deleted", format!("{count} deleted or cleared, and found again by `baton forget --undo`"));
     }
@@ -102,12 +109,14 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             ("memory", storage.memory),
         ];
         let told = parts.map(|(name, part)| match part.live_bytes {
-            Some(live) if live < part.bytes => format!("{name} {} ({} needed)", size(part.bytes), size(live)),
-            _ => format!("{name} {}", size(part.bytes)),
+            Some(live) if live < part.bytes => {
+                format!("{name} {} ({} needed)", print::size(part.bytes), print::size(live))
+            }
+            _ => format!("{name} {}", print::size(part.bytes)),
         });
         let aside = match storage.aside.bytes {
             0 => String::new(),
-            bytes => format!(", cut off or put aside {}", size(bytes)),
+            bytes => format!(", cut off or put aside {}", print::size(bytes)),
         };
         fact("disk", format!("{}{aside}", told.join(", ")));
     }
@@ -164,11 +173,6 @@ fn older_filter(count: u64) -> String {
     let (sessions, them) =
         if count == 1 { ("1 session was".to_owned(), "it") } else { (format!("{count} sessions were"), "them") };
     format!("{sessions} made by an older filter; `baton reindex` makes {them} anew")
-}
-
-/// Bytes for a person.
-fn size(bytes: u64) -> String {
-    if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
 }
 
 fn megabytes(bytes: u64) -> u64 {

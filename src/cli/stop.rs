@@ -38,7 +38,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let output = Output::new();
     match (typed.json, pid) {
-        (true, pid) => output.line(&serde_json::json!({ "stopped": pid.is_some(), "pid": pid }).to_string()),
+        (true, pid) => output.data(&serde_json::json!({ "stopped": pid.is_some(), "pid": pid }).to_string()),
         (false, Some(pid)) => output.line(&format!("The daemon (process {pid}) has stopped.")),
         (false, None) => output.line("No daemon was running."),
     }

@@ -51,8 +51,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         cursor: typed.cursor.clone(),
         caller: environment::caller(),
     };
-    let result = question::answered(environment, method::TIMELINE, &params)?;
-    let output = Output::new();
+    let (result, output) = question::answered(environment, method::TIMELINE, &params, typed.options.json)?;
     if typed.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -77,7 +76,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 
 fn show(output: &Output, session: &Past) {
     let time = |at: &Option<String>| at.as_deref().and_then(|at| at.get(11..16)).unwrap_or("     ").to_owned();
-    let id: String = session.session_id.chars().take(8).collect();
+    let id = output.id(&session.session_id);
     let title = match session.title.as_str() {
         "" => "(no title)",
         title => title,

@@ -9,7 +9,7 @@ use clap::Args;
 use super::Error;
 use crate::client::{self, Client};
 use crate::environment::Environment;
-use crate::print::{self, Output, Style};
+use crate::print::{self, Style};
 
 #[derive(Debug, Args)]
 pub(super) struct Typed {
@@ -27,8 +27,8 @@ pub(super) struct Typed {
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params =
         UnindexedParams { project: typed.project.as_deref().map(super::project), include_inactive: !typed.active_only };
-    let result = Client::connect_or_start(environment)?.call_raw(method::UNINDEXED, &params, |_| {})?;
-    let output = Output::new();
+    let call = |client: &mut Client| client.call_raw(method::UNINDEXED, &params, |_| {});
+    let (result, output) = super::ask_shown(environment, typed.json, call)?;
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -40,7 +40,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         found.note.iter().for_each(|note| print::note(&print::plain(note)));
         return Ok(ExitCode::SUCCESS);
     }
-    let width = found.sessions.iter().map(|row| shown_id(&row.session_id).chars().count()).max().unwrap_or(8);
+    let width = found.sessions.iter().map(|row| output.id(&row.session_id).chars().count()).max().unwrap_or(8);
     let heading = format!("{:width$}  {:9}  {:16}  {:>8}  project", "session", "state", "last activity", "messages");
     output.line(&output.styled(Style::Faint, &heading));
     for row in &found.sessions {
@@ -48,7 +48,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         let left = output.width().saturating_sub(width + 43).max(12);
         output.line(&format!(
             "{:width$}  {:9}  {at:16}  {:>8}  {}",
-            shown_id(&row.session_id),
+            output.id(&row.session_id),
             print::one_line(&row.state, 12),
             row.message_count,
             print::one_line(row.project.as_deref().unwrap_or("-"), left),
@@ -60,8 +60,4 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         found.count
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-fn shown_id(id: &str) -> String {
-    id.chars().take(if id.starts_with("agent-") { 24 } else { 8 }).collect()
 }

@@ -5,14 +5,17 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::Error;
-use super::install::{carry_out, here};
+use super::install::{carry_out, installers, plan_all};
 use crate::environment::Environment;
-use crate::install::{Installer, Scope};
+use crate::install::{Host, Installer, Scope};
 use crate::print::Output;
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Typed {
+    /// Which agents; all that are found on this machine if none is named
+    #[arg(value_enum, value_name = "AGENT")]
+    agents: Vec<Host>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -25,11 +28,12 @@ pub(super) struct Typed {
 }
 
 const AFTER_HELP: &str = "\
-Takes Baton's hooks out of Claude Code's settings, then the MCP server, then the block in CLAUDE.md. Everything else in
-these files stays byte for byte. Memory and log in BATON_HOME stay too. Do this before you remove the program: hooks that
-call one that is gone show a notice each time.";
+Takes Baton's hooks out of Claude Code's settings and Codex' hooks.json, then the MCP server, then the block in CLAUDE.md.
+Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too. A plugin is named and stays: only
+Claude Code takes it out. Do this before you remove the program: hooks that call one that is gone show a notice each time.";
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let plan = Installer::new(typed.scope, environment, &here()?)?.plan_removal()?;
+    let installers = installers(environment, &typed.agents, typed.scope)?;
+    let plan = plan_all(&installers, typed.dry_run, Installer::plan_removal)?;
     carry_out(&plan, typed.dry_run, typed.yes, &Output::new())
 }

@@ -15,7 +15,9 @@ struct Worded {
 }
 
 const HELP: [&str; 2] = ["--help", "-h"];
-const SWITCHES: &[&str] = &["--json", "--no-wait"];
+const SWITCHES: &[&str] = &["--json", "--no-wait", EXAMPLES];
+/// Stands before a command or behind it.
+const EXAMPLES: &str = "--examples";
 const VALUED: &[(&str, &str)] = &[("--project", "-p"), ("--limit", "-n")];
 
 const COMMANDS: [Worded; 4] = [
@@ -32,10 +34,11 @@ const COMMANDS: [Worded; 4] = [
 
 /// The command line with the options of such a command before its words, and `--` between. Any other is as it was.
 pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
-    let asked = arguments.get(1).and_then(|name| COMMANDS.iter().find(|command| name == command.name));
+    let before = arguments.iter().skip(1).take_while(|word| *word == EXAMPLES).count() + 1;
+    let asked = arguments.get(before).and_then(|name| COMMANDS.iter().find(|command| name == command.name));
     let Some(command) = asked else { return arguments };
     let mut given = arguments.into_iter();
-    let mut sorted: Vec<OsString> = given.by_ref().take(2).collect();
+    let mut sorted: Vec<OsString> = given.by_ref().take(before + 1).collect();
     let mut words: Vec<OsString> = Vec::new();
     while let Some(argument) = given.next() {
         if argument == "--" {
@@ -145,6 +148,8 @@ mod tests {
         check("fix error: unexpected argument --foo", "fix -- error: unexpected argument --foo");
         check("fix - --json", "fix --json -- -");
         check("blame src/a.rs -p x", "blame src/a.rs -p x");
+        check("--examples search lock -sqlite", "--examples search -- lock -sqlite");
+        check("search lock --examples -sqlite", "search --examples -- lock -sqlite");
         check("search", "search");
     }
 

@@ -1,4 +1,4 @@
-//! What Claude Code has of Baton: hooks, server, how long it keeps transcripts; and whether Codex is read beside it.
+//! What the agents that are there have of Baton: hooks, server; and how long Claude Code keeps transcripts.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::Finding;
 use crate::environment::Environment;
 use crate::install::document::Document;
 use crate::install::hooks::{self, EVENTS, Found};
-use crate::install::place::{self, Place, Programs, Scope};
+use crate::install::place::{self, Host, Place, Programs, Scope};
 use crate::install::server::{self, Registered, Server};
 use crate::install::target::Target;
 use crate::install::{plugin, retention};
@@ -22,6 +22,14 @@ struct Settings {
 }
 
 pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> {
+    let of = |host| match host {
+        Host::Claude => claude(environment, directory),
+        Host::Codex => codex(environment),
+    };
+    Host::found(environment).into_iter().flat_map(of).collect()
+}
+
+fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
     let (user, project) =
         (Place::of(Scope::User, environment, directory), Place::of(Scope::Project, environment, directory));
     let paths: Vec<PathBuf> =
@@ -45,7 +53,6 @@ pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> 
     findings.extend(all.iter().filter_map(switched_off));
     findings.extend(hooks(&all, &plugins, environment));
     findings.push(server(environment, directory, &project, &plugins));
-    findings.extend(codex(environment));
     let of_user = all.iter().find(|settings| settings.path == user.settings);
     findings.push(match retention(of_user.map_or(&Value::Null, |settings| &settings.value)) {
         None => Finding::ok("retention", "transcripts are kept for as long as cleanupPeriodDays says"),
@@ -58,16 +65,72 @@ pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> 
     findings
 }
 
-/// Nothing where Codex was never used.
-fn codex(environment: &Environment) -> Option<Finding> {
-    let folder = environment.roots().into_iter().find(|root| root.agent == Agent::Codex && root.projects.is_dir())?;
-    Some(Finding::ok(
-        "codex",
-        format!(
-            "{} is read; Codex calls no hooks, so its sessions end by a close, a search or the timeout",
-            folder.projects.display()
+fn codex(environment: &Environment) -> Vec<Finding> {
+    const FIX: &str = "baton install codex";
+    let mut findings = Vec::new();
+    if let Some(root) =
+        environment.roots().into_iter().find(|root| root.agent == Agent::Codex && root.projects.is_dir())
+    {
+        findings.push(Finding::ok("codex", format!("{} is read", root.projects.display())));
+    }
+    let place = Place::of_codex(environment);
+    let value = match read(&place.settings) {
+        Ok(value) => value.unwrap_or_default(),
+        Err(why) => {
+            let what = format!("{} cannot be read, so Codex runs none of its hooks: {why}", place.settings.display());
+            findings.push(Finding::error("codex", what, "mend the file, then run: baton install codex"));
+            Value::Null
+        }
+    };
+    let config = Target::read(&place.settings.with_file_name(server::CODEX_FILE)).ok();
+    let config = config.as_ref().map(Target::text).unwrap_or_default();
+    let path = place.settings.as_path();
+    let found: Vec<(&Path, Found)> = hooks::found(&value).into_iter().map(|found| (path, found)).collect();
+    if found.is_empty() {
+        let what = "Codex calls no hook of Baton, so its sessions end by a close, a search or the timeout";
+        findings.push(Finding::warn("codex", what, FIX));
+    } else {
+        let (faults, untrusted) = (faults(&found, environment, FIX), hooks::untrusted(config));
+        if faults.is_empty() && untrusted.is_empty() {
+            findings.push(Finding::ok("codex", format!("all {} hooks are in {}", EVENTS.len(), path.display())));
+        }
+        findings.extend(faults);
+        if !untrusted.is_empty() {
+            findings.push(Finding::warn(
+                "codex",
+                format!("Codex does not run these hooks, because you have not trusted them: {}", untrusted.join(", ")),
+                "start `codex` once and accept them where it says that hooks need review",
+            ));
+        }
+    }
+    findings.extend(codex_server(environment, config));
+    findings
+}
+
+fn codex_server(environment: &Environment, config: &str) -> Option<Finding> {
+    let server = Server::new(Host::Codex, &Programs::own().ok()?, place::other_home(environment));
+    let add = server.add_line();
+    Some(match server.in_toml(config) {
+        Registered::This => Finding::ok("codex", "Codex knows the MCP server"),
+        Registered::Otherwise(command) if is_there(Path::new(&command)) => {
+            Finding::ok("codex", format!("Codex knows the MCP server as {command}"))
+        }
+        Registered::Otherwise(command) => Finding::error(
+            "codex",
+            format!("Codex starts {command} as MCP server, which is not there"),
+            format!("run: {} && {add}", server.remove_line()),
         ),
-    ))
+        Registered::Foreign(command) => Finding::error("codex", server::foreign(&command), format!("run: {add}")),
+        Registered::Nothing => Finding::warn("codex", "Codex does not know the MCP server", format!("run: {add}")),
+    })
+}
+
+/// Whether a program is there, by its path or on the path.
+fn is_there(program: &Path) -> bool {
+    match program.is_absolute() {
+        true => program::is_program(program),
+        false => program::find(&program.display().to_string()).is_some(),
+    }
 }
 
 fn read(path: &Path) -> Result<Option<Value>, String> {
@@ -104,14 +167,24 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
             "baton uninstall, or take the plugin out with `/plugin` in Claude Code",
         ));
     }
-    findings.extend(found.iter().filter_map(|(path, found)| fault(path, found, environment)));
+    findings.extend(faults(&found, environment, "baton install"));
+    if findings.is_empty() {
+        findings.push(Finding::ok("hooks", format!("all {} are in {}", EVENTS.len(), path.display())));
+    }
+    findings
+}
+
+/// What is wrong with these hooks of one agent, and how it is mended.
+fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        found.iter().filter_map(|(path, found)| fault(path, found, environment, fix)).collect();
     let missing: Vec<&str> = EVENTS
         .iter()
         .map(|(event, _)| *event)
         .filter(|event| !found.iter().any(|(_, found)| found.event == *event))
         .collect();
     if !missing.is_empty() {
-        findings.push(Finding::warn("hooks", format!("not called for {}", missing.join(", ")), "baton install"));
+        findings.push(Finding::warn("hooks", format!("not called for {}", missing.join(", ")), fix));
     }
     for (event, _) in EVENTS {
         let mut lines: Vec<&str> =
@@ -121,27 +194,20 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
         // The same line in several files is called once.
         if lines.len() > 1 {
             let lines = lines.join(" and ");
-            findings.push(Finding::warn("hooks", format!("{event} is told twice, by {lines}"), "baton install"));
+            findings.push(Finding::warn("hooks", format!("{event} is told twice, by {lines}"), fix));
         }
-    }
-    if findings.is_empty() {
-        findings.push(Finding::ok("hooks", format!("all {} are in {}", EVENTS.len(), path.display())));
     }
     findings
 }
 
 /// What is wrong with one hook.
-fn fault(path: &Path, found: &Found, environment: &Environment) -> Option<Finding> {
+fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Option<Finding> {
     let (event, shown, program) = (&found.event, path.display(), &found.own.program);
-    let is_there = match program.is_absolute() {
-        true => program::is_program(program),
-        false => program::find(&program.display().to_string()).is_some(),
-    };
-    if !is_there {
+    if !is_there(program) {
         return Some(Finding::error(
             "hooks",
             format!("{event} in {shown} calls {}, which is not there", program.display()),
-            "baton install",
+            fix,
         ));
     }
     if !found.is_sound() {
@@ -152,7 +218,7 @@ fn fault(path: &Path, found: &Found, environment: &Environment) -> Option<Findin
             Some(_) if event == "SessionEnd" => "has a timeout, which an exit may wait for".to_owned(),
             _ => "is not called each time, or not waited for".to_owned(),
         };
-        return Some(Finding::warn("hooks", format!("{event} in {shown} {what}"), "baton install"));
+        return Some(Finding::warn("hooks", format!("{event} in {shown} {what}"), fix));
     }
     let home = found.own.home.as_ref().map(PathBuf::from).or_else(|| {
         // It then takes what Claude Code was started with, which is likely what this was started with.
@@ -162,14 +228,14 @@ fn fault(path: &Path, found: &Found, environment: &Environment) -> Option<Findin
         Finding::warn(
             "hooks",
             format!("{event} in {shown} speaks to {}, and this home is {}", home.display(), environment.home.display()),
-            "set BATON_HOME to the one that is meant, and run `baton install`",
+            format!("set BATON_HOME to the one that is meant, then run: {fix}"),
         )
     })
 }
 
 fn server(environment: &Environment, directory: &Path, project: &Place, plugins: &[String]) -> Finding {
     let Ok(programs) = Programs::own() else { return Finding::unknown("mcp", "this program's own path is not known") };
-    let server = Server::new(&programs, place::other_home(environment));
+    let server = Server::new(Host::Claude, &programs, place::other_home(environment));
     let files = place::registries(environment).into_iter().chain(project.servers.clone());
     let files: Vec<(PathBuf, Value)> =
         files.filter_map(|path| read(&path).ok().flatten().map(|value| (path, value))).collect();
@@ -177,23 +243,19 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
     let here_only =
         files.iter().map(|(path, value)| (path, server.in_project(value, directory), " for this project only"));
     let mut registered = for_all.chain(here_only).filter(|(_, registered, _)| *registered != Registered::Nothing);
-    let add = server::command_line(&server.add());
+    let add = server.add_line();
     match (registered.next(), plugins.first()) {
         (Some((path, Registered::This, whose)), _) => {
             Finding::ok("mcp", format!("registered in {}{whose}", path.display()))
         }
         (Some((path, Registered::Otherwise(command), whose)), _) => {
-            let is_there = match Path::new(&command).is_absolute() {
-                true => program::is_program(Path::new(&command)),
-                false => program::find(&command).is_some(),
-            };
-            let remove = if whose.is_empty() { Server::remove() } else { Server::remove_from_project() };
-            match is_there {
+            let remove = if whose.is_empty() { Server::remove(Host::Claude) } else { Server::remove_from_project() };
+            match is_there(Path::new(&command)) {
                 true => Finding::ok("mcp", format!("registered in {}{whose} as {command}", path.display())),
                 false => Finding::error(
                     "mcp",
                     format!("{} names {command}{whose}, which is not there", path.display()),
-                    format!("run: {} && {add}", server::command_line(&remove)),
+                    format!("run: {} && {add}", server::command_line(Host::Claude, &remove)),
                 ),
             }
         }

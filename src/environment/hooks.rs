@@ -1,12 +1,10 @@
 //! What of the configuration concerns whoever comes to the daemon: whether hooks count, where it listens, how long a hook
 //! may take. Read by every client itself, for a daemon need not run.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_actors::configuration;
+use baton_actors::{configuration, files, limits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -24,11 +22,13 @@ pub struct Hooks {
     pub socket_path: Option<PathBuf>,
     /// How long a hook may take, whatever the event.
     pub timeout: Option<Duration>,
+    /// Whether `session_tracking.watch_directories` names what is read, whatever variables name.
+    pub names_directories: bool,
 }
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self { enabled: true, socket_path: None, timeout: None }
+        Self { enabled: true, socket_path: None, timeout: None, names_directories: false }
     }
 }
 
@@ -36,6 +36,14 @@ impl Default for Hooks {
 struct Document {
     #[serde(default)]
     hooks: Option<Box<RawValue>>,
+    #[serde(default)]
+    session_tracking: Option<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tracking {
+    watch_directories: Option<Box<RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,21 +66,20 @@ impl Hooks {
         Self {
             enabled: value(keys.enabled).unwrap_or(true),
             socket_path: text.as_deref().and_then(configuration::socket_path),
-            timeout: value(keys.timeout_ms).filter(|ms| *ms > 0).map(Duration::from_millis),
+            timeout: value(keys.timeout_ms).filter(|ms| (1..=limits::HOOK_MS).contains(ms)).map(Duration::from_millis),
+            names_directories: false,
         }
     }
 }
 
 /// `None`: there is none that can be read.
 fn document(path: &Path) -> Option<Hooks> {
-    let file = File::open(path).ok()?;
-    let mut text = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut text).ok()?;
-    if text.len() as u64 > BYTES_MAX {
-        return None;
-    }
+    let text = files::read(path, BYTES_MAX).ok()?;
     let document: Document = serde_json::from_slice(&text).ok()?;
-    Some(document.hooks.as_deref().map(Hooks::told).unwrap_or_default())
+    let tracking: Option<Tracking> = value(document.session_tracking);
+    let directories: Option<Vec<String>> = tracking.and_then(|tracking| value(tracking.watch_directories));
+    let hooks = document.hooks.as_deref().map(Hooks::told).unwrap_or_default();
+    Some(Hooks { names_directories: directories.is_some(), ..hooks })
 }
 
 fn value<T: for<'de> Deserialize<'de>>(raw: Option<Box<RawValue>>) -> Option<T> {
@@ -121,8 +128,22 @@ mod tests {
         for relative in ["~run/b.sock", "$HOME/b.sock", "./b.sock", " ", "/b\\u0000.sock"] {
             check(Some(&format!(r#"{{"hooks": {{"socket_path": "{relative}"}}}}"#)), None, usual);
         }
-        for wrong in [r#"{"hooks": []}"#, r#"{"hooks": null}"#, r#"{"hooks": {"timeout_ms": -1, "socket_path": 7}}"#] {
+        for wrong in [
+            r#"{"hooks": []}"#,
+            r#"{"hooks": null}"#,
+            r#"{"hooks": {"timeout_ms": -1, "socket_path": 7}}"#,
+            r#"{"hooks": {"timeout_ms": 3001}}"#,
+        ] {
             check(Some(wrong), None, usual);
+        }
+        let names = |text: &str| {
+            let temp = tempfile::tempdir().unwrap();
+            std::fs::write(temp.path().join(FILES[0]), text).unwrap();
+            Hooks::of(temp.path()).names_directories
+        };
+        assert!(names(r#"{"session_tracking": {"watch_directories": ["~/t"], "enabled": true}}"#));
+        for none in ["{}", r#"{"session_tracking": 3}"#, r#"{"session_tracking": {"watch_directories": null}}"#] {
+            assert!(!names(none), "{none}");
         }
         // The last good one holds as long as there is no other that can be read.
         let good = Some(r#"{"hooks": {"enabled": false}}"#);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use baton_actors::limits;
 use baton_events::session::SignalKind;
 
 use super::input::Field;
@@ -10,10 +11,9 @@ use super::input::Field;
 const BUDGET: Duration = Duration::from_millis(100);
 /// What it waits for where it may be told something.
 const TELLING_BUDGET: Duration = Duration::from_millis(150);
-/// What may be configured at most: Claude Code ends a hook after the 5 s that it is installed with, and all hooks of a
-/// session's end together after 1.5 s.
-const MOST: Duration = Duration::from_millis(3_000);
-const END_MOST: Duration = Duration::from_millis(1_000);
+/// What may be configured at most.
+const MOST: Duration = Duration::from_millis(limits::HOOK_MS);
+const END_MOST: Duration = Duration::from_millis(limits::HOOK_END_MS);
 /// Longest name of an event.
 const NAME_CHARS: usize = 64;
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::event::Event;
+use super::room;
 
 #[derive(Serialize)]
 struct Said<'a> {
@@ -22,7 +23,9 @@ struct Output<'a> {
 
 /// Prints what the agent is to be told. A reader that has gone needs nothing.
 pub(super) fn print(event: &Event, context: &str) {
-    if let Ok(line) = line(event, context) {
+    if let Ok(line) = line(event, context)
+        && room::is_in_output(line.len())
+    {
         let mut output = std::io::stdout().lock();
         let _ = output.write_all(&line).and_then(|()| output.flush());
     }

@@ -9,6 +9,8 @@ use baton_events::protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES,
 use baton_events::record::SessionId;
 use baton_events::session::SignalKind;
 
+use super::room;
+
 /// Most that is counted of what was lost.
 const DROPPED_MAX: u64 = 1_000_000;
 /// Longest session id in a name of a file; the rest of the 255 bytes is for what stands around it.
@@ -32,7 +34,7 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
     let path = folder.join(&name);
     // One that takes another's place is no more than there were.
     let is_full = || fs::read_dir(folder).map_or(0, |files| files.take(SPOOL_FILES_MAX).count()) >= SPOOL_FILES_MAX;
-    if is_large || (is_full() && !path.exists()) {
+    if is_large || !room::is_for(bytes.len()) || (is_full() && !path.exists()) {
         return Err(io::ErrorKind::StorageFull.into());
     }
     let temporary = folder.join(format!("{}{}", spooled.hook.id, durable::BEING_WRITTEN));
@@ -57,7 +59,9 @@ fn name(hook: &HookParams) -> Option<String> {
 /// One byte for each.
 fn count_lost(folder: &Path) -> io::Result<()> {
     let mut file: File = private(OpenOptions::new().append(true).create(true)).open(folder.join(SPOOL_DROPPED))?;
-    if file.metadata()?.len() < DROPPED_MAX { file.write_all(b".") } else { Ok(()) }
+    let counted = file.metadata()?.len();
+    let is_room = room::is_for(usize::try_from(counted).unwrap_or(usize::MAX).saturating_add(1));
+    if counted < DROPPED_MAX && is_room { file.write_all(b".") } else { Ok(()) }
 }
 
 /// For the owner only.

@@ -15,7 +15,7 @@ Before you turn to another task, another context or another agent:
 
 1. Call the MCP tool `session_tracking_close` with a `reason` such as \"task_complete\". It returns when this session's
    episode can be found.
-2. The next agent then finds this work at once, with `search_memory_nodes`, `search_memory_facts` and `get_episodes`.
+2. The next agent then finds this work at once, with `search_nodes`, `search_memory_facts` and `get_episodes`.
 3. Unchanged content is recognised by its hash: a close with nothing new to say costs nothing.
 
 Without a close nothing is lost: `/clear`, the end of a session, a search and 30 minutes of silence index it as well.

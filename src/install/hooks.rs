@@ -1,4 +1,4 @@
-//! Baton's hooks in a settings file of Claude Code: which there are, how they are put in, mended and taken out. Hooks of
+//! Baton's hooks in a settings file of Claude Code, or in Codex' `hooks.json`, which has the same shape: which there are, how they are put in, mended and taken out. Hooks of
 //! others stay as they are.
 
 use serde::Serialize;
@@ -23,6 +23,8 @@ const TIMEOUT_S: u64 = 5;
 /// A timeout that somebody has set by hand stays up to this one; above, milliseconds were meant.
 pub(crate) const TIMEOUT_S_MAX: u64 = 60;
 
+/// The file of Codex that hooks stand in, in the same shape.
+pub(crate) const CODEX_HOOKS: &str = "hooks.json";
 const HOOKS: Step = Step::Key("hooks");
 
 /// Where hooks go in the file, as Claude Code reads it.
@@ -89,6 +91,22 @@ impl Found {
         };
         timeout && !self.is_odd && matches!(self.matcher.as_deref(), None | Some("" | "*"))
     }
+}
+
+/// Events whose hooks Codex has not noted as trusted in its `config.toml`: each has a table of its own there, named after the
+/// file, the event, the group and the place in it.
+pub(crate) fn untrusted(config: &str) -> Vec<&'static str> {
+    let is_noted = |event: &str| {
+        let snake = event.chars().enumerate().fold(String::new(), |mut name, (at, letter)| {
+            if at > 0 && letter.is_ascii_uppercase() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+            name
+        });
+        config.contains(&format!("{CODEX_HOOKS}:{snake}:"))
+    };
+    EVENTS.iter().map(|(event, _)| *event).filter(|event| !is_noted(event)).collect()
 }
 
 fn is_end(event: &str) -> bool {

@@ -1,9 +1,50 @@
-//! Where Claude Code keeps what is changed, and where our own programs lie.
+//! Where agents keep what is changed, and where our own programs lie.
 
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 use crate::program;
+
+/// An agent that Baton can be set up in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Host {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+}
+
+impl Host {
+    const ALL: [Self; 2] = [Self::Claude, Self::Codex];
+
+    /// Its program.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+        }
+    }
+
+    /// The agents on this machine: their program is on the path, or their folder is there. Where there is none, Claude Code
+    /// may still come.
+    pub(crate) fn found(environment: &Environment) -> Vec<Self> {
+        let folder = |host| match host {
+            Self::Claude => environment.claude_config_dir.is_dir(),
+            Self::Codex => environment.codex_home.is_dir(),
+        };
+        let is_there = |host: &Self| folder(*host) || program::find(host.program()).is_some();
+        let found: Vec<Self> = Self::ALL.into_iter().filter(is_there).collect();
+        if found.is_empty() { vec![Self::Claude] } else { found }
+    }
+}
 
 /// For whom something is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,6 +70,13 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Where Codex' files lie: its hooks have the shape of Claude Code's settings.
+    pub(crate) fn of_codex(environment: &Environment) -> Self {
+        let folder = &environment.codex_home;
+        let (settings, guidance) = (folder.join(super::hooks::CODEX_HOOKS), folder.join("AGENTS.md"));
+        Self { scope: Scope::User, settings, guidance, servers: None, top: None }
+    }
+
     /// Where the scope's files lie, seen from a directory.
     pub(crate) fn of(scope: Scope, environment: &Environment, directory: &Path) -> Self {
         match scope {

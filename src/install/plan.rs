@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::server::{Server, command_line};
+use super::server::Server;
 use super::target::{self, Target};
 
 /// Lines around a change that are shown.
@@ -34,10 +34,10 @@ pub(super) enum Kind {
     },
     /// Takes away a file that we had made, and its folder where that was made for it.
     Remove { target: Target, folder: Option<PathBuf> },
-    /// Has Claude Code register the server.
-    Register { server: Server, claude: PathBuf },
-    /// Has Claude Code forget the server.
-    Unregister { server: Server, claude: PathBuf },
+    /// Has the agent register the server.
+    Register { server: Server, cli: PathBuf },
+    /// Has the agent forget the server.
+    Unregister { server: Server, cli: PathBuf },
 }
 
 /// Why a change was not made.
@@ -57,8 +57,8 @@ impl Change {
         match &self.0 {
             Kind::Write { target, text, .. } => difference(&target.path, target.text.as_deref(), Some(text)),
             Kind::Remove { target, .. } => difference(&target.path, target.text.as_deref(), None),
-            Kind::Register { server, .. } => format!("run: {}\n", command_line(&server.add())),
-            Kind::Unregister { .. } => format!("run: {}\n", command_line(&Server::remove())),
+            Kind::Register { server, .. } => format!("run: {}\n", server.add_line()),
+            Kind::Unregister { server, .. } => format!("run: {}\n", server.remove_line()),
         }
     }
 
@@ -83,12 +83,12 @@ impl Change {
                 let _ = folder.as_ref().map(std::fs::remove_dir);
                 Ok(format!("{} removed", target.path.display()))
             }
-            Kind::Register { server, claude } => {
-                server.register(claude).map_err(Failed::Program)?;
+            Kind::Register { server, cli } => {
+                server.register(cli).map_err(Failed::Program)?;
                 Ok("MCP server registered; sessions that run see it after a restart or `/mcp`".to_owned())
             }
-            Kind::Unregister { server, claude } => {
-                server.unregister(claude).map_err(Failed::Program)?;
+            Kind::Unregister { server, cli } => {
+                server.unregister(cli).map_err(Failed::Program)?;
                 Ok("MCP server no longer registered".to_owned())
             }
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::call::Caller;
+use super::document::Document;
 use super::hooks::Wanted;
 use super::server::{NAME, Server};
 use super::target::{Error, Target};
@@ -25,6 +26,24 @@ pub(crate) fn enabled(settings: &Value) -> Vec<String> {
         .filter(|(name, value)| own(name) && is_on(value))
         .map(|(name, _)| name.clone())
         .collect()
+}
+
+/// What a person should know of plugins that these settings have switched on: they bring hooks and a server of their own,
+/// and only Claude Code takes them out.
+pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
+    let read = |path: &Path| Document::read(&Target::read(path).ok()?.text?).ok()?.value().ok();
+    let remark = |plugin: &String, path: &Path| {
+        format!(
+            "the plugin {plugin} is switched on in {}, and brings hooks and the MCP server of its own; to take it out run: \
+             claude plugin uninstall {plugin}",
+            path.display()
+        )
+    };
+    let of = |path: PathBuf| {
+        let plugins = read(&path).map(|value| enabled(&value)).unwrap_or_default();
+        plugins.iter().map(|plugin| remark(plugin, &path)).collect::<Vec<_>>()
+    };
+    settings.flat_map(of).collect()
 }
 
 /// Writes the folder; files that are as they should be stay. Refused where something else lies.

@@ -1,4 +1,5 @@
-//! Baton's MCP server in Claude Code: registered through its own command for a user, in `.mcp.json` for a project.
+//! Baton's MCP server in an agent: registered through the agent's own command for a user, in `.mcp.json` for a project of
+//! Claude Code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,18 +10,22 @@ use serde_json::Value;
 
 use super::call::quoted;
 use super::document::{Document, Error, Step};
-use super::place::Programs;
+use super::place::{Host, Programs};
 use crate::program;
 
 /// The name it is registered under.
 pub(crate) const NAME: &str = "baton";
-/// How long `claude` may take: it starts each server that it is asked about.
+/// Where Codex keeps its settings, and which hooks are trusted, beside its hooks.
+pub(crate) const CODEX_FILE: &str = "config.toml";
+/// How long an agent's command may take: Claude Code starts each server that it is asked about.
 const WAIT: Duration = Duration::from_secs(30);
 const SERVERS: Step = Step::Key("mcpServers");
 
 /// The server as Claude Code's files name it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Server {
+    #[serde(skip)]
+    host: Host,
     #[serde(rename = "type")]
     kind: &'static str,
     command: String,
@@ -43,17 +48,47 @@ pub(crate) enum Registered {
 }
 
 impl Server {
-    pub(crate) fn new(programs: &Programs, home: Option<&Path>) -> Self {
+    pub(crate) fn new(host: Host, programs: &Programs, home: Option<&Path>) -> Self {
         let env = home.map(|home| ("BATON_HOME", home.display().to_string()));
         let command = programs.baton.display().to_string();
-        Self { kind: "stdio", command, args: ["mcp"], env: env.into_iter().collect() }
+        Self { host, kind: "stdio", command, args: ["mcp"], env: env.into_iter().collect() }
     }
 
     /// What is registered in a file of Claude Code.
     pub(crate) fn in_file(&self, file: &Value) -> Registered {
-        let Some(entry) = file.get("mcpServers").and_then(|servers| servers.get(NAME)) else {
+        let entry = file.get("mcpServers").and_then(|servers| servers.get(NAME));
+        entry.map_or(Registered::Nothing, |entry| self.compared(entry))
+    }
+
+    /// What is registered in Codex' `config.toml`, read line by line, as `codex mcp add` writes it.
+    pub(crate) fn in_toml(&self, text: &str) -> Registered {
+        let (mut entry, mut env) = (serde_json::Map::new(), serde_json::Map::new());
+        let mut table = String::new();
+        for line in text.lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix('[') {
+                table = name.trim_end_matches(']').replace('"', "");
+                continue;
+            }
+            let into = match table.strip_prefix("mcp_servers.").and_then(|name| name.strip_prefix(NAME)) {
+                Some("") => &mut entry,
+                Some(".env") => &mut env,
+                _ => continue,
+            };
+            let Some((key, value)) = line.split_once('=') else { continue };
+            let (key, value) = (key.trim(), value.trim());
+            let literal = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\''));
+            let value = literal.map_or_else(|| serde_json::from_str(value).unwrap_or_default(), Value::from);
+            into.insert(key.to_owned(), value);
+        }
+        if entry.is_empty() {
             return Registered::Nothing;
-        };
+        }
+        entry.insert("env".to_owned(), env.into());
+        self.compared(&entry.into())
+    }
+
+    /// What an entry of our name is.
+    fn compared(&self, entry: &Value) -> Registered {
         let command = entry.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_ours = is_baton(&command) && entry["args"].get(0).and_then(Value::as_str) == Some("mcp");
         let home = entry["env"].get("BATON_HOME").and_then(Value::as_str);
@@ -100,9 +135,11 @@ impl Server {
         Ok(())
     }
 
-    /// Arguments of `claude` that register it for a user. The name comes before `--env`, which takes several values.
+    /// Arguments of the agent's command that register it for a user. The name comes before `--env`, which takes several values.
     pub(crate) fn add(&self) -> Vec<String> {
-        let mut words = vec!["mcp", "add", "--scope", "user", NAME];
+        let mut words = vec!["mcp", "add"];
+        words.extend(of_user(self.host));
+        words.push(NAME);
         let env: Vec<String> = self.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         for assignment in &env {
             words.extend(["--env", assignment]);
@@ -111,9 +148,19 @@ impl Server {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Arguments of `claude` that take it away.
-    pub(crate) fn remove() -> Vec<String> {
-        ["mcp", "remove", "--scope", "user", NAME].map(str::to_owned).into()
+    /// Arguments of the agent's command that take it away.
+    pub(crate) fn remove(host: Host) -> Vec<String> {
+        [&["mcp", "remove"], of_user(host), &[NAME]].concat().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The command line that registers it for a user, for a person to run.
+    pub(crate) fn add_line(&self) -> String {
+        command_line(self.host, &self.add())
+    }
+
+    /// The command line that takes it away, for a person to run.
+    pub(crate) fn remove_line(&self) -> String {
+        command_line(self.host, &Self::remove(self.host))
     }
 
     /// The same for what is registered for one project only, to be run in it.
@@ -121,12 +168,19 @@ impl Server {
         ["mcp", "remove", "--scope", "local", NAME].map(str::to_owned).into()
     }
 
-    /// What is registered, as `claude` tells it.
-    pub(crate) fn told(&self, claude: &Path) -> Result<Registered, String> {
-        let asked = ["mcp", "get", NAME].map(str::to_owned);
-        let ran = program::run(claude, &asked, WAIT).map_err(|error| failed(&asked, &error.to_string()))?;
+    /// What is registered, as the agent's command tells it.
+    pub(crate) fn told(&self, cli: &Path) -> Result<Registered, String> {
+        let json = (self.host == Host::Codex).then_some("--json");
+        let asked: Vec<String> = ["mcp", "get", NAME].into_iter().chain(json).map(str::to_owned).collect();
+        let ran = program::run(cli, &asked, WAIT).map_err(|error| self.failed(&asked, &error.to_string()))?;
         if !ran.is_ok {
             return Ok(Registered::Nothing);
+        }
+        if json.is_some() {
+            // Warnings may stand around it.
+            let object = ran.said.find('{').zip(ran.said.rfind('}')).and_then(|(from, to)| ran.said.get(from..=to));
+            let told: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
+            return Ok(self.compared(&told["transport"]));
         }
         let fact = |name: &str| {
             let mut lines = ran.said.lines().map(str::trim);
@@ -143,24 +197,41 @@ impl Server {
         })
     }
 
-    /// Has `claude` register it, in the place of an older one of ours.
-    pub(crate) fn register(&self, claude: &Path) -> Result<(), String> {
-        match self.told(claude)? {
+    /// Has the agent register it, in the place of an older one of ours.
+    pub(crate) fn register(&self, cli: &Path) -> Result<(), String> {
+        match self.told(cli)? {
             Registered::This => return Ok(()),
             Registered::Nothing => {}
-            Registered::Otherwise(_) => ask(claude, &Self::remove())?,
+            Registered::Otherwise(_) => self.ask(cli, &Self::remove(self.host))?,
             Registered::Foreign(command) => return Err(foreign(&command)),
         }
-        ask(claude, &self.add())
+        self.ask(cli, &self.add())
     }
 
-    /// Has `claude` take it away, if it is there.
-    pub(crate) fn unregister(&self, claude: &Path) -> Result<(), String> {
-        match self.told(claude)? {
+    /// Has the agent take it away, if it is there.
+    pub(crate) fn unregister(&self, cli: &Path) -> Result<(), String> {
+        match self.told(cli)? {
             Registered::Nothing | Registered::Foreign(_) => Ok(()),
-            Registered::This | Registered::Otherwise(_) => ask(claude, &Self::remove()),
+            Registered::This | Registered::Otherwise(_) => self.ask(cli, &Self::remove(self.host)),
         }
     }
+
+    fn ask(&self, cli: &Path, arguments: &[String]) -> Result<(), String> {
+        match program::run(cli, arguments, WAIT) {
+            Ok(ran) if ran.is_ok => Ok(()),
+            Ok(ran) => Err(self.failed(arguments, ran.reason())),
+            Err(error) => Err(self.failed(arguments, &error.to_string())),
+        }
+    }
+
+    fn failed(&self, arguments: &[String], reason: &str) -> String {
+        format!("`{}` failed: {reason}; run it yourself", command_line(self.host, arguments))
+    }
+}
+
+/// Codex has no scopes: what it registers is for all projects.
+fn of_user(host: Host) -> &'static [&'static str] {
+    if host == Host::Claude { &["--scope", "user"] } else { &[] }
 }
 
 /// What a person is told whose server of this name is another.
@@ -172,21 +243,9 @@ pub(crate) fn foreign(command: &str) -> String {
 }
 
 /// A command line for a person to run.
-pub(crate) fn command_line(arguments: &[String]) -> String {
+pub(crate) fn command_line(host: Host, arguments: &[String]) -> String {
     let words = arguments.iter().map(|word| quoted(word));
-    std::iter::once("claude".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-fn ask(claude: &Path, arguments: &[String]) -> Result<(), String> {
-    match program::run(claude, arguments, WAIT) {
-        Ok(ran) if ran.is_ok => Ok(()),
-        Ok(ran) => Err(failed(arguments, ran.reason())),
-        Err(error) => Err(failed(arguments, &error.to_string())),
-    }
-}
-
-fn failed(arguments: &[String], reason: &str) -> String {
-    format!("`{}` failed: {reason}; run it yourself", command_line(arguments))
+    std::iter::once(host.program().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn is_baton(command: &str) -> bool {
@@ -201,14 +260,37 @@ mod tests {
     use super::*;
 
     fn server(home: Option<&str>) -> Server {
-        Server::new(&Programs { baton: PathBuf::from("/b b/baton"), hook: None }, home.map(Path::new))
+        Server::new(Host::Claude, &Programs { baton: PathBuf::from("/b b/baton"), hook: None }, home.map(Path::new))
     }
 
     #[test]
     fn the_command_is_what_a_shell_takes() {
-        assert_eq!(command_line(&server(None).add()), "claude mcp add --scope user baton -- \"/b b/baton\" mcp");
-        let line = command_line(&server(Some("/h")).add());
+        assert_eq!(server(None).add_line(), "claude mcp add --scope user baton -- \"/b b/baton\" mcp");
+        let line = server(Some("/h")).add_line();
         assert_eq!(line, "claude mcp add --scope user baton --env BATON_HOME=/h -- \"/b b/baton\" mcp");
+        let codex = Server { host: Host::Codex, ..server(Some("/h")) };
+        assert_eq!(codex.add_line(), "codex mcp add baton --env BATON_HOME=/h -- \"/b b/baton\" mcp");
+        assert_eq!(codex.remove_line(), "codex mcp remove baton");
+    }
+
+    #[test]
+    fn what_codex_has_registered_is_read_from_its_file() {
+        let codex = |home| Server { host: Host::Codex, ..server(home) };
+        let entry = "model = \"m\"\n[mcp_servers.baton]\ncommand = \"/b b/baton\"\nargs = [\"mcp\"]\n";
+        let env = "\n[mcp_servers.baton.env]\nBATON_HOME = \"/h\"\n[other]\ncommand = \"x\"\n";
+        let otherwise = || Registered::Otherwise("/b b/baton".to_owned());
+        for (text, home, expected) in [
+            (entry.to_owned(), None, Registered::This),
+            (format!("{entry}{env}"), Some("/h"), Registered::This),
+            (format!("{entry}{env}"), None, otherwise()),
+            (entry.to_owned(), Some("/h"), otherwise()),
+            (entry.replace("/b b/baton", "/bin/cat"), None, Registered::Foreign("/bin/cat".to_owned())),
+            (entry.replace('"', "'").replace("['mcp']", "[\"mcp\"]"), None, Registered::This),
+            ("[mcp_servers.batons]\ncommand = \"baton\"\n".to_owned(), None, Registered::Nothing),
+            ("command = \"baton\"\n[mcp_servers]\n".to_owned(), None, Registered::Nothing),
+        ] {
+            assert_eq!(codex(home).in_toml(&text), expected, "{text}");
+        }
     }
 
     #[test]

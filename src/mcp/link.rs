@@ -106,7 +106,7 @@ impl Daemon {
     pub(super) async fn start(&self) -> Result<(), Error> {
         let _starting = self.starting.lock().await;
         let environment = self.environment.clone();
-        let started = tokio::task::spawn_blocking(move || Client::connect_or_start(&environment).map(drop));
+        let started = tokio::task::spawn_blocking(move || Client::connect_or_start_for_agent(&environment).map(drop));
         started.await.unwrap_or_else(|error| Err(Error::NotStarted(error.to_string())))
     }
 }

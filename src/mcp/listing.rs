@@ -1,14 +1,14 @@
 //! The table of tools, as MCP lists it, and what an agent is told at the beginning.
 
-use baton_events::protocol::tool::{self, Effect};
-use rmcp::model::{Tool, ToolAnnotations};
+use baton_events::protocol::tool::{self, Effect, Which};
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 
 /// When to search, when to close, what results are.
 pub(super) const INSTRUCTIONS: &str = "\
 Baton is the memory of coding sessions on this machine, yours and other agents': everything written until now is found.\n\
 \n\
 Call recall at the start of work, before you decide something that may have been decided already, and when an error comes up \
-that may have been mended before; get_handoff when you take over work. search_memory_facts and search_memory_nodes look \
+that may have been mended before; get_handoff when you take over work. search_memory_facts and search_nodes look \
 further, get_episodes reads the latest sessions whole, get_passage opens a place.\n\
 \n\
 Call session_tracking_close when a task is done, before /clear, before you hand over to another agent, and at the end of work: \
@@ -21,16 +21,28 @@ A group is a project's directory (its last part is enough where that fits one) u
 without one all are searched, your own first. freshness.pending counts sessions still being read; wait=true waits for them. \
 Where an answer has next_cursor, give it as cursor to go on.";
 
+/// Tools that Claude Code is to show its model from the start, and not only when it searches for tools: they come before work.
+const ALWAYS_LOADED: [Which; 2] = [Which::Recall, Which::GetHandoff];
+
 /// Tools as they are listed.
 pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
     let listed = |tool: &&'static tool::Tool| {
-        let hints = ToolAnnotations::new()
-            .read_only(tool.effect == Effect::Reads)
-            .destructive(tool.effect == Effect::TakesAway)
-            .open_world(false);
-        // Of what only reads it says nothing, by the protocol.
-        let hints = if tool.effect == Effect::Reads { hints } else { hints.idempotent(true) };
-        Tool::new(tool.name, tool.description, tool.input_schema()).with_title(tool.title).with_annotations(hints)
+        let reads = tool.effect == Effect::Reads;
+        let hints = ToolAnnotations::new().read_only(reads);
+        // By the protocol these say something only of tools that change something.
+        let hints = match reads {
+            true => hints,
+            false => hints.destructive(tool.effect == Effect::TakesAway).idempotent(true),
+        };
+        let listed = Tool::new(tool.name, tool.description, tool.input_schema());
+        let listed = listed.with_title(tool.title).with_annotations(hints);
+        match ALWAYS_LOADED.contains(&tool.which) {
+            true => {
+                let always = serde_json::Map::from_iter([("anthropic/alwaysLoad".to_owned(), true.into())]);
+                Tool::with_meta(listed, MetaObject(always))
+            }
+            false => listed,
+        }
     };
     tools.iter().map(listed).collect()
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use baton_events::protocol::answer::ToolResult;
-use baton_events::protocol::tool::Tool;
+use baton_events::protocol::tool::{self, Tool};
 use baton_events::protocol::{Caller, Progress, ToolParams, code};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer};
 use serde_json::json;
@@ -54,17 +54,23 @@ impl Server {
         presence::hold(self.daemon.clone(), self.caller.clone(), self.reached.clone())
     }
 
-    async fn forward(&self, asked: CallToolRequestParams, relay: &mut Relay) -> Result<CallToolResult, ErrorData> {
+    async fn forward(
+        &self,
+        asked: CallToolRequestParams,
+        caller: Caller,
+        relay: &mut Relay,
+    ) -> Result<CallToolResult, ErrorData> {
         let Ok(_taken) = self.taken.try_acquire() else {
             return Ok(trouble(&format!("{TAKEN} calls wait for their answers already; wait for some of them")));
         };
         let Ok(_turn) = self.at_once.acquire().await else { return Ok(trouble("this server is ending")) };
         let arguments = asked.arguments.map(|arguments| serde_json::value::to_raw_value(&arguments)).transpose();
         let arguments = arguments.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let wraps = tool::named(&asked.name).is_some_and(Tool::wraps_result);
         let params = ToolParams {
             name: asked.name.into_owned(),
             arguments,
-            caller: self.caller.clone(),
+            caller,
             // What is asked once more after a broken connection is the same wish.
             command_id: Some(Uuid::new_v4().to_string()),
         };
@@ -76,7 +82,13 @@ impl Server {
             Err(Error::Refused(failure)) if failure.code == code::INVALID_PARAMS => {
                 Err(ErrorData::invalid_params(failure.message, None))
             }
-            Err(error) => Ok(trouble(&error.to_string())),
+            Err(error) => {
+                let mut failed = trouble(&error.to_string());
+                if wraps {
+                    failed.structured_content = failed.structured_content.map(|content| json!({"result": content}));
+                }
+                Ok(failed)
+            }
         }
     }
 }
@@ -111,14 +123,23 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let caller =
+            named(&context.meta).map(|id| Caller { agent_session: Some(id), since: None, ..self.caller.clone() });
+        let caller = caller.unwrap_or_else(|| self.caller.clone());
         let told = context.meta.get_progress_token().map(progress::Told::new);
         let mut relay = Relay { peer: context.peer, told };
         tokio::select! {
-            forwarded = self.forward(request, &mut relay) => forwarded.map(CallToolResponse::from),
+            forwarded = self.forward(request, caller, &mut relay) => forwarded.map(CallToolResponse::from),
             // Dropping the call hangs up on the daemon; a cancelled call has no answer.
             () = context.ct.cancelled() => Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None)),
         }
     }
+}
+
+/// The session that a call itself names, as those of Codex do: it starts its servers without a word of it.
+fn named(meta: &JsonObject) -> Option<String> {
+    let text = |key: &str| meta.get(key)?.as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+    text("threadId").or_else(|| text("sessionId"))
 }
 
 /// Passes progress on to a client that asked for it.
@@ -148,4 +169,23 @@ fn trouble(message: &str) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(value.to_string())]);
     result.structured_content = Some(value);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_names_its_session_as_codex_does() {
+        for (meta, expected) in [
+            (json!({"progressToken": 3, "sessionId": "a", "threadId": "b"}), Some("b")),
+            (json!({"sessionId": "a"}), Some("a")),
+            (json!({"sessionId": ""}), None),
+            (json!({"sessionId": 7, "threadId": {}}), None),
+            (json!({}), None),
+        ] {
+            let named = named(meta.as_object().unwrap());
+            assert_eq!(named.as_deref(), expected, "{meta}");
+        }
+    }
 }

@@ -49,8 +49,11 @@ impl Progress {
         if told.total == 0 {
             return;
         }
-        self.bar.set_length(told.total);
-        self.bar.set_position(told.done);
+        // Both at once: between the two, what is done of the work before would be shown of this one.
+        self.bar.update(|state| {
+            state.set_len(told.total);
+            state.set_pos(told.done);
+        });
         let what = one_line(&told.what, WHAT);
         if self.bar.message() != what {
             // Another kind of work has a speed of its own.
@@ -125,5 +128,75 @@ impl Drop for Waiting {
         if let Some(shown) = self.shown.take() {
             let _ = shown.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// Keeps every line that is drawn.
+    #[derive(Clone, Debug, Default)]
+    struct Drawn(Arc<Mutex<Vec<String>>>);
+
+    impl TermLike for Drawn {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _lines: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _lines: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _columns: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _columns: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, line: &str) -> io::Result<()> {
+            self.write_str(line)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push(text.to_owned());
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_never_more_than_there_is() {
+        let drawn = Drawn::default();
+        let progress = Progress::new();
+        progress.begun.set(true);
+        progress.bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(drawn.clone()), 255));
+        for (what, done, total) in [
+            ("reading", 887, 900),
+            ("reading", 900, 900),
+            ("indexing", 0, 119),
+            ("indexing", 119, 119),
+            ("writing", 7, 9),
+        ] {
+            progress.show(&protocol::Progress { what: what.to_owned(), done, total });
+            progress.bar.force_draw();
+        }
+        let lines = drawn.0.lock().unwrap().clone();
+        let counts: Vec<(u64, u64)> = lines
+            .iter()
+            .filter_map(|line| line.split_whitespace().find_map(|word| word.split_once('/')))
+            .filter_map(|(done, total)| Some((done.parse().ok()?, total.parse().ok()?)))
+            .collect();
+        assert!(counts.contains(&(119, 119)) && counts.contains(&(7, 9)), "{lines:?}");
+        assert!(counts.iter().all(|(done, total)| done <= total), "{counts:?}");
     }
 }

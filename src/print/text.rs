@@ -18,7 +18,7 @@ pub fn one_line(text: &str, width: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().map(harmless));
+        line.extend(word.chars().map(shown));
     }
     cut_end(line, width)
 }
@@ -39,9 +39,34 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// Bytes for a person.
+pub fn size(bytes: u64) -> String {
+    if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
+}
+
 /// Text of several lines without what would confuse a terminal.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
+}
+
+/// What ends a style.
+pub(super) const PLAIN: &str = "\u{1b}[0m";
+
+/// As [`plain`], but for the codes of styles where `styled`.
+pub(super) fn harmless(text: &str, styled: bool) -> String {
+    if !styled {
+        return plain(text);
+    }
+    let mut pieces = text.split("\u{1b}[");
+    let mut line = plain(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        // A number of at most two digits and `m`: colours and weights.
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        let is_style = (1..=2).contains(&digits) && piece[digits..].starts_with('m');
+        line.push_str(if is_style { "\u{1b}[" } else { "\u{fffd}[" });
+        line.push_str(&plain(piece));
+    }
+    line
 }
 
 fn cut_end(mut line: String, width: usize) -> String {
@@ -62,9 +87,10 @@ fn cut_end(mut line: String, width: usize) -> String {
     line
 }
 
-fn harmless(c: char) -> char {
-    // Embeddings, overrides and isolates of direction make a line read otherwise than it is.
-    let harmful = c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+fn shown(c: char) -> char {
+    // Marks, embeddings, overrides and isolates of direction make a line read otherwise than it is.
+    let harmful = c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if harmful { '\u{fffd}' } else { c }
 }
 
@@ -100,6 +126,14 @@ mod tests {
         assert_eq!(one_line_end("/home/dev/projects/ledger-api", 12), "…/ledger-api");
         assert_eq!(one_line_end("/srv/one", 12), "/srv/one");
         assert_eq!(one_line_end("/srv/日本語", 7), "…日本語");
+    }
+
+    #[test]
+    fn of_what_confuses_a_terminal_only_styles_pass_and_only_where_they_are_wanted() {
+        let text = "\u{1b}[31mred\u{1b}[0m \u{202e}live\u{200f}\u{61c} \u{1b}[2J\u{1b}]0;t\u{7} \u{1b}[999m\u{1b}[";
+        let marked = |styled| harmless(text, styled).replace('\u{fffd}', "?").replace('\u{1b}', "^");
+        assert_eq!(marked(true), "^[31mred^[0m ?live?? ?[2J?]0;t? ?[999m?[");
+        assert_eq!(marked(false), "?[31mred?[0m ?live?? ?[2J?]0;t? ?[999m?[");
     }
 
     #[test]

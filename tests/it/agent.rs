@@ -45,7 +45,7 @@ fn patient() -> World {
 fn configure(world: &World) {
     std::fs::create_dir_all(world.home()).unwrap();
     std::fs::set_permissions(world.home(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    std::fs::write(world.home().join("config.json"), r#"{"hooks": {"timeout_ms": 10000}}"#).unwrap();
+    std::fs::write(world.home().join("config.json"), r#"{"hooks": {"timeout_ms": 3000}}"#).unwrap();
 }
 
 /// A word that only this turn of this session has.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::world::{World, id};
+use crate::sockets::Raw;
+use crate::transcript::now;
+use crate::world::{World, id, wait};
 
 const CODEX: &str = "019ed50c-2fb3-7002-a384-000000000001";
 
@@ -160,4 +162,28 @@ fn sessions_of_two_agents_with_one_id_are_told_apart_and_named() {
     assert_eq!(row(&world, CODEX)["agent"], "claude_code");
     let problems = world.problems();
     assert!(problems.contains("is read from another file") && problems.contains("rollout-"), "{problems}");
+}
+
+#[test]
+fn a_hook_of_codex_ends_its_session() {
+    let world = World::new();
+    let path = rollout(&world, CODEX);
+    let at = now().to_string();
+    let payload = serde_json::json!({ "id": CODEX, "cwd": "/srv/one", "timestamp": at });
+    let meta = serde_json::json!({ "timestamp": at, "type": "session_meta", "payload": payload });
+    let told = said("the harbour is open").replace("2026-06-17T10:00:00.000Z", &at);
+    fs::write(&path, format!("{meta}\n{told}")).unwrap();
+    world.ok(&["status"]);
+    let raw = &mut Raw::greeted(&world);
+    let mut hook = |event: &str, more: &str| {
+        let params = serde_json::json!({
+            "id": event, "event": event, "at": now().0, "session_id": CODEX, "transcript_path": path, "cwd": "/srv/one",
+            "detail": more, "wait_ms": 100,
+        });
+        raw.call(&serde_json::json!({"jsonrpc": "2.0", "id": 7, "method": "hook", "params": params}))["result"].clone()
+    };
+    assert_eq!(hook("SessionStart", "startup")["status"], "recorded");
+    assert_eq!(hook("SessionEnd", "other")["status"], "recorded");
+    assert!(wait(|| row(&world, CODEX)["state"] == "indexed"), "{}", row(&world, CODEX));
+    assert_eq!(row(&world, CODEX)["close_reason"], "hook_other");
 }

@@ -21,6 +21,35 @@ fn key(told: &Value, name: &str) -> (Value, String) {
     (value["value"].clone(), text(&value["origin"]))
 }
 
+/// Opening a pipe waits for somebody at its other end, and nobody ever comes.
+#[test]
+fn a_pipe_in_place_of_a_file_of_the_home_keeps_nobody_waiting() {
+    for name in [
+        "config.json",
+        "config.last-good.json",
+        "hook_stats.json",
+        "daemon.socket",
+        "daemon.lock",
+        "daemon.log",
+        "start.lock",
+        "log/forgotten-records.json",
+    ] {
+        let world = World::new().run_by(&["timeout", "30"]);
+        fs::create_dir_all(world.home().join("log")).unwrap();
+        for folder in [world.home().to_owned(), world.home().join("log")] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        let made = std::process::Command::new("mkfifo").arg(world.home().join(name)).status().unwrap();
+        assert!(made.success(), "{name}");
+        for command in [vec!["search", "x"], vec!["status"], vec!["hook", "stats"], vec!["stop"]] {
+            let ran = world.run(&command);
+            assert!([0, 1, 2].contains(&ran.code), "{name}: baton {command:?} ended with {}\n{}", ran.code, ran.err);
+        }
+        // The end of the world reads the lock file.
+        drop(fs::remove_file(world.home().join(name)));
+    }
+}
+
 const TIMEOUT: &str = "session_tracking.inactivity_timeout";
 
 #[test]

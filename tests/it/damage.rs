@@ -181,3 +181,59 @@ fn garbage_on_the_socket_disturbs_nobody() {
     assert_eq!(world.found("sloth"), [id(1)]);
     assert!(!world.log().contains("panic"), "{}", world.log());
 }
+
+/// What lies in the place of the next deletion files of the memory: as if a daemon had been killed before `meta.json`.
+fn plant_deletions(world: &World, plant: impl Fn(&std::path::Path)) {
+    let memory = world.home().join("memory");
+    let meta: serde_json::Value = serde_json::from_slice(&std::fs::read(memory.join("meta.json")).unwrap()).unwrap();
+    let opstamp = meta["opstamp"].as_u64().unwrap();
+    for segment in meta["segments"].as_array().unwrap() {
+        let segment = segment["segment_id"].as_str().unwrap().replace('-', "");
+        for number in opstamp + 1..opstamp + 300 {
+            plant(&memory.join(format!("{segment}.{number}.del")));
+        }
+    }
+}
+
+#[test]
+fn a_memory_whose_commit_was_cut_off_goes_on() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("the wolverine was here").reply("it was");
+    world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
+    world.close(&id(1));
+    world.close(&id(2));
+    world.stop();
+    plant_deletions(&world, |path| std::fs::write(path, "half").unwrap());
+    transcript.prompt("and the badger").reply("too");
+    world.close(&id(1));
+    assert_eq!(world.found("badger"), [id(1)], "{}", world.log());
+    assert!(!world.log().contains("does not follow"), "{}", world.log());
+    world.ok(&["forget", "--yes", &id(2)]);
+    assert_eq!(world.found("ferret"), [""; 0]);
+    world.stop();
+    Log::of(&world);
+}
+
+#[test]
+fn a_memory_that_cannot_be_written_twice_is_built_anew() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("the wolverine was here").reply("it was");
+    world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
+    world.close(&id(1));
+    world.close(&id(2));
+    world.stop();
+    // What cannot be removed as a file.
+    plant_deletions(&world, |path| std::fs::create_dir(path).unwrap());
+    transcript.prompt("and the badger").reply("too");
+    // Whoever asks before it is there again is told that it is not.
+    let closed = world.run(&["close", &id(1)]);
+    assert!(closed.code == 0 || closed.err.contains("cannot take it in"), "{}", closed.err);
+    assert!(wait(|| world.found("badger") == [id(1)]), "{}", world.log());
+    assert_eq!(world.found("ferret"), [id(2)], "all of it is there again");
+    assert!(world.log().contains("is being built anew from the log"), "{}", world.log());
+    assert!(wait(|| !world.problems().contains("built anew")), "{}", world.problems());
+    world.stop();
+    Log::of(&world);
+}

@@ -17,18 +17,9 @@ pub(crate) fn entries(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Processes whose environment names this world.
+/// The processes of a world, by their ids.
 pub(crate) fn processes_of(world: &World) -> Vec<String> {
-    let marker = world.path("tmp").to_str().unwrap().to_owned();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    processes
-        .flatten()
-        .filter(|process| {
-            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-            String::from_utf8_lossy(&environment).contains(&marker)
-        })
-        .map(|process| process.file_name().into_string().unwrap())
-        .collect()
+    world.processes().iter().map(crate::world::Process::shown).collect()
 }
 
 #[test]

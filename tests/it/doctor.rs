@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::install::{settings, without_claude};
-use crate::world::{BATON, World, list, text};
+use crate::world::{BATON, World, list, skipped, text};
 
 fn script(path: &Path, script: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -199,7 +199,7 @@ fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
 #[test]
 fn a_service_is_written_started_and_taken_away() {
     if !cfg!(target_os = "linux") {
-        return;
+        return skipped("only Linux has this service manager");
     }
     let mut world = World::new();
     script(&world.path("bin/systemctl"), "#!/bin/sh\necho \"$*\" >> \"$(dirname \"$0\")/calls\"\n");
@@ -228,7 +228,7 @@ fn a_service_is_written_started_and_taken_away() {
 #[test]
 fn without_a_service_manager_the_commands_are_told() {
     if !cfg!(target_os = "linux") {
-        return;
+        return skipped("only Linux has this service manager");
     }
     let mut world = World::new();
     world.set("PATH", world.path("nowhere"));

@@ -205,6 +205,9 @@ fn a_projects_folder_may_come_later_and_go_away() {
     let world = World::new();
     std::fs::remove_dir_all(world.config()).unwrap();
     assert!(world.problems().contains("there is no"), "{}", world.problems());
+    std::fs::create_dir_all(world.path("codex/sessions")).unwrap();
+    world.stop();
+    assert!(!world.problems().contains("there is no"), "where Codex is used: {}", world.problems());
     world.transcript("-work-one", &id(1)).prompt("the linnet sings");
     assert_eq!(world.found("linnet"), [id(1)]);
     std::fs::remove_dir_all(world.config()).unwrap();

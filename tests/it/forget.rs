@@ -213,6 +213,18 @@ fn a_daemon_that_is_killed_over_it_leaves_nothing_that_is_not_forgotten_later() 
     world.kill();
     assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
     assert_eq!((world.found("quokkaprompt").len(), world.found("platypus")), (0, vec![id(20)]));
+    let later = text(&done["later"]);
+    assert!(later.contains("/srv/-work-one") && later.contains("session_tracking.exclude"), "{later}");
+    assert_eq!(list(&forget(&world, &["--project", "/srv/-work-one"])["sessions"]).len(), 16, "again");
+    // What begins there later is read, as was said, unless it is kept out as was said.
+    world.transcript("-work-one", &id(30)).prompt("the tuatara is new").reply("yes");
+    assert_eq!(world.found("tuatara"), [id(30)]);
+    let config = json!({"session_tracking": {"exclude": ["/srv/-work-one"]}}).to_string();
+    std::fs::write(world.home().join("config.json"), config).unwrap();
+    let done = forget(&world, &["--project", "/srv/-work-one"]);
+    assert!(done["later"].is_null(), "{done}");
+    world.transcript("-work-one", &id(31)).prompt("the tuatara again").reply("yes");
+    assert_eq!(world.found("tuatara"), [""; 0]);
 }
 
 #[test]

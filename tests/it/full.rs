@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::record::Log;
 use crate::transcript::Transcript;
-use crate::world::{World, files_below, id, list, say, text, wait};
+use crate::world::{World, files_below, id, list, skipped, text, wait};
 
 /// Most lines that a daemon may log about one outage of some seconds.
 const LINES: usize = 60;
@@ -105,7 +105,7 @@ fn a_daemon_that_can_write_no_more_serves_reads_and_goes_on_by_itself() {
 #[test]
 fn on_a_small_file_system() {
     if !run_where_mounting_is_allowed("full::mounted::", 5) {
-        say("skipped: a small file system may not be mounted here; a limit of the process stands in for it");
+        skipped("a small file system may not be mounted here; a limit of the process stands in for it");
     }
 }
 

@@ -115,6 +115,23 @@ fn a_session_may_be_put_in_a_group_of_another_name() {
 }
 
 #[test]
+fn the_group_of_a_forgotten_session_is_told_to_nobody_until_it_is_restored() {
+    let world = World::new();
+    let one = session_in(&world, 1, "/srv/one");
+    assert_eq!(world.found("kakapo").len(), 1);
+    ask(&world, "track", &json!({"session": one, "group": "birds-2026"}));
+    world.ok(&["forget", &one, "--yes"]);
+    assert_eq!(world.show(&one)["group_id"], "/srv/one");
+    for arguments in [&["sessions", "--json"][..], &["sessions"], &["show", &one], &["status"]] {
+        assert!(!world.ok(arguments).out.contains("birds-2026"), "{arguments:?}");
+    }
+    let exported = fs::read_to_string(world.home().join("session_states.json")).unwrap();
+    assert!(!exported.contains("birds-2026"), "{exported}");
+    world.ok(&["forget", "--undo", &one]);
+    assert_eq!(found_in(&world, "birds-2026"), [one]);
+}
+
+#[test]
 fn a_directory_of_a_made_up_name_belongs_to_no_other_group() {
     let world = World::new();
     let honest = session_in(&world, 1, "/srv/honest");

@@ -169,7 +169,7 @@ fn neither_an_empty_nor_a_running_session_takes_it_away() {
 }
 
 #[test]
-fn what_a_running_session_has_claimed_is_told_to_nobody_else() {
+fn what_a_session_has_claimed_is_told_to_nobody_else() {
     let mut desk = Desk::new();
     desk.works(1, PURPOSE);
     desk.ends(1, "prompt_input_exit");
@@ -180,8 +180,13 @@ fn what_a_running_session_has_claimed_is_told_to_nobody_else() {
     assert_eq!((desk.history(2), desk.history(3)), ((1, 1), (1, 0)), "two prompts, one claim");
     assert_eq!(desk.begins(4, "startup"), None, "it is being worked at");
     desk.ends(2, "prompt_input_exit");
-    // Nothing came of it: the work is still to be done.
-    is_of(desk.begins(5, "startup").as_deref(), 1);
+    assert_eq!(desk.begins(5, "startup"), None, "once is once, also when nothing came of it");
+    let told = desk.world.json(&["handoff", "--project", &desk.directory]);
+    assert_eq!(
+        (text(&told["session_id"]), text(&told["claimed_by"])),
+        (id(1), id(2)),
+        "a person may still ask: {told}"
+    );
 }
 
 #[test]
@@ -356,7 +361,7 @@ fn what_was_told_is_not_remembered_when_it_comes_back() {
     transcript
         .prompt(&format!("<system-reminder>\nSessionStart:clear hook success: {told}\n</system-reminder>"))
         .prompt(&format!("what is this? {}", told.replace('\n', "\n> ")))
-        .prompt(&format!("and its second half {}", &told[told.find("Decided").unwrap_or(told.len() / 2)..]))
+        .prompt(&format!("… its second half {}", &told[told.find("Decided").unwrap_or(told.len() / 2)..]))
         .call("toolu_1", "Write", json!({"file_path": "/tmp/notes.md", "content": told}))
         .result("toolu_1", "File created", false)
         .call("toolu_2", "Bash", json!({"command": format!("echo '{}'", serde_json::to_string(&told).unwrap())}))

@@ -2,6 +2,7 @@
 
 use baton_events::envelope::NewRecord;
 use baton_events::record::{Metadata, SequenceNumber, SessionId, StreamId};
+use baton_events::session::{CloseReason, Phase, Why};
 use serde_json::{Value, json};
 
 use crate::sockets::Raw;
@@ -322,4 +323,78 @@ fn a_home_below_the_users_own_is_written_with_a_tilde() {
     world.ok(&["status"]);
     assert!(world.path("user/run/b.sock").exists());
     assert_eq!(world.json(&["stop"])["stopped"], true);
+}
+
+#[test]
+fn an_end_that_is_told_after_an_agents_own_close_and_one_more_prompt_counts() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("the unmoved sloth").reply("noted");
+    world.ok(&["status"]);
+    let raw = &mut Raw::greeted(&world);
+    hook(raw, &world, "SessionStart", &id(1), json!({"detail": "startup"}));
+    let params = json!({"session": id(1), "caller": {"agent_session": id(1)}});
+    let closed = raw.call(&json!({"jsonrpc": "2.0", "id": 9, "method": "close", "params": params}));
+    assert_eq!(closed["result"]["status"], "success", "{closed}");
+    transcript.set_time(now());
+    transcript.reply("closed").prompt("one thing more about the sloth").reply("done");
+    hook(raw, &world, "UserPromptSubmit", &id(1), json!({}));
+    hook(raw, &world, "SessionEnd", &id(1), json!({"detail": "other"}));
+    let row = world.wait_for(&id(1), "the end", |row| row["end"] == "hook_other" && row["state"] == "indexed");
+    assert_eq!(row["message_count"], 5, "{row}");
+    assert_eq!(world.found("one thing more"), [id(1)]);
+}
+
+#[test]
+fn a_window_that_was_killed_before_anything_was_typed_is_let_go() {
+    let held = Held::new();
+    let raw = &mut Raw::greeted(&held.world);
+    hook(raw, &held.world, "SessionStart", &id(1), json!({"detail": "startup"}));
+    hook(raw, &held.world, "SessionStart", &id(2), json!({"detail": "startup"}));
+    hook(raw, &held.world, "SessionEnd", &id(2), json!({"detail": "prompt_input_exit"}));
+    held.at(60);
+    assert_eq!(held.settle(&id(2)).phase, Phase::Unindexed(Why::Empty));
+    assert_eq!(held.settle(&id(1)).phase, Phase::New, "it may only be silent");
+    held.at(1800);
+    let state = held.settle(&id(1));
+    assert_eq!(
+        (state.phase, state.end.map(|end| end.reason)),
+        (Phase::Unindexed(Why::Empty), Some(CloseReason::InactivityTimeout))
+    );
+    assert!(held.world.sessions().is_empty(), "no list shows what nobody has seen");
+    let told = held.world.ok(&["explain", &id(1)]).out;
+    assert!(told.contains("unindexed (empty)") && told.contains("Nothing is owed"), "{told}");
+    // Somebody types after all.
+    held.world.transcript("-work-one", &id(1)).at(after(1900)).prompt("the late sloth").reply("noted");
+    held.at(1901);
+    assert_eq!(held.world.found("late sloth"), [id(1)]);
+    assert!(held.state(&id(1)).unwrap().end.is_none());
+}
+
+#[test]
+fn the_end_of_a_subagent_closes_its_session_and_not_its_parents() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("send somebody out").reply("I send an agent.");
+    let folder = world.projects().join("-work-one").join(id(1)).join("subagents");
+    let path = folder.join("agent-a1b2c3d.jsonl");
+    let mut agent =
+        crate::transcript::Transcript::new(path.clone(), "agent-a1b2c3d", "/srv/-work-one").of_subagent(&id(1));
+    agent.prompt("look for the gyrfalcon").reply("the gyrfalcon is here");
+    world.ok(&["status"]);
+    let raw = &mut Raw::greeted(&world);
+    let stop = |path: &std::path::Path| json!({"agent_id": "a1b2c3d", "agent_transcript_path": path});
+    assert_eq!(hook(raw, &world, "SubagentStop", &id(1), stop(&path))["status"], "accepted");
+    let ended = |row: &Value| row["end"] == "hook_other" && row["state"] == "indexed";
+    let is_closed = || ended(&world.show("agent-a1b2c3d"));
+    assert!(wait(is_closed), "{}", world.show("agent-a1b2c3d"));
+    assert!(world.show(&id(1))["end"].is_null());
+    // One that never was, as a compaction tells of it.
+    hook(
+        raw,
+        &world,
+        "SubagentStop",
+        &id(1),
+        json!({"id": "other", "agent_id": "", "agent_transcript_path": folder.join("agent-b.jsonl")}),
+    );
+    assert_eq!(world.run(&["explain", "agent-b"]).code, 1);
 }

@@ -1,5 +1,7 @@
 //! A query first indexes what it would otherwise miss.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::transcript::Transcript;
@@ -217,4 +219,23 @@ fn the_asking_session_is_left_out_unless_it_is_named() {
     assert_eq!(named["freshness"]["indexed_now"], 1, "{named}");
     assert_eq!(hits(&named)[0]["session_id"], *id(1));
     assert_eq!(named["freshness"]["left_out_asking"], Value::Null);
+}
+
+#[test]
+fn a_query_that_does_not_wait_waits_for_a_few_new_sessions_and_not_for_history() {
+    let count = |count: u32, query: &str| {
+        let world = World::new();
+        std::fs::create_dir_all(world.home()).unwrap();
+        let budget = r#"{"session_tracking": {"lazy_index": {"budget_ms": 0}}}"#;
+        std::fs::write(world.home().join("config.json"), budget).unwrap();
+        for number in 0..count {
+            world.transcript("-work", &id(number)).prompt("a first tapir").reply("yes");
+        }
+        let found = world.json(&["search", query, "--no-wait", "--limit", "100"]);
+        let sessions: BTreeSet<String> = hits(&found).iter().map(|hit| text(&hit["session_id"])).collect();
+        (sessions.len(), found["freshness"]["pending"].as_u64().unwrap())
+    };
+    assert_eq!(count(20, "tapir"), (20, 0), "whatever the clock says");
+    let (found, pending) = count(200, "tapir");
+    assert!(pending > 0 && found < 100, "{found} found, {pending} still to be read");
 }

@@ -378,3 +378,43 @@ fn what_recall_names_can_be_opened_where_it_stands() {
     assert!(deleted.contains("was deleted"), "{deleted}");
     agent.end();
 }
+
+#[test]
+fn what_the_asking_session_said_before_comes_last_and_that_is_told() {
+    let mut world = World::new();
+    let mut own = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(30);
+    own.prompt("Choose a store for the numbat ledger");
+    own.reply("We decided to use sled for the numbat ledger, because it is embedded.");
+    world.ok(&["sync"]);
+    world.set("CLAUDE_CODE_SESSION_ID", id(1));
+    // Alone it answers: after a compaction nothing of it is in the agent's context any more.
+    let alone = world.json(&["recall", "what did we decide about the numbat ledger"]);
+    assert!(alone["entries"].to_string().contains("sled"), "{alone}");
+    assert_eq!(
+        (&alone["freshness"]["asking_last"], &alone["freshness"]["left_out_asking"]),
+        (&json!(true), &Value::Null),
+        "{alone}"
+    );
+    let mut other = world.transcript("-work-one", &id(2)).in_directory("/srv/shop").minutes_ago(600);
+    other.prompt("Read the numbat ledger");
+    other.reply("We decided to use JSON Lines for the numbat ledger, because people read it.");
+    world.ok(&["sync"]);
+    // What it says now is in its context.
+    own.prompt("And what of the bilby ledger of the numbat?");
+    for question in ["what did we decide about the numbat ledger", "numbat ledger"] {
+        let told = world.json(&["recall", question]);
+        let sessions: Vec<String> = list(&told["entries"]).iter().map(|entry| text(&entry["session_id"])).collect();
+        let first_own =
+            sessions.iter().position(|session| *session == id(1)).unwrap_or_else(|| panic!("{question}: {told}"));
+        assert!(first_own > 0 && sessions[first_own..].iter().all(|session| *session == id(1)), "{question}: {told}");
+        assert_eq!(
+            (&told["freshness"]["asking_last"], &told["freshness"]["left_out_asking"]),
+            (&json!(true), &json!(true)),
+            "{told}"
+        );
+        assert!(!told["entries"].to_string().contains("bilby"), "{told}");
+    }
+    let human = world.ok(&["recall", "numbat", "ledger"]);
+    assert!(human.err.contains("What this session itself said last was left out"), "{}", human.err);
+    assert!(human.err.contains("looked into last"), "{}", human.err);
+}

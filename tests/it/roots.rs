@@ -66,16 +66,17 @@ fn a_directory_that_a_repository_could_have_made_is_refused_and_named() {
     world.ok(&["status"]);
     let planted = agent(&world, "work/repo/.claude", 1, "the planted dugong");
     fs::create_dir(world.path("work/repo/.git")).unwrap();
-    let (found, note) = search_from(&world, &planted, "dugong");
-    assert_eq!(found, [""; 0]);
-    assert!(note.contains("does not read") && note.contains("git work tree"), "{note}");
+    let mut command = world.command(&["search", "dugong"]);
+    let ran = crate::world::finished(command.env("CLAUDE_CONFIG_DIR", &planted).output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+    assert!(ran.err.contains("which is not read") && ran.err.contains("git work tree"), "{}", ran.err);
     assert_eq!(roots(&world).len(), 1);
     let problems = world.problems();
     assert!(problems.contains(planted.to_str().unwrap()) && problems.contains("named by cli"), "{problems}");
     // Nor is it read after a restart, and whoever has a good one is told nothing.
     world.stop();
     let ran = world.ok(&["search", "dugong"]);
-    assert!(ran.out.contains("Nothing found") && !ran.err.contains("does not read"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("Nothing found") && !ran.err.contains("not read:"), "{}{}", ran.out, ran.err);
 }
 
 #[test]
@@ -95,15 +96,17 @@ fn a_directory_that_came_with_what_was_unpacked_is_refused_by_whoever_works_ther
             None => command.current_dir(&app),
         };
         let ran = crate::world::finished(command.output().unwrap());
-        assert_eq!((ran.code, list(&ran.json()["hits"]).len()), (0, 0), "{}{}", ran.out, ran.err);
-        assert!(ran.err.contains("where the client that names it works"), "{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+        let why = if started { "where the client that names it works" } else { "it lies where you work" };
+        assert!(ran.err.contains("which is not read") && ran.err.contains(why), "{}", ran.err);
         assert!(roots(&world).iter().all(|(path, _)| *path != projects(&planted)), "{:?}", roots(&world));
-        let problems = world.problems();
-        assert!(problems.contains(planted.to_str().unwrap()), "{problems}");
+        assert_eq!(world.found("dugong"), [""; 0]);
+        // A daemon that was asked names it.
+        assert_eq!(world.problems().contains(planted.to_str().unwrap()), started);
     };
     check(true, None);
     check(true, Some("CLAUDE_PROJECT_DIR"));
-    // The one that starts the daemon has no more to say.
+    // The one that would start a daemon has no more to say.
     check(false, None);
     check(false, Some("CLAUDE_PROJECT_DIR"));
 }

@@ -165,7 +165,8 @@ fn forgetting_is_asked_for_and_only_a_yes_is_one() {
         screen.answer("[y/N]", typed);
         let (code, shown) = screen.end();
         let listed = shown.find("00000001").unwrap_or_else(|| panic!("{shown}"));
-        assert!(listed < shown.find("Forget this session (1)?").unwrap(), "what goes is shown first: {shown}");
+        let asked = shown.find("Forget this session (1), 2 files, 1 KB?").unwrap_or_else(|| panic!("{shown}"));
+        assert!(listed < asked, "what goes is shown first: {shown}");
         (code, shown)
     };
     let ways: [&[&str]; 3] =
@@ -180,6 +181,10 @@ fn forgetting_is_asked_for_and_only_a_yes_is_one() {
     assert_eq!(world.found("numbat"), [id(1)]);
     let (code, shown) = ask(ways[1], " Yes \n");
     assert!(code == 0 && shown.contains("1 session forgotten"), "{code} {shown}");
+    assert!(
+        shown.contains("Later sessions of /srv/-work-one") && shown.contains("session_tracking.exclude"),
+        "{shown}"
+    );
     assert_eq!((world.found("numbat").len(), world.show(&id(1))["state"].clone()), (0, "forgotten".into()));
     // Nobody is asked where nothing fits, and a program never is.
     let (code, shown) = Screen::run(&world, &["forget", "--before", "90d"]).end();

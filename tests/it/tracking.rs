@@ -257,7 +257,13 @@ fn a_projects_switch_overrides_the_global_one_both_ways() {
     assert_eq!(told["projects"]["/srv/-other"], true, "{told}");
     assert_eq!(world.found("pademelon").len(), 2);
     world.json(&["session-tracking", "enable"]);
-    world.json(&["session-tracking", "disable", "--project=-work-one"]);
+    // What is tracked still is told, and not that of a project that is off there is nothing.
+    let told = world.json(&["session-tracking", "disable", "--project=-work-one"]);
+    assert_eq!(
+        (&told["active_sessions"], &told["sessions"][0]["project_root"]),
+        (&1.into(), &json!("/srv/-other")),
+        "{told}"
+    );
     let told = world.ok(&["session-tracking", "status"]).out;
     for line in ["session tracking is on", "off for /srv/-work-one", "on for /srv/-other"] {
         assert!(told.contains(line), "{told}");

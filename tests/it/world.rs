@@ -14,6 +14,8 @@ use crate::transcript::Transcript;
 
 /// Longest wait for a fact that must come; reached only by a broken program, or a machine that is stuck.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+/// What processes that are ending are given when a test is over.
+const LAST_STEPS: Duration = Duration::from_secs(10);
 /// Between two looks at a fact that nobody announces.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -59,7 +61,7 @@ impl World {
             let runner = vec!["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"];
             let tried = Command::new(runner[0]).args(&runner[1..]).arg("true").status();
             if !tried.is_ok_and(|status| status.success()) {
-                say("skipped: root reads every file, and there is no setpriv to take that away");
+                skipped("root reads every file, and there is no setpriv to take that away");
                 return None;
             }
             world.runner = runner;
@@ -224,6 +226,21 @@ impl World {
         Pid::from_raw(pid).filter(|pid| is_baton(*pid))
     }
 
+    /// Processes that were started in this world, whoever started them. Only Linux tells.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        let marker = self.path("tmp").to_str().unwrap().to_owned();
+        let of = |entry: std::fs::DirEntry| {
+            let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+            let read =
+                |name: &str| Some(String::from_utf8_lossy(&std::fs::read(entry.path().join(name)).ok()?).into_owned());
+            let environment = read("environ").filter(|environment| environment.contains(&marker))?;
+            let home = environment.split('\0').find_map(|variable| variable.strip_prefix("BATON_HOME="));
+            let line = read("cmdline")?.replace('\0', " ");
+            Some(Process { pid, line, home: home.unwrap_or_default().to_owned() })
+        };
+        std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(of).collect()
+    }
+
     /// Kills the daemon at once, as a crash would, and waits until it is gone.
     pub(crate) fn kill(&self) {
         let Some(daemon) = self.daemon() else { return };
@@ -244,11 +261,49 @@ impl World {
 }
 
 impl Drop for World {
+    /// Ends the daemon of the home, also one that is still starting. Any other process that goes on fails the test.
     fn drop(&mut self) {
         if let Some(daemon) = self.daemon() {
             let _ = kill_process(daemon, Signal::KILL);
             let _ = wait(|| self.daemon().is_none());
         }
+        let mut left = Vec::new();
+        let mut are_gone = || {
+            left = self.processes();
+            let daemons = left.iter().filter(|process| process.is_daemon_of(&self.home));
+            daemons.for_each(Process::kill);
+            left.is_empty()
+        };
+        if wait_within(LAST_STEPS, &mut are_gone) {
+            return;
+        }
+        left.iter().for_each(Process::kill);
+        let shown: Vec<String> = left.iter().map(Process::shown).collect();
+        let _ = wait(|| self.processes().is_empty());
+        assert!(std::thread::panicking(), "the test left processes behind: {shown:?}");
+    }
+}
+
+/// A process of a world.
+pub(crate) struct Process {
+    pid: Pid,
+    line: String,
+    home: String,
+}
+
+impl Process {
+    /// Its id and what it runs.
+    pub(crate) fn shown(&self) -> String {
+        format!("{} {}", self.pid.as_raw_nonzero(), self.line)
+    }
+
+    /// Kills it, unless it is gone by now.
+    fn kill(&self) {
+        let _ = kill_process(self.pid, Signal::KILL);
+    }
+
+    fn is_daemon_of(&self, home: &Path) -> bool {
+        self.line.starts_with(&format!("{BATON} daemon ")) && Path::new(&self.home) == home
     }
 }
 
@@ -304,6 +359,17 @@ pub(crate) fn say(note: &str) {
     let _ = writeln!(std::io::stderr(), "{note}");
 }
 
+/// Says that a test does not run here, and why. It passes for libtest, which has no other word for it once it runs; `.ci/run`
+/// names the file, and fails for whatever stands in it.
+pub(crate) fn skipped(reason: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    say(&format!("skipped: {test}: {reason}"));
+    if let Some(file) = std::env::var_os("BATON_SKIPPED") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+        file.write_all(format!("{test}: {reason}\n").as_bytes()).unwrap();
+    }
+}
+
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no string: {value}")).to_owned()
 }
@@ -343,4 +409,11 @@ pub(crate) fn copy(from: &Path, to: &Path) {
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
         std::fs::copy(&file, &target).unwrap();
     }
+}
+
+#[test]
+#[should_panic(expected = "the test left processes behind")]
+fn a_process_that_a_test_leaves_behind_fails_it() {
+    let world = World::new();
+    drop(world.program("sleep", &["600"]).spawn().unwrap());
 }

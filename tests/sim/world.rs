@@ -9,7 +9,8 @@ use baton_events::projection::table::SessionTable;
 use baton_events::record::{CommandId, Position, Timestamp};
 use baton_events::schema;
 use baton_events::session::{
-    Asleep, CloseReason, Command, Effect, Policy, Signal, SignalDetail, SignalKind, State, episode_uuid, last_sign,
+    Asleep, CloseReason, Command, Effect, Policy, Redact, Signal, SignalDetail, SignalKind, State, episode_uuid,
+    last_sign,
 };
 
 use crate::folder::Folder;
@@ -464,6 +465,10 @@ impl World {
         let back = match command {
             Command::DeleteEpisode { episode } if self.rng.percent(90) => {
                 Some(Command::RestoreEpisode { episode, is_cleared: false })
+            }
+            Command::Reindex => {
+                let notes = vec![(ContentHash([1; 32]), ContentHash([2; 32]))];
+                Some(Command::Redact(Box::new(Redact { conversation: None, notes })))
             }
             _ => None,
         };

@@ -249,7 +249,7 @@ impl Survey {
 pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
     if let Some(uuid) = record.stream.memo_uuid() {
         match schema::memo::decode(&record.kind, record.v, &record.data) {
-            Ok(memo::Event::Added(memo) | memo::Event::Replaced(memo)) => {
+            Ok(memo::Event::Added(memo) | memo::Event::Replaced(memo) | memo::Event::Redacted(memo)) => {
                 notes.insert(memo::key(uuid), BTreeSet::from([memo.words]));
             }
             Ok(memo::Event::Deleted) => drop(notes.remove(&memo::key(uuid))),
@@ -257,7 +257,7 @@ pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>,
         }
         return;
     }
-    if !matches!(record.kind.as_str(), "close_requested" | "model_answered" | "forgotten") {
+    if !matches!(record.kind.as_str(), "close_requested" | "model_answered" | "redacted" | "forgotten") {
         return;
     }
     let Some(session) = record.stream.session_id() else { return };
@@ -265,6 +265,14 @@ pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>,
         Ok(Event::CloseRequested { note: Some(note), .. }) => drop(notes.entry(session).or_default().insert(note)),
         Ok(Event::ModelAnswered { answer: ModelAnswer { answer: Some(note), .. } }) => {
             notes.entry(session).or_default().insert(note);
+        }
+        Ok(Event::Redacted { notes: replaced, .. }) => {
+            let Some(named) = notes.get_mut(&session) else { return };
+            for (old, new) in replaced {
+                if named.remove(&old) {
+                    named.insert(new);
+                }
+            }
         }
         Ok(Event::Forgotten) => drop(notes.remove(&session)),
         _ => {}

@@ -1,10 +1,11 @@
 //! Where an export reads the log: from whoever has it open, or from a home that nobody has open.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::Path;
 
 use baton_events::envelope::Tail;
-use baton_events::record::{Position, SessionId};
+use baton_events::record::{Position, SessionId, unique_start};
 
 use super::Error;
 use crate::journal::Exact;
@@ -58,6 +59,13 @@ impl<'a> Offline<'a> {
             }
         };
         Ok(Self { home, tail: reader.tail(), sessions, broken })
+    }
+
+    /// The shortest beginning of a session's id that no other one of the log begins with.
+    pub fn short_id<'b>(&self, id: &'b SessionId) -> &'b str {
+        let before = self.sessions.range(..id).next_back();
+        let after = self.sessions.range((Bound::Excluded(id), Bound::Unbounded)).next();
+        unique_start(id.as_str(), before.into_iter().chain(after).map(SessionId::as_str))
     }
 
     /// Why the log cannot be read on behind its tail, if it cannot.

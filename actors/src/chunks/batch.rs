@@ -71,6 +71,7 @@ impl Batch {
 
     /// As [`Batch::append_each`], of lines that whoever makes them hands over. What is in memory is one chunk.
     pub fn begin(&mut self, session: &SessionId, prior: Option<&ManifestId>) -> Result<Append, Error> {
+        self.store.check()?;
         let folder = self.store.folder_of(session);
         durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
         // A folder that is there may be left from an append that was not committed; one with a manifest is not.
@@ -115,6 +116,11 @@ impl Batch {
                         *result = Err(io_error("sync", &folder)(error));
                     }
                 }
+            }
+        }
+        for (batch, result) in batches.iter().zip(&mut results) {
+            if result.is_ok() {
+                *result = batch.store.check();
             }
         }
         results

@@ -14,7 +14,7 @@ use crate::durable;
 impl ChunkStore {
     /// The conversations in a folder that may be missing, and is not created.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), home: None }
     }
 
     /// A manifest, verified, and its bytes.

@@ -30,6 +30,9 @@ pub struct Header {
     /// Digest of the transcript's last bytes before that, 32 hex digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
+    /// The lines of the transcript over which the reader stumbled, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<u64>,
 }
 
 /// A conversation: its chunks in order.

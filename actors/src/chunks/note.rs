@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use baton_events::hash::ContentHash;
@@ -35,15 +36,19 @@ pub fn note_name(text: &str) -> ContentHash {
 impl ChunkStore {
     /// Stores a note durably and names it. The same text has the same name.
     pub fn put_note(&self, session: &SessionId, text: &str) -> Result<ContentHash, Error> {
+        self.check()?;
         let hash = note_name(text);
         let folder = self.folder_of(session);
         let path = folder.join(file_name(&hash));
-        if path.exists() {
-            return Ok(hash);
+        durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
+        match self.note(session, &hash) {
+            // Whoever wrote it may not have got as far as the names, nor whoever made the folder.
+            Ok(_) => durable::sync_file(&path).map_err(io_error("sync", &path))?,
+            Err(_) => durable::write_file(&path, text.as_bytes()).map_err(io_error("write", &path))?,
         }
-        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
-        durable::write_file(&path, text.as_bytes()).map_err(io_error("write", &path))?;
         durable::sync_folder(&folder).map_err(io_error("sync", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        self.check()?;
         Ok(hash)
     }
 
@@ -68,6 +73,23 @@ impl ChunkStore {
         fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
         durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
         Ok(removed)
+    }
+
+    /// The notes in the folder of a session, whoever names them; none where there is no folder.
+    pub fn notes(&self, session: &SessionId) -> Result<Vec<ContentHash>, Error> {
+        let folder = self.folder_of(session);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(io_error("list", &folder))?,
+        };
+        let hash = |name: &str| ContentHash::parse(name.strip_suffix(ENDING)?);
+        Ok(entries.flatten().filter_map(|entry| hash(entry.file_name().to_str()?)).collect())
+    }
+
+    /// Removes notes of a session, durably. One that is not there is fine.
+    pub fn remove_notes(&self, session: &SessionId, notes: &[ContentHash]) -> Result<Removed, Error> {
+        let names: BTreeSet<String> = notes.iter().map(file_name).collect();
+        self.remove(&self.folder_of(session), |name| names.contains(name))
     }
 
     /// Where a note lies.

@@ -21,7 +21,7 @@ fn lines(lengths: &[usize]) -> Vec<Vec<u8>> {
 
 fn header(to: u64) -> Header {
     let cursor = CursorV3::from(&Cursor { offset: to, line: to / 10, ..Cursor::default() });
-    Header { generation: 1, filter_version: 2, cursor, tail: "abc".into() }
+    Header { generation: 1, filter_version: 2, cursor, tail: "abc".into(), unread: Vec::new() }
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -310,4 +310,62 @@ fn a_note_that_is_being_written_is_no_leftover() {
         store.collect(&session(), std::slice::from_ref(&id)).unwrap();
         assert_eq!(folder.join(name).exists(), stays, "{name}");
     }
+}
+
+#[test]
+fn nothing_is_stored_or_removed_where_the_home_is_another() {
+    let temp = tempfile::tempdir().unwrap();
+    let (home, elsewhere) = (temp.path().join("home"), temp.path().join("elsewhere"));
+    let blobs = home.join("blobs");
+    let store = ChunkStore::open(&blobs).unwrap();
+    let id = store.append(&session(), None, &lines(&[50]), header(1)).unwrap();
+    let mut begun = store.batch();
+    begun.append(&session(), Some(&id), &lines(&[60]), header(2)).unwrap();
+    fs::rename(&home, &elsewhere).unwrap();
+    for round in ["gone", "another"] {
+        let moved = |result: Result<(), Error>| {
+            let error = result.expect_err(round).to_string();
+            assert!(error.contains("was moved"), "{round}: {error}");
+        };
+        moved(store.append(&session(), Some(&id), &lines(&[70]), header(3)).map(drop));
+        moved(store.put_note(&session(), "a note").map(drop));
+        moved(store.forget(&session()).map(drop));
+        moved(store.collect(&session(), &[]).map(drop));
+        assert_eq!(blobs.exists(), round == "another", "{round}: it is not made anew");
+        fs::create_dir_all(blobs.join(session().as_str())).unwrap();
+        fs::write(blobs.join(session().as_str()).join("of-another.zst"), "x").unwrap();
+    }
+    assert!(begun.commit().is_err(), "what was begun before is not acknowledged");
+    assert!(blobs.join(session().as_str()).join("of-another.zst").exists());
+    assert!(ChunkStore::open(elsewhere.join("blobs")).unwrap().read(&session(), &id).is_ok());
+}
+
+/// The folders whose names are synced while something is done.
+#[cfg(unix)]
+fn synced(root: &Path, work: impl FnOnce()) -> BTreeSet<std::path::PathBuf> {
+    let recorder = durable::recorder::Recorder::begin(root, |_| {});
+    work();
+    recorder.synced()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_note_that_is_there_is_acknowledged_when_its_names_are_durable() {
+    let (home, store) = store();
+    let (folder, blobs) = (store.folder_of(&session()), store.folder.clone());
+    let both = BTreeSet::from([folder, blobs]);
+    // A batch has made the folder and was not committed.
+    let mut batch = store.batch();
+    batch.append(&session(), None, &lines(&[50]), header(1)).unwrap();
+    drop(batch);
+    let put = || {
+        store.put_note(&session(), "a note").unwrap();
+    };
+    assert!(synced(home.path(), put).is_superset(&both));
+    // The sync of its name may have failed the first time.
+    assert!(synced(home.path(), put).is_superset(&both));
+    let note = store.note_path(&session(), &note_name("a note"));
+    fs::write(&note, "").unwrap();
+    put();
+    assert_eq!(fs::read_to_string(note).unwrap(), "a note", "one that a power cut has emptied is written anew");
 }

@@ -1,11 +1,11 @@
 //! `config.json` and the copy of the last one that was good, on disk.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::durable;
-use crate::files::{FileStat, identity};
+use crate::files::{self, FileStat, identity};
 
 /// The configuration's name in the home.
 pub(super) const NAME: &str = "config.json";
@@ -91,7 +91,7 @@ fn read(path: &Path) -> Found {
         return too_large();
     }
     let mut bytes = Vec::new();
-    match File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)) {
+    match files::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)) {
         Err(error) => return unusable(format!("cannot be read: {error}; make it readable for you")),
         Ok(read) if read as u64 > BYTES_MAX => return too_large(),
         Ok(_) => {}

@@ -340,6 +340,20 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_no_hook_gets_is_refused_with_the_reason() {
+        let mut told = Vec::new();
+        let original =
+            "{\"session_tracking\": {\"hooks\": {\"hook_timeout\": 30000}}, \"hooks\": {\"hook_timeout\": 3000}}";
+        let text = import(original, "", false, &lookup, &mut told).unwrap();
+        assert_eq!((told[0].outcome, told[1].outcome), (Outcome::Wrong, Outcome::Taken));
+        assert!(
+            told[0].message.contains("from 1 to 3000") && told[0].message.contains("agents end a hook"),
+            "{told:?}"
+        );
+        assert!(text.contains("\"timeout_ms\": 3000"), "{text}");
+    }
+
+    #[test]
     fn what_is_set_stays_unless_forced() {
         let set = "{\n  \"session_tracking\": {\n    \"inactivity_timeout\": 60\n  }\n}\n";
         let original = "{\"session_tracking\": {\"inactivity_timeout\": 300, \"check_interval\": 5}}";

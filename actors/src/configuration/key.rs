@@ -1,6 +1,8 @@
 //! Every key there is: what it takes, what holds without it, and what it means. Those that the first design of such a
 //! memory had and this one does not need are here too, each with its successor or the reason why it has none.
 
+use crate::limits;
+
 /// What a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Takes {
@@ -48,14 +50,16 @@ pub(super) struct Key {
     /// What holds without it, as JSON.
     pub(super) default: &'static str,
     pub(super) used: Use,
+    /// Why it takes no more, where that is not plain.
+    pub(super) why: &'static str,
 }
 
 const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { name, takes, default, used: Use::Now }
+    Key { name, takes, default, used: Use::Now, why: "" }
 }
 
 const fn former(name: &'static str, why: &'static str) -> Key {
-    Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why) }
+    Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why), why: "" }
 }
 
 const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
@@ -98,7 +102,10 @@ pub(super) const KEYS: &[Key] = &[
     now("session_tracking.lazy_index.budget_ms", whole(0, 60_000, "milliseconds"), "300"),
     now("hooks.enabled", Takes::Switch, "true"),
     now("hooks.socket_path", Takes::File, "null"),
-    now("hooks.timeout_ms", whole(1, 600_000, "milliseconds"), "null"),
+    Key {
+        why: "agents end a hook that takes longer; at a session's end 1000 counts at most",
+        ..now("hooks.timeout_ms", whole(1, limits::HOOK_MS, "milliseconds"), "null")
+    },
     now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048"),
     now("memory.embedding.base_url", Takes::Url, "null"),
     now("memory.embedding.model", Takes::Text, "null"),
@@ -186,8 +193,15 @@ impl Key {
             Takes::Prices => "an object of prices by model".to_owned(),
             Takes::Anything => "anything".to_owned(),
         };
-        allowed + or_null
+        let why = if self.why.is_empty() { String::new() } else { format!(" ({})", self.why) };
+        allowed + or_null + &why
     }
+}
+
+/// Every key that something comes of: its name, what holds without it, what it takes. A line each.
+pub fn described() -> String {
+    let used = KEYS.iter().filter(|key| key.used == Use::Now);
+    used.map(|key| format!("{} [{}]: {}\n", key.name, key.default, key.allowed())).collect()
 }
 
 /// Whether some key is a member of an object of this name.
@@ -235,6 +249,15 @@ mod tests {
                 }
                 _ => {}
             }
+        }
+    }
+
+    #[test]
+    fn every_key_is_described_and_stands_in_the_readme() {
+        let (described, readme) = (described(), include_str!("../../../README.md"));
+        for key in KEYS.iter().filter(|key| key.used == Use::Now) {
+            assert!(described.contains(&format!("{} [{}]: {}", key.name, key.default, key.allowed())), "{}", key.name);
+            assert!(readme.contains(&format!("`{}`", key.name)) || key.name == "llm.prices", "{}", key.name);
         }
     }
 

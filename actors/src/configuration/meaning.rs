@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Source;
 use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
+use crate::limits;
 use crate::llm::{BaseUrl, Endpoint, KeySource};
 use crate::settings::pattern::Pattern;
 use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Vault};
@@ -172,6 +173,17 @@ pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
     Some(Remark { line: Some(*line), what })
 }
 
+/// What is said of a time that hooks do not take at a session's end.
+fn capped(parsed: &Parsed) -> Option<Remark> {
+    let (value, line) = parsed.values.get("hooks.timeout_ms")?;
+    let ms = value.as_u64().filter(|ms| *ms > limits::HOOK_END_MS)?;
+    let what = format!(
+        "hooks.timeout_ms is {ms}, and at a session's end {} counts: agents give all hooks of an end 1.5 s together",
+        limits::HOOK_END_MS
+    );
+    Some(Remark { line: Some(*line), what })
+}
+
 /// What is said of answers that leave no room for a conversation, where a model is switched on.
 fn crowded(parsed: &Parsed) -> Option<Remark> {
     let (what, fix) = llm(parsed).filter(|(_, is_enabled)| *is_enabled)?.0.crowded()?;
@@ -224,7 +236,8 @@ pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Re
             }));
         }
     }
-    let warnings = parsed.warnings.iter().cloned().chain(lacking(parsed)).chain(crowded(parsed)).collect();
+    let warnings =
+        parsed.warnings.iter().cloned().chain(lacking(parsed)).chain(crowded(parsed)).chain(capped(parsed)).collect();
     Shown { path: path.to_owned(), values, warnings, mistakes: mistakes.to_vec() }
 }
 

@@ -68,6 +68,13 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// The folders whose names were synced.
+    pub(crate) fn synced(&self) -> BTreeSet<PathBuf> {
+        self.disk.lock().unwrap().names.keys().cloned().collect()
+    }
+}
+
 /// What is durable, and what is not yet.
 pub(crate) struct Disk {
     root: PathBuf,

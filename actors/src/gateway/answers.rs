@@ -1,5 +1,7 @@
 //! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
 
+use std::collections::BTreeMap;
+
 use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::enrichment::UNSEEN_STEP;
 use baton_events::memo;
@@ -19,7 +21,7 @@ use crate::obstacle::Obstacle;
 use crate::session::{Closed, Outcome};
 use crate::slot::CallError;
 use crate::supervisor::Degraded;
-use crate::watcher::Overview;
+use crate::watcher::{Overview, RootSeen};
 
 fn out(text: &str) -> String {
     redact(text).into_owned()
@@ -33,7 +35,7 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         session_id: id.to_string(),
         file_path: state.transcript.as_ref().map(|transcript| out(&transcript.path)),
         project: state.place.as_ref().map(|place| out(&place.project)),
-        group_id: state.group_id().map(out),
+        group_id: state.shown_group_id().map(out),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
         tracked: services.settings.now().policy_for(state).tracked
             && !matches!(state.phase, Phase::Unindexed(Why::Untracked) | Phase::Forgotten),
@@ -55,12 +57,22 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         end: state.end.map(|end| end.reason.to_string()),
         retry_at: state.failure.map(|failure| failure.retry_at.to_string()),
         parent_session_id: state.parent().map(ToString::to_string),
-        records_by_type: state.counts.by_type.clone(),
+        records_by_type: by_name(&state.counts.by_type),
         malformed_lines: state.counts.malformed,
         oversize_lines: state.counts.oversize,
-        unknown_types: state.counts.unknown.clone(),
+        unknown_types: by_name(&state.counts.unknown),
+        unreadable_events: services.table.now().unreadable_events(id),
         enrichment: enrichment(services, id, state),
     }
+}
+
+/// Counts by names that stand in a transcript: an earlier version recorded whatever stood there.
+fn by_name(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut shown = BTreeMap::new();
+    for (name, count) in counts {
+        *shown.entry(out(name)).or_default() += count;
+    }
+    shown
 }
 
 /// How the enrichment of a session stands.
@@ -308,7 +320,9 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
     let mut problems = Vec::new();
     let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
     for root in &overview.roots {
-        if !root.exists {
+        // Where another agent works, this one need not be there.
+        let is_others = |other: &RootSeen| other.exists && other.path.file_name() != root.path.file_name();
+        if !root.exists && !overview.roots.iter().any(is_others) {
             tell(
                 format!("there is no {}", root.path.display()),
                 "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
@@ -340,6 +354,16 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         tell(
             format!("{} events of the log were written by a newer version", table.skipped()),
             "install the newer version again",
+        );
+    }
+    for (id, events) in table.unreadable() {
+        let events = if events == 1 { "1 event".to_owned() } else { format!("{events} events") };
+        tell(
+            format!(
+                "{events} of session {id} cannot be read by this version of Baton: it is shown as far as the others say, and \
+                 nothing new of it is recorded"
+            ),
+            "install the newer version again; `baton log verify` tells whether it is damage",
         );
     }
     for degraded in degraded {

@@ -30,6 +30,7 @@ mod recall;
 mod reindex;
 mod search;
 mod sessions;
+mod short_ids;
 mod show;
 mod status;
 mod sync;
@@ -85,11 +86,7 @@ pub(super) async fn call(
         return Err(stopping().into());
     }
     // Whoever has edited the configuration and asks has it taken in.
-    if services.configuration.is_stale() {
-        let configuration = services.configuration.clone();
-        // Reading and parsing is nothing for a thread that others need.
-        let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
-    }
+    services.configuration.look_in_time().await;
     // What is closed by this very call is to know of it.
     if !services.outage.lasts() {
         services.enricher.keep_switch().await;
@@ -117,6 +114,7 @@ async fn dispatch(
     match name {
         method::SEARCH => result(&search::search(params(raw)?, services, out).await?),
         method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
+        method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, services)),
         method::SHOW => result(&show::show(&params(raw)?, services).await?),
         method::MESSAGES => result(&messages::messages(&params(raw)?, services).await?),
         method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
@@ -162,7 +160,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
+            let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
                          vault/status, vault/sync, vault/verify";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())

@@ -208,7 +208,11 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
         Ok(hello) => hello,
         Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
-    let mut root_refused = None;
+    // The client then finds nobody here, and starts a daemon for the home that it means.
+    if services.vitals.look() {
+        return Ok(None);
+    }
+    let (mut root_refused, mut codex_refused) = (None, None);
     // Another protocol's client may mean something else by it.
     if hello.protocol == protocol::VERSION {
         let named_by = match hello.client.as_str() {
@@ -219,8 +223,7 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
             root_refused = services.roots.name(directory, named_by, &hello.works_in).await.err();
         }
         if let Some(directory) = &hello.codex_home {
-            // `status` names it if it is refused.
-            let _ = services.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await;
+            codex_refused = services.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await.err();
         }
     }
     let welcome = Welcome {
@@ -229,6 +232,8 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
         pid: std::process::id(),
         roots: services.roots.now().iter().map(|root| redacted(&root.projects.display().to_string())).collect(),
         root_refused: root_refused.map(|why| redacted(&why)),
+        codex_refused: codex_refused.map(|why| redacted(&why)),
+        roots_configured: services.settings.now().watch_directories.is_some(),
     };
     tracing::debug!(client = %hello.client, version = %hello.version, protocol = hello.protocol, "client greeted");
     succeed(out, request.id, &welcome).await?;
@@ -266,6 +271,11 @@ async fn answer(
     };
     // A notification is not answered, whatever came of it.
     let Some(id) = request.id else { return Ok(()) };
+    // Whatever was done may have been done to two homes: it is not acknowledged.
+    if let Some(reason) = services.vitals.failure() {
+        let message = format!("{reason}, so this daemon ends; run the command again");
+        return fail(out, Some(id), failure(code::STOPPING, message)).await;
+    }
     match called {
         Ok(result) => out.send(&Answer { jsonrpc: "2.0", id: Some(id), result: Some(result), error: None }).await,
         Err(Ended::Failure(failure)) => fail(out, Some(id), failure).await,

@@ -1,5 +1,7 @@
 //! The sessions that one has to do with: subagents, forks and copies, and those that took each other's place.
 
+mod succession;
+
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -124,11 +126,15 @@ impl Family {
             relations.tell("spawned_by", parent, |relation| tell_agent(relation, transcript(table, &self.id)));
         }
         self.forks(&mut relations, &services.settings.now(), table, searcher)?;
-        if let Some(follows) = &row.state.signals.follows {
-            relations.tell("preceded_by", &follows.session, |_| {});
-        }
+        let settings = services.settings.now();
+        let before = match &row.state.signals.follows {
+            Some(follows) => Some(&follows.session),
+            None => succession::before(&self.id, &row.state, table, &settings),
+        };
+        before.iter().for_each(|before| relations.tell("preceded_by", before, |_| {}));
         let is_follower = |other: &Row| other.state.signals.follows.as_ref().is_some_and(|f| f.session == self.id);
-        for (other, _) in table.iter().filter(|(_, other)| is_follower(other)).take(FOLLOWERS_MAX) {
+        let followers = table.iter().filter(|(_, other)| is_follower(other)).map(|(other, _)| other);
+        for other in followers.take(FOLLOWERS_MAX).chain(succession::after(&self.id, &row.state, table, &settings)) {
             relations.tell("followed_by", other, |_| {});
         }
         Ok(relations.list)
@@ -201,7 +207,7 @@ fn nearest_elder(id: &SessionId, kin: &[Kin], table: &SessionTable) -> Option<Se
 }
 
 fn is_shown(row: &Row, settings: &Settings) -> bool {
-    !matches!(row.state.phase, Phase::Forgotten | Phase::New) && !settings.excludes(&row.state)
+    !row.state.is_unseen() && row.state.phase != Phase::Forgotten && !settings.excludes(&row.state)
 }
 
 fn knows(table: &SessionTable, settings: &Settings, id: &SessionId) -> bool {
@@ -243,7 +249,7 @@ fn agent_meta(path: &Path) -> Option<AgentMeta> {
         return None;
     }
     let mut text = Vec::new();
-    std::fs::File::open(path).ok()?.take(META_BYTES).read_to_end(&mut text).ok()?;
+    crate::files::open(path).ok()?.take(META_BYTES).read_to_end(&mut text).ok()?;
     // Field by field: one of an odd shape must not hide the others.
     let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
     let field = |name: &str| value.get(name).and_then(|field| field.as_str()).map(str::to_owned);

@@ -84,7 +84,7 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
         let from = start.cursor.offset;
         match reading::look(&start, enough.min(limits::READ_PASS_BYTES), sink) {
             Pass::Read(done) => {
-                let Done { cursor, seen, tail, more } = *done;
+                let Done { cursor, seen, tail, more, .. } = *done;
                 glance.messages += seen.messages;
                 glance.conversation += seen.conversation;
                 glance.last_at = glance.last_at.max(seen.last_conversation_at.or(seen.last_at));

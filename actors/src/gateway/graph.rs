@@ -29,13 +29,13 @@ pub(super) fn hider(services: &Services) -> impl Fn(&str) -> bool {
 /// The uuid of a center node.
 pub(super) fn center(text: Option<&str>) -> Result<Option<Uuid>, Failure> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let wrong = || format!("{text:?} is no uuid; take one from `nodes[].uuid` of search_memory_nodes");
+    let wrong = || format!("{text:?} is no uuid; take one from `nodes[].uuid` of search_nodes");
     text.parse().map(Some).map_err(|_| failure(code::INVALID_PARAMS, wrong()))
 }
 
 /// The refusal of a center that no session supports.
 pub(super) fn no_center(uuid: Uuid) -> Failure {
-    let message = format!("no node {uuid} is known; search_memory_nodes finds nodes by name");
+    let message = format!("no node {uuid} is known; search_nodes finds nodes by name");
     failure(code::NOT_FOUND, message)
 }
 

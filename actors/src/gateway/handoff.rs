@@ -2,8 +2,8 @@
 //! in it, once in its life; and the same for whoever asks, which is recorded nowhere.
 //!
 //! The candidate is the newest session of the project that is over and in whose episode something happened. A session that
-//! still runs, or in which nothing happened, is passed over, and takes nothing away. What one running session has claimed
-//! is not offered to another. All of that stands in the states of sessions, so that no restart repeats or forgets it; the
+//! still runs, or in which nothing happened, is passed over, and takes nothing away. What one session has claimed is not
+//! offered to another, also when that one is over. All of that stands in the states of sessions, so that no restart repeats or forgets it; the
 //! decision and its record are made under one lock.
 //!
 //! An offer is recorded before its text is given, so one may stand of which nobody was told: the record was late, or the
@@ -25,7 +25,6 @@ use baton_events::protocol::answer;
 use baton_events::record::{SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::session::{EpisodeRef, Event, Handoff, SignalDetail, SignalKind, State};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 pub(crate) use self::candidate::claimer;
 pub(super) use self::candidate::runs;
@@ -62,8 +61,7 @@ pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Inst
     offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
 }
 
-/// Records that somebody typed a prompt in a session that was told something: that claims it, unless another session at work
-/// has. A session that was told nothing at its start is told it now, if this is its first prompt.
+/// Records that somebody typed a prompt in a session that was told something: that claims it, unless another session has. A session that was told nothing at its start is told it now, if this is its first prompt.
 pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
     let id = &told.session;
     let row = services.table.now().get(id).cloned();
@@ -140,7 +138,7 @@ async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<Si
 /// The text of an offer that was recorded and not given, unless another has taken that over.
 async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
     let table = services.table.now();
-    if taken_by(services, &table, handoff.episode, Some(id)).is_some() {
+    if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
         return None;
     }
     let row = table.get(&handoff.from)?.clone();
@@ -159,8 +157,7 @@ async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, unti
 pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: Instant) -> Option<answer::Handoff> {
     let wanted = Wanted { project, but: Vec::new(), first: None, after: None };
     let chosen = choose(services, &wanted, until).await?;
-    let table = services.table.now();
-    let taken_by = taken_by(services, &table, chosen.current.uuid, None);
+    let taken_by = claimer(&services.table.now(), &chosen.id, chosen.current.uuid, None);
     Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
 }
 
@@ -181,12 +178,6 @@ fn known_to(row: Option<&Row>) -> Option<Timestamp> {
 fn patience(until: Instant) -> Instant {
     let now = Instant::now();
     now + until.saturating_duration_since(now) / 2
-}
-
-/// Who has claimed an episode and still runs; `but` is not meant.
-fn taken_by(services: &Services, table: &SessionTable, episode: Uuid, but: Option<&SessionId>) -> Option<SessionId> {
-    let settings = services.settings.now();
-    claimer(table, &settings.policy, services.clock.now(), episode, but)
 }
 
 /// The candidate. One that is just being indexed is waited for.
@@ -252,9 +243,11 @@ async fn written(
         Occasion::Handoff => changes::since(services.handoffs.looks(), state, &chosen.facts, until).await,
         Occasion::Compaction => Vec::new(),
     };
+    let table = services.table.now();
     let about = About {
         occasion,
         session: &chosen.id,
+        short: table.short_id(&chosen.id),
         episode: chosen.current.uuid,
         project,
         ended_at: Some(ended_at(state)),
@@ -273,7 +266,7 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
     let table = services.table.now();
     let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
     let left = until.saturating_duration_since(Instant::now());
-    if told_before || left < RECORD || taken_by(services, &table, chosen.current.uuid, Some(id)).is_some() {
+    if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {
         return false;
     }
     let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };

@@ -26,6 +26,7 @@ use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
 use crate::settings::Settings;
 use crate::slot::CallError;
+use crate::watcher::Unread;
 
 /// How often a waiting client is told how far things are.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
@@ -33,6 +34,8 @@ const TELL: std::time::Duration = std::time::Duration::from_millis(100);
 /// What an answer says that was given without a look at what has changed.
 const NOT_LOOKED: &str =
     "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
+/// What an answer says that was given while everything was still being looked at.
+const STILL_LOOKING: &str = "transcripts are still being looked through, and what has changed may be missing";
 /// What an answer says that was given while the log takes no writes.
 const NOT_RECORDED: &str = "nothing new can be recorded, and what has changed is missing; `baton status` tells why";
 
@@ -50,9 +53,18 @@ pub(super) struct Step {
     pub(super) position: Position,
     /// Why nobody has looked what has changed.
     pub(super) not_looked: Option<&'static str>,
+    /// Until when the budget lasts.
+    pub(super) until: Instant,
+    /// Whether nothing is waited for beyond that: history is being read for the first time.
+    pub(super) is_backfill: bool,
 }
 
 impl Step {
+    fn new(left_out_asking: bool, position: Position, not_looked: Option<&'static str>, until: Instant) -> Self {
+        let (pending_sessions, is_backfill) = (Vec::new(), false);
+        Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_looked, until, is_backfill }
+    }
+
     fn left(&mut self, id: &SessionId) {
         self.pending += 1;
         if self.pending_sessions.len() < resolve::NAMED {
@@ -174,49 +186,99 @@ pub(super) struct Ask<'a> {
     pub(super) asking: Option<&'a SessionId>,
 }
 
-/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`] are read
-/// whatever it takes, and with them [`limits::LAZY_SESSIONS`] sessions at most that were read and not indexed; then as many
-/// as the configured budget of time allows, with `all` everything. What did not fit goes to the backlog, before everything
-/// else there.
+/// What has changed, as far as that is found out in time, and whether somebody has looked.
+async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'static str>) {
+    let newest = |until: Instant| services.watcher.newest(limits::LAZY_TOLD, until - Instant::now());
+    let known = || services.watcher.unread(limits::LAZY_TOLD, limits::LAZY_GLANCE);
+    match newest(until).await {
+        Ok(unread) => return (unread, None),
+        Err(CallError::Gone) => return (Unread::default(), Some(NOT_LOOKED)),
+        Err(CallError::TimedOut) => {}
+    }
+    // Where there is little, a look is worth a moment more: a disk or a machine is slow.
+    if !services.watcher.is_large()
+        && let Ok(unread) = newest(until.max(Instant::now()) + limits::ROOT).await
+    {
+        return (unread, None);
+    }
+    match known().await {
+        Ok(unread) => (unread, Some(STILL_LOOKING)),
+        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_LOOKING)),
+        Err(CallError::Gone) => (Unread::default(), Some(NOT_LOOKED)),
+    }
+}
+
+/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`] of sessions that
+/// were read before are read whatever it takes, with [`limits::LAZY_SESSIONS`] sessions at most that were never read or have
+/// not grown; then as many as the configured budget of time allows, with `all` everything. Where more are still to be read for
+/// the first time, nothing is waited for beyond the budget. What did not fit goes to the backlog, before everything else there.
 pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
+    let until = Instant::now() + services.settings.now().lazy_budget;
     // Without the watcher the answer is what is known.
-    let (grown, not_looked) = match services.watcher.refresh().await {
-        Ok(grown) => (grown, None),
-        Err(_) => (Vec::new(), Some(NOT_LOOKED)),
+    let (unread, not_looked) = match ask.all {
+        true => match services.watcher.refresh().await {
+            Ok(files) => (Unread { files, ..Unread::default() }, None),
+            Err(_) => (Unread::default(), Some(NOT_LOOKED)),
+        },
+        false => changed(services, until).await,
     };
     let (table, settings) = (services.table.now(), services.settings.now());
-    let mut chosen = wanted::all(&table, &settings, services.clock.now(), grown);
-    if let Some(project) = ask.project {
-        wanted::project_first(&table, project, &mut chosen);
-    }
+    let (now, project) = (services.clock.now(), ask.project.map(str::to_owned));
+    let (grown, beyond) = (unread.files, unread.beyond);
+    let choosing = tokio::task::spawn_blocking(move || {
+        let mut chosen = wanted::all(&table, &settings, now, grown);
+        if is_backfill(&chosen) {
+            // In what was read already somebody works.
+            chosen.sort_by_key(|wanted| wanted.is_new);
+        }
+        if let Some(project) = project {
+            wanted::project_first(&table, &project, &mut chosen);
+        }
+        chosen
+    });
+    let mut chosen = choosing.await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
     let everything = chosen.len();
     chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
     let left_out_asking = chosen.len() < everything;
     if services.outage.lasts() {
         // Each would be read only to be refused.
-        let position = Position(0);
-        let mut step =
-            Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position, not_looked };
+        let mut step = Step::new(left_out_asking, Position(0), not_looked, until);
         chosen.iter().for_each(|wanted| step.left(&wanted.id));
         step.not_looked = step.not_looked.or((step.pending > 0).then_some(NOT_RECORDED));
         return Ok(step);
     }
-    let (first, beyond) =
-        if ask.all { (chosen, Vec::new()) } else { split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS) };
-
     // Who waits for everything is answered from everything; who does not, from what was read for this answer.
     let position = if ask.all { services.journal.tail().position } else { Position(0) };
-    let step = Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position, not_looked };
-    let until = Instant::now() + settings.lazy_budget;
-    Closing::new(services, out, step, first, beyond, until).run().await
+    let mut step = Step::new(left_out_asking, position, not_looked, until);
+    if !ask.all {
+        chosen.retain(|wanted| {
+            if wanted.rests {
+                step.left(&wanted.id);
+            }
+            !wanted.rests
+        });
+    }
+    step.is_backfill = !ask.all && (beyond > 0 || is_backfill(&chosen));
+    let (first, rest) = match (ask.all, step.is_backfill) {
+        (true, _) => (chosen, Vec::new()),
+        (false, false) => split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
+        (false, true) => (Vec::new(), chosen),
+    };
+    step.pending += beyond;
+    Closing::new(services, out, step, first, rest, until).run().await
 }
 
-/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that have not grown; and the
-/// others. The order stays.
+/// Whether so many are to be read for the first time that no query waits for them.
+fn is_backfill(chosen: &[Wanted]) -> bool {
+    chosen.iter().filter(|wanted| wanted.is_new).count() > limits::LAZY_SESSIONS
+}
+
+/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that are new or have not grown; and
+/// the others. The order stays.
 fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
     let (mut bytes, mut left) = (0_u64, most);
     chosen.into_iter().partition(|wanted| {
-        let takes = usize::from(wanted.file.is_none());
+        let takes = usize::from(wanted.file.is_none() || wanted.is_new);
         let fits = left >= takes && bytes.saturating_add(wanted.bytes) <= fit;
         if fits {
             (bytes, left) = (bytes + wanted.bytes, left - takes);
@@ -339,9 +401,13 @@ impl<'a> Closing<'a> {
         for id in self.awaited.iter().chain(&self.hoped_for) {
             self.step.left(id);
         }
-        let rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
+        let mut rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
         for wanted in &rest {
             self.step.left(&wanted.id);
+        }
+        if self.step.is_backfill {
+            // They come in their turn anyway, the newest first.
+            rest.truncate(limits::LAZY_SESSIONS);
         }
         self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
     }
@@ -356,11 +422,29 @@ pub(super) fn close_call(reason: CloseReason) -> CloseCall {
 /// Waits until searches cover the log up to `position`: [`limits::CATCH_UP`] at most, counted anew whenever the memory
 /// moves for a person who waits for all history. How far searches cover the log then.
 pub(super) async fn catch_up(services: &Services, out: &Out, position: Position, all: bool) -> Result<Position, Ended> {
+    catching_up(services, out, position, all, None).await
+}
+
+/// The same for a step: not beyond its budget where that is all there is, or where the memory is at a large conversation.
+pub(super) async fn covered(services: &Services, out: &Out, step: &Step, all: bool) -> Result<Position, Ended> {
+    catching_up(services, out, step.position, all, Some(step)).await
+}
+
+async fn catching_up(
+    services: &Services,
+    out: &Out,
+    position: Position,
+    all: bool,
+    step: Option<&Step>,
+) -> Result<Position, Ended> {
+    let is_bounded = || !all && step.is_some_and(|step| step.is_backfill || services.indexer.is_at_a_large_one());
     let begun = services.indexer.memory().0;
     let (mut reached, since) = (begun, Instant::now());
     let mut moved = since;
     loop {
-        match services.indexer.caught_up(position, TELL).await {
+        let left = step.filter(|_| is_bounded()).map(|step| step.until - Instant::now());
+        let patience = left.map_or(TELL, |left| TELL.min(left));
+        match services.indexer.caught_up(position, patience).await {
             Ok(covered) => return Ok(covered),
             Err(CallError::Gone) => return Err(no_memory(services).into()),
             Err(CallError::TimedOut) => {}
@@ -377,7 +461,7 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
             return Err(Ended::ClientGone);
         }
         let waited = if all { moved.elapsed() } else { since.elapsed() };
-        if waited > limits::CATCH_UP {
+        if waited > limits::CATCH_UP || left.is_some_and(|left| left <= TELL) {
             // What searches cover is the answer, and it says so.
             return Ok(reached);
         }
@@ -405,8 +489,14 @@ mod tests {
 
     #[test]
     fn what_fits_is_read_and_a_giant_blocks_nobody() {
-        let wanted =
-            |name: &str, bytes| Wanted { id: SessionId::new(name).unwrap(), file: None, bytes, at: Timestamp(0) };
+        let wanted = |name: &str, bytes| Wanted {
+            id: SessionId::new(name).unwrap(),
+            file: None,
+            is_new: false,
+            rests: false,
+            bytes,
+            at: Timestamp(0),
+        };
         let names = |wanted: Vec<Wanted>| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
         let chosen = vec![wanted("giant", 500), wanted("a", 60), wanted("b", 60), wanted("c", 40)];
         let (first, beyond) = split(chosen.clone(), 100, 9);
@@ -448,6 +538,8 @@ mod tests {
         let wanted = |number: usize, file: Option<FileSeen>| Wanted {
             id: SessionId::new(&format!("s{number}")).unwrap(),
             file,
+            is_new: false,
+            rests: false,
             bytes: 10,
             at: Timestamp(0),
         };
@@ -455,6 +547,13 @@ mod tests {
         let read = (500..600).map(|number| wanted(number, None));
         let (first, beyond) = split(grown.chain(read).collect(), 10_000, limits::LAZY_SESSIONS);
         assert_eq!((first.len(), beyond.len()), (500 + limits::LAZY_SESSIONS, 100 - limits::LAZY_SESSIONS));
+        // Of those that were never read few are waited for: where there are many, it is a backfill.
+        let new = |count| -> Vec<Wanted> {
+            let new = |number| Wanted { is_new: true, ..wanted(number, Some(file(&format!("s{number}")))) };
+            (0..count).map(new).collect()
+        };
+        assert!(!is_backfill(&new(limits::LAZY_SESSIONS)) && is_backfill(&new(limits::LAZY_SESSIONS + 1)));
+        assert_eq!(split(new(limits::LAZY_SESSIONS), 10_000, limits::LAZY_SESSIONS).1.len(), 0);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
         content: words.body,
         ..answers::episode(&key, &current, digest, &numbers)
     };
-    Ok(answer::Show { row, episode: Some(episode), usage: None, relations: Vec::new() })
+    Ok(answer::Show { row, unread_lines: Vec::new(), episode: Some(episode), usage: None, relations: Vec::new() })
 }
 
 /// As an episode is listed. Blocks for a disk read.

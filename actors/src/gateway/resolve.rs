@@ -1,6 +1,9 @@
 //! Which session, which project: what a person or an agent wrote, against what is known.
 
+mod ambiguous;
 mod directory;
+
+use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, code};
@@ -23,7 +26,11 @@ const COMPARED_CHARS: usize = 200;
 
 /// The session that is meant: the one that is named, else the caller's own, else the only one of its directory. Where the
 /// caller's own was left for another and nobody knows for which, none is.
-pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Caller) -> Result<SessionId, Failure> {
+pub(super) async fn meant(
+    services: &Arc<Services>,
+    named: Option<&str>,
+    caller: &Caller,
+) -> Result<SessionId, Failure> {
     if let Some(text) = named {
         return session(services, text).await;
     }
@@ -77,21 +84,23 @@ async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>,
 
 /// Whether something is known of a session's transcript.
 fn is_read(services: &Services, id: &SessionId) -> bool {
-    services.table.now().get(id).is_some_and(|row| row.state.phase != Phase::New)
+    services.table.now().get(id).is_some_and(|row| !row.state.is_unseen())
 }
 
 /// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
 /// ago: then every folder is looked at first.
-pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId, Failure> {
+pub(super) async fn session(services: &Arc<Services>, text: &str) -> Result<SessionId, Failure> {
     let found = by_text(&services.table.now(), text);
     match found {
         Ok(Some(id)) if is_read(services, &id) => return visible(services, id),
         Ok(_) => {}
-        Err(failure) => return Err(failure),
+        Err(several) => return Err(ambiguous::refusal(services, text, several).await),
     }
     look_for(services, |file| !text.is_empty() && file.session.as_str().starts_with(text)).await;
-    if let Some(id) = by_text(&services.table.now(), text)? {
-        return visible(services, id);
+    match by_text(&services.table.now(), text) {
+        Ok(Some(id)) => return visible(services, id),
+        Ok(None) => {}
+        Err(several) => return Err(ambiguous::refusal(services, text, several).await),
     }
     match undiscovered(services, text).await? {
         Some(file) => Err(not_read(services, &file)),
@@ -177,12 +186,22 @@ pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
     services.settings.now().stop_of(&table.get(id)?.state)
 }
 
+/// Refuses a text with which the ids of several known sessions begin.
+pub(super) async fn not_ambiguous(services: &Arc<Services>, text: &str) -> Result<(), Failure> {
+    let found = by_text(&services.table.now(), text);
+    match found {
+        Err(several) => Err(ambiguous::refusal(services, text, several).await),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// The one known session that a text names, as [`session`] finds it, without looking for others.
 pub(super) fn among(table: &SessionTable, text: &str) -> Option<SessionId> {
     by_text(table, text).ok().flatten()
 }
 
-fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failure> {
+/// The session whose id this is or begins so; an error are all that begin so.
+fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Vec<SessionId>> {
     if let Some(id) = SessionId::new(text)
         && table.get(&id).is_some()
     {
@@ -192,15 +211,12 @@ fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failur
         return Ok(None);
     }
     // Of one that only hooks have told of nobody has seen more than its whole id.
-    let known = table.iter().filter(|(_, row)| row.state.phase != Phase::New).map(|(id, _)| id);
+    let known = table.iter().filter(|(_, row)| !row.state.is_unseen()).map(|(id, _)| id);
     let fits: Vec<&SessionId> = known.filter(|id| id.as_str().starts_with(text)).collect();
     match fits.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some((*only).clone())),
-        several => Err(failure(
-            code::NOT_FOUND,
-            format!("{text:?} fits {} sessions: {}; give more of the id", several.len(), names(several)),
-        )),
+        several => Err(several.iter().copied().cloned().collect()),
     }
 }
 

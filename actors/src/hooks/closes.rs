@@ -27,7 +27,7 @@ impl Hooks {
             // One that ended a while ago without a transcript will never have one.
             let others = others.filter(|(_, row)| {
                 let ended = row.state.end.map(|end| now.since_ms(end.at));
-                row.state.phase != Phase::New || ended.is_some_and(|ago| ago < TRANSCRIPT_MS)
+                row.state.transcript.is_some() || ended.is_some_and(|ago| ago < TRANSCRIPT_MS)
             });
             others.filter(|(id, row)| works_there(id, &row.state)).map(|(id, _)| id.clone()).collect()
         };

@@ -1,13 +1,13 @@
 //! Whether a hook is of anything that is read here, and what it says then.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_events::protocol::HookParams;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::redact::redact;
-use baton_events::session::{Phase, Place, SignalDetail, SignalKind, State};
+use baton_events::session::{Place, SignalDetail, SignalKind, State};
+use baton_events::transcript::{self, Located};
 
 use tokio::time::Instant;
 
@@ -20,8 +20,6 @@ const ID_BYTES: usize = 128;
 const SESSION_ID_BYTES: usize = 128;
 /// Sessions of which nothing was ever read that are taken at a hook's mere word, without a transcript's name.
 const UNSEEN: usize = 256;
-/// How the transcripts of subagents are named.
-const SUBAGENT: &str = "agent-";
 /// A hook that is older says nothing any more: by then agents have deleted the transcript.
 const AGE_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Longest look at what a hook names: a file system that does not answer keeps nobody waiting.
@@ -69,9 +67,33 @@ impl Ignored {
 
 /// What of a hook takes a look at the disk.
 struct Looked {
-    transcript: Option<Option<PathBuf>>,
-    subagent: Option<PathBuf>,
+    /// `Some(None)`: one is named, and it lies outside all roots.
+    transcript: Option<Option<Named>>,
+    subagent: Option<(SessionId, PathBuf)>,
     place: Option<Place>,
+}
+
+/// A transcript that a hook names.
+struct Named {
+    path: PathBuf,
+    /// Whose it is by its name; `None`: it is the one that its session is read from.
+    whose: Option<Located>,
+}
+
+impl Named {
+    fn known(path: &str) -> Self {
+        Self { path: PathBuf::from(path), whose: None }
+    }
+
+    /// Whether it is this session's. A subagent's is told of in its parent's name.
+    fn is_of(&self, session: &SessionId) -> bool {
+        self.is_own(session) || self.whose.as_ref().is_some_and(|whose| whose.kind != transcript::Kind::Main)
+    }
+
+    /// Whether it is this session's own.
+    fn is_own(&self, session: &SessionId) -> bool {
+        self.whose.as_ref().is_none_or(|whose| whose.session == *session)
+    }
 }
 
 impl Hooks {
@@ -83,7 +105,7 @@ impl Hooks {
         }
         let is_id = (1..=ID_BYTES).contains(&hook.id.len()) && !hook.id.contains(char::is_control);
         let session = SessionId::new(&hook.session_id)
-            .filter(|_| is_id && is_given(&hook.session_id))
+            .filter(|session| is_id && is_given(&hook.session_id) && session.may_be_shown())
             .ok_or(Ignored::Malformed)?;
         let row = self.options.table.now().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
@@ -96,10 +118,12 @@ impl Hooks {
             Some(located) => located,
             None => None,
         };
-        if transcript.as_deref().is_some_and(|path| !is_of(path, &session)) {
+        if transcript.as_ref().is_some_and(|named| !named.is_of(&session)) {
             return Err(Ignored::Malformed);
         }
-        let kind = kind(hook);
+        let of_itself = hook.transcript_path.is_some() && transcript.as_ref().is_some_and(|it| it.is_own(&session));
+        let transcript = transcript.map(|named| named.path);
+        let kind = kind(hook, of_itself);
         if transcript.is_none() && known.is_none() && !matches!(kind, SignalKind::SessionStart | SignalKind::SessionEnd)
         {
             return Err(Ignored::UnknownSession);
@@ -129,7 +153,7 @@ impl Hooks {
 
     /// How many sessions there are of which nothing was ever read.
     fn unseen(&self) -> usize {
-        self.options.table.now().iter().filter(|(_, row)| row.state.phase == Phase::New).count()
+        self.options.table.now().iter().filter(|(_, row)| row.state.is_unseen()).count()
     }
 
     /// Looks at what a hook names. What is known of the session needs no look.
@@ -139,26 +163,27 @@ impl Hooks {
         let is_known = hook.transcript_path.is_none() || hook.transcript_path.as_deref() == known_path;
         let in_place =
             hook.cwd.is_none() || known_place.as_ref().map(|place| place.cwd.as_str()) == hook.cwd.as_deref();
-        let named = |path: &String| Some(PathBuf::from(path));
         if is_known && in_place && hook.agent_transcript_path.is_none() {
             // None is named: the one that is known will do.
-            let transcript = hook.transcript_path.as_ref().map(named);
-            let transcript = transcript.or_else(|| known_path.map(|path| Some(PathBuf::from(path))));
+            let transcript = known_path.map(|path| Some(Named::known(path)));
             return Looked { transcript, subagent: None, place: known_place };
         }
         let (roots, path, agent_path) =
             (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
-        let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(PathBuf::from));
+        let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(Named::known));
         let looking = self.looks.take(Instant::now() + LOOK, move || {
             let user_home = std::env::home_dir();
             let locate = |path: &str| whereabouts::locate(&roots, path, user_home.as_deref());
             let transcript = match &path {
-                Some(path) if Some(path) == known_path.as_ref() => Some(Some(PathBuf::from(path))),
-                Some(path) => Some(locate(path)),
-                None => known_path.map(|path| Some(PathBuf::from(path))),
+                Some(path) if Some(path) != known_path.as_ref() => {
+                    Some(locate(path).map(|(path, whose)| Named { path, whose: Some(whose) }))
+                }
+                _ => known_path.map(|path| Some(Named::known(&path))),
             };
-            let subagent = agent_path.as_deref().and_then(locate);
+            // Some hooks name a subagent's transcript that never is.
+            let subagent = agent_path.as_deref().and_then(locate).filter(|(path, _)| path.is_file());
+            let subagent = subagent.map(|(path, whose)| (whose.session, path));
             Looked { transcript, subagent, place: cwd.map(|cwd| place::of(&cwd)) }
         });
         looking.await.unwrap_or_else(|| self.without_look(hook, known_named, known_place))
@@ -166,15 +191,15 @@ impl Hooks {
 
     /// What can be said of a hook when nobody can say what it names: a transcript counts as one if it is written like that.
     /// Nothing is looked for there.
-    fn without_look(&self, hook: &HookParams, known_path: Option<PathBuf>, place: Option<Place>) -> Looked {
+    fn without_look(&self, hook: &HookParams, known: Option<Named>, place: Option<Place>) -> Looked {
+        let is_known = |path: &String| known.as_ref().is_some_and(|known| known.path == Path::new(path));
         let transcript = match &hook.transcript_path {
-            None => known_path.map(Some),
-            Some(path) if known_path.as_deref() == Some(Path::new(path)) => Some(known_path),
-            Some(path) => {
+            Some(path) if !is_known(path) => {
                 let user_home = std::env::home_dir();
-                let is_below = whereabouts::is_written_below(&self.options.roots.now(), path, user_home.as_deref());
-                (!is_below).then_some(None)
+                let whose = whereabouts::written_below(&self.options.roots.now(), path, user_home.as_deref());
+                whose.is_none().then_some(None)
             }
+            _ => known.map(Some),
         };
         Looked { transcript, subagent: None, place }
     }
@@ -186,19 +211,11 @@ fn is_given(id: &str) -> bool {
     id.len() <= SESSION_ID_BYTES && id.bytes().all(is_plain) && redact(id) == id
 }
 
-/// Whether a transcript is this session's. A subagent's is told of in its parent's name.
-fn is_of(transcript: &Path, session: &SessionId) -> bool {
-    let stem = transcript.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    stem == session.as_str() || stem.starts_with(SUBAGENT)
-}
-
 /// What happened. Whatever happens to a subagent, its session only goes on. A session that works as a named agent says so
-/// with everything that happens to itself.
-fn kind(hook: &HookParams) -> SignalKind {
+/// with everything that happens to itself: `of_itself` says that the hook names the session's own transcript.
+fn kind(hook: &HookParams, of_itself: bool) -> SignalKind {
     let kind = SignalKind::of_hook(&hook.event);
     let is_said = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
-    let is_named = |path: &str| Path::new(path).file_stem().is_some_and(|stem| stem == hook.session_id.as_str());
-    let of_itself = hook.transcript_path.as_deref().is_some_and(is_named);
     let of_subagent = is_said(&hook.agent_transcript_path) || (is_said(&hook.agent_id) && !of_itself);
     match kind {
         SignalKind::SubagentStop => kind,
@@ -213,6 +230,8 @@ fn detail(text: &str) -> SignalDetail {
 
 #[cfg(test)]
 mod tests {
+    use baton_events::conversation::Agent;
+
     use super::*;
 
     #[test]
@@ -235,15 +254,22 @@ mod tests {
 
     #[test]
     fn a_transcript_is_of_the_session_that_it_is_named_after() {
-        let session = SessionId::new("one").unwrap();
-        for (path, expected) in [
-            ("/r/-p/one.jsonl", true),
-            ("/r/-p/two.jsonl", false),
-            ("/r/-p/one/subagents/agent-a1.jsonl", true),
-            ("/r/-p/.jsonl", false),
+        const ID: &str = "01a206aa-ab65-7331-81dc-6a9ae55a3a1c";
+        let session = SessionId::new(ID).unwrap();
+        let rollout = |id: &str| format!("2026/11/23/rollout-2026-11-23T05-00-00-{id}.jsonl");
+        for (agent, below, own, of) in [
+            (Agent::ClaudeCode, format!("-p/{ID}.jsonl"), true, true),
+            (Agent::ClaudeCode, "-p/two.jsonl".to_owned(), false, false),
+            (Agent::ClaudeCode, format!("-p/{ID}/subagents/agent-a1.jsonl"), false, true),
+            (Agent::Codex, rollout(ID), true, true),
+            (Agent::Codex, rollout("01a206aa-ab65-7331-81dc-6a9ae55a3a1d"), false, false),
         ] {
-            assert_eq!(is_of(Path::new(path), &session), expected, "{path}");
+            let whose = transcript::classify(agent, &below);
+            assert!(whose.is_some(), "{below}");
+            let named = Named { path: PathBuf::from(&below), whose };
+            assert_eq!((named.is_own(&session), named.is_of(&session)), (own, of), "{below}");
         }
+        assert!(Named::known("/anywhere").is_own(&session), "the one that it is read from");
     }
 
     #[test]
@@ -271,7 +297,7 @@ mod tests {
                 agent_transcript_path: text(agent_transcript),
                 ..HookParams::default()
             };
-            assert_eq!(kind(&hook), expected, "{hook:?}");
+            assert_eq!(kind(&hook, transcript == main && transcript.is_some()), expected, "{hook:?}");
         }
     }
 }

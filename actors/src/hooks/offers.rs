@@ -46,12 +46,11 @@ impl Hooks {
         self.offers.undelivered().remove(session)
     }
 
-    /// Records that a session has taken over what it was told of, unless another that still runs has.
+    /// Records that a session has taken over what it was told of, unless another has.
     pub(crate) async fn claim(&self, session: &SessionId) {
         let _turn = self.turn().await;
         let Some(told) = self.unclaimed(session) else { return };
-        let (table, settings) = (self.options.table.now(), self.options.settings.now());
-        if claimer(&table, &settings.policy, self.options.clock.now(), told.episode, Some(session)).is_some() {
+        if claimer(&self.options.table.now(), &told.from, told.episode, Some(session)).is_some() {
             return;
         }
         match self.options.supervisor.hand_over(session, HandOver::Claimed, limits::HAND_OVER).await {

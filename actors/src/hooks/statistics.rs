@@ -1,5 +1,6 @@
 //! How often hooks come, how fast they are answered, and what becomes of them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use baton_events::protocol::Took;
 use baton_events::protocol::answer::{HookEventStats, HookStats};
 use baton_events::record::Timestamp;
+use baton_events::redact::redact;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
@@ -76,7 +78,7 @@ impl Statistics {
     /// What was counted before, as far as it can be read: it is no loss. Blocks for a short read.
     pub(super) fn open(home: &Path, now: Timestamp) -> Self {
         let mut text = Vec::new();
-        let read = std::fs::File::open(home.join(FILE)).and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text));
+        let read = crate::files::open(&home.join(FILE)).and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text));
         let kept: Option<Kept> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
         Self(Mutex::new(Counted::of(kept.unwrap_or_default(), now)))
     }
@@ -187,6 +189,11 @@ impl Counted {
             kept_at: None,
         };
         for (name, was) in shown.events.into_iter().take(EVENTS) {
+            if matches!(redact(&name), Cow::Owned(_)) {
+                // An earlier version took whatever was written there for a name.
+                counted.is_new = true;
+                continue;
+            }
             let mut times = times_us.remove(&name).unwrap_or_default();
             times.truncate(TIMES);
             let last_at = was.last_at.as_deref().and_then(Timestamp::parse);
@@ -198,8 +205,9 @@ impl Counted {
     /// An event's counts. Whatever is written there, there are few of them.
     fn event(&mut self, name: &str) -> &mut Event {
         self.is_new = true;
-        let is_name =
-            name.len() <= NAME_BYTES && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let is_name = name.len() <= NAME_BYTES
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+            && matches!(redact(name), Cow::Borrowed(_));
         let known = match self.events.contains_key(name) || (is_name && !name.is_empty() && self.events.len() < EVENTS)
         {
             true => name,

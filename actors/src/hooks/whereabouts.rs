@@ -3,33 +3,33 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use baton_events::transcript;
+use baton_events::transcript::{self, Located};
 
 use crate::watcher::Root;
 
 /// Longest path that is looked at, in bytes.
 const PATH_BYTES: usize = 4_096;
 
-/// The path as the watcher names it, if it is of a transcript below one of these roots: absolute or below `~`, without `..`,
-/// and with all links followed still there. Blocks for short disk reads.
-pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) -> Option<PathBuf> {
+/// The path as the watcher names it and whose transcript it is, if it is of one below one of these roots: absolute or below
+/// `~`, without `..`, and with all links followed still there. Blocks for short disk reads.
+pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) -> Option<(PathBuf, Located)> {
     let path = expanded(written, user_home)?;
     let real = real(&path)?;
     roots.iter().find_map(|root| {
         let within = real.strip_prefix(std::fs::canonicalize(&root.projects).ok()?).ok()?;
         let below = within.to_str()?;
         let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
-        transcript::classify(root.agent, &below)?;
-        Some(root.projects.join(within))
+        let whose = transcript::classify(root.agent, &below)?;
+        Some((root.projects.join(within), whose))
     })
 }
 
-/// Whether a path is written like that of a transcript below one of these roots, whatever is there. Looks at nothing.
-pub(super) fn is_written_below(roots: &[Root], written: &str, user_home: Option<&Path>) -> bool {
-    let Some(path) = expanded(written, user_home) else { return false };
-    roots.iter().any(|root| {
-        let below = path.strip_prefix(&root.projects).ok().and_then(Path::to_str).map(|below| below.replace('\\', "/"));
-        below.is_some_and(|below| transcript::classify(root.agent, &below).is_some())
+/// Whose transcript a path is by the way it is written, if it is one below one of these roots. Looks at nothing.
+pub(super) fn written_below(roots: &[Root], written: &str, user_home: Option<&Path>) -> Option<Located> {
+    let path = expanded(written, user_home)?;
+    roots.iter().find_map(|root| {
+        let below = path.strip_prefix(&root.projects).ok()?.to_str()?.replace('\\', "/");
+        transcript::classify(root.agent, &below)
     })
 }
 
@@ -113,6 +113,7 @@ mod tests {
         ] {
             for root in [&root, &linked] {
                 let found = locate(std::slice::from_ref(root), &written, Some(&top.join("home")));
+                let found = found.map(|(path, _)| path);
                 assert_eq!(found, located.map(|below| root.projects.join(below)), "{written}");
             }
         }
@@ -123,8 +124,9 @@ mod tests {
             ("home/.claude/projects/-p/notes.txt", false),
             ("outside/-q/s.jsonl", false),
         ] {
-            assert_eq!(is_written_below(std::slice::from_ref(&root), &at(written), None), expected, "{written}");
+            let found = written_below(std::slice::from_ref(&root), &at(written), None);
+            assert_eq!(found.is_some(), expected, "{written}");
         }
-        assert_eq!(locate(&[], &at("home/.claude/projects/-p/there.jsonl"), None), None);
+        assert!(locate(&[], &at("home/.claude/projects/-p/there.jsonl"), None).is_none());
     }
 }

@@ -8,7 +8,7 @@ use baton_events::conversation::Item;
 use baton_events::hash::{ContentHash, ContentHasher};
 use baton_events::record::SessionId;
 use baton_events::schema::item;
-use baton_events::transcript::{OpenCalls, Sink};
+use baton_events::transcript::{OpenCalls, Sink, is_unread};
 use baton_events::withdrawn::Withdrawn;
 
 use super::fresh::Held;
@@ -16,6 +16,8 @@ use crate::chunks::{self, Append, Batch, ChunkStore, Header, ManifestId};
 
 /// Items that are held, by [`Item::weight`]: with as many jobs as wait for the disk together this is what they all take.
 const HELD_BYTES: usize = 1024 * 1024;
+/// Most lines that are named as unread.
+const UNREAD_NAMED: usize = 100;
 
 /// A conversation that is gathered.
 pub(super) struct Gathered<'a> {
@@ -27,6 +29,7 @@ pub(super) struct Gathered<'a> {
     withdrawn: Withdrawn,
     open: OpenCalls,
     count: u64,
+    unread: Vec<u64>,
     state: State,
     /// Why it can not be stored. What comes after that is only counted.
     failed: Option<chunks::Error>,
@@ -60,6 +63,7 @@ impl<'a> Gathered<'a> {
             withdrawn: Withdrawn::default(),
             open: OpenCalls::default(),
             count: 0,
+            unread: Vec::new(),
             state: State::Held { items: Vec::new(), kept: 0, weight: 0 },
             failed: None,
         }
@@ -68,9 +72,7 @@ impl<'a> Gathered<'a> {
     /// Takes the next item of the prior conversation. All of them come before the first new one.
     pub(super) fn stored(&mut self, item: Item) {
         self.open.note(&item);
-        self.withdrawn.note(&item);
-        self.hasher.item(&item);
-        self.count += 1;
+        self.note(&item);
         if let State::Held { items, kept, weight } = &mut self.state {
             *weight += item.weight();
             items.push(item);
@@ -79,6 +81,20 @@ impl<'a> Gathered<'a> {
                 self.state = State::Kept;
             }
         }
+    }
+
+    fn note(&mut self, item: &Item) {
+        self.withdrawn.note(item);
+        self.hasher.item(item);
+        self.count += 1;
+        if is_unread(item) && self.unread.len() < UNREAD_NAMED {
+            self.unread.push(item.line);
+        }
+    }
+
+    /// The lines that could not be read, the first of them.
+    pub(super) fn unread(&self) -> &[u64] {
+        &self.unread
     }
 
     /// The calls of the prior conversation that have no result yet.
@@ -171,9 +187,7 @@ impl Sink for Gathered<'_> {
     const TEXT: bool = true;
 
     fn item(&mut self, item: Item) {
-        self.withdrawn.note(&item);
-        self.hasher.item(&item);
-        self.count += 1;
+        self.note(&item);
         if self.failed.is_none() {
             self.failed = self.add(item).err();
         }

@@ -10,7 +10,7 @@ use baton_events::schema::hex;
 use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
 use baton_events::transcript::{Cursor, Source};
 
-mod stored;
+pub(super) mod stored;
 
 use super::fresh::{Fresh, Held};
 use super::gathered::{Gathered, Written};
@@ -104,7 +104,9 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
         stored,
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
-    if !request.anew && request.prior.as_ref().filter(unchanged).is_some() {
+    // Lines that could not be read are in no hash, and must be told all the same.
+    let unread = gathered.unread().to_vec();
+    if !request.anew && unread.is_empty() && request.prior.as_ref().filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {
@@ -112,6 +114,7 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
         filter_version: request.filter_version,
         cursor: CursorV3::from(&start.cursor),
         tail: hex::encode(&start.tail.0),
+        unread,
     };
     let written = gathered.written(header).map_err(not_stored)?;
     if request.prior.as_ref().filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {

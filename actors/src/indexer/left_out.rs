@@ -3,14 +3,56 @@
 //! anew.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
+use super::Handle;
+use crate::chunks::{ChunkStore, ManifestId};
+
 /// Panics over one conversation after which it is left out. Errors do not count: they are the disk's, and pass.
 const TRIES: u32 = 2;
+
+impl Handle {
+    /// Sessions whose conversation the memory cannot take in.
+    pub fn left_out(&self) -> Vec<SessionId> {
+        self.left_out.sessions()
+    }
+
+    /// Sessions whose stored conversation could not be read when the memory was to take it in, and why.
+    pub fn unreadable(&self) -> Vec<(SessionId, String)> {
+        self.left_out.all_unreadable()
+    }
+
+    /// Sessions whose transcripts have lines over which the reader stumbled, with the first of these.
+    pub fn unread(&self) -> BTreeMap<SessionId, Vec<u64>> {
+        self.left_out.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// Sessions whose words are searched, and what could not be made of them.
+    pub fn partly(&self) -> BTreeMap<SessionId, Vec<&'static str>> {
+        self.left_out.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+}
+
+/// The parts of an entry that could not be made.
+#[derive(Debug, Default)]
+pub(super) struct Parts(Vec<&'static str>);
+
+impl Parts {
+    /// What a pure step makes of a conversation; nothing where it panics. It has touched nothing of the memory, so the rest of
+    /// the conversation is taken in.
+    pub(super) fn make<T: Default>(&mut self, part: &'static str, step: impl FnOnce() -> T) -> T {
+        catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| {
+            self.0.push(part);
+            T::default()
+        })
+    }
+}
 
 /// Outlives the memory's thread.
 #[derive(Debug, Default)]
@@ -19,6 +61,12 @@ pub(super) struct LeftOut {
     tried: Mutex<BTreeMap<SessionId, (ContentHash, u32)>>,
     /// Whose stored conversation cannot be read, and why.
     unreadable: Mutex<BTreeMap<SessionId, String>>,
+    /// Lines of transcripts over which the reader stumbled, the first of each: the rest of these sessions is searched.
+    lines: Mutex<BTreeMap<SessionId, Vec<u64>>>,
+    /// What could not be made of a conversation whose words are in the memory.
+    parts: Mutex<BTreeMap<SessionId, Vec<&'static str>>>,
+    /// How many items the conversation has that is being taken in.
+    in_hand: AtomicU64,
 }
 
 /// Unreadable conversations that are named; with more the disk is at fault, not they.
@@ -28,6 +76,21 @@ impl LeftOut {
     /// Whether this conversation is left out.
     pub(super) fn holds(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
         self.lock().get(session).is_some_and(|(manifest, tries)| *manifest == episode.manifest && *tries >= TRIES)
+    }
+
+    /// A conversation is taken in next.
+    pub(super) fn begin(&self, episode: &EpisodeRef) {
+        self.in_hand.store(episode.items, Ordering::Relaxed);
+    }
+
+    /// It is taken in, or could not be.
+    pub(super) fn end(&self) {
+        self.in_hand.store(0, Ordering::Relaxed);
+    }
+
+    /// How many items the conversation has that is being taken in; 0 where none is.
+    pub(super) fn in_hand(&self) -> u64 {
+        self.in_hand.load(Ordering::Relaxed)
     }
 
     /// Counts a try before it is made.
@@ -40,8 +103,9 @@ impl LeftOut {
         entry.1 += 1;
     }
 
-    /// The try has ended without a panic.
+    /// The try has ended without a panic, of a conversation that could be read.
     pub(super) fn clear(&self, session: &SessionId) {
+        self.readable(session);
         self.lock().remove(session);
     }
 
@@ -68,6 +132,31 @@ impl LeftOut {
     /// The sessions whose stored conversation cannot be read, and why.
     pub(super) fn all_unreadable(&self) -> Vec<(SessionId, String)> {
         self.unread().iter().map(|(session, why)| (session.clone(), why.clone())).collect()
+    }
+
+    /// Takes note of the lines of a session's transcript that its stored conversation lacks.
+    pub(super) fn look_at(&self, chunks: &ChunkStore, session: &SessionId, current: Option<&ManifestId>) {
+        let manifest = current.and_then(|current| chunks.manifest(session, current).ok());
+        let lines = manifest.map(|manifest| manifest.header.unread).unwrap_or_default();
+        let mut all = self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if lines.is_empty() {
+            all.remove(session);
+        } else if all.contains_key(session) || all.len() < NAMED {
+            all.insert(session.clone(), lines);
+        }
+    }
+
+    /// These parts of a session, and no others, could not be made.
+    pub(super) fn set_parts(&self, session: &SessionId, Parts(parts): Parts) {
+        if !parts.is_empty() {
+            tracing::error!(%session, left_out = %parts.join(", "), "a conversation is only partly in the memory");
+        }
+        let mut all = self.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if parts.is_empty() {
+            all.remove(session);
+        } else if all.contains_key(session) || all.len() < NAMED {
+            all.insert(session.clone(), parts);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, (ContentHash, u32)>> {
@@ -128,5 +217,17 @@ mod tests {
         left_out.readable(&session);
         assert!(left_out.all_unreadable().iter().all(|(named, _)| *named != session));
         assert!(left_out.sessions().is_empty(), "that is another matter");
+    }
+
+    #[test]
+    fn what_breaks_is_left_out_alone() {
+        let mut parts = Parts::default();
+        let made: (u32, u32) = (parts.make("its digest", || 7), parts.make("its facts", || panic!("of a test")));
+        assert_eq!((made, &parts.0[..]), ((7, 0), &["its facts"][..]));
+        let (all, session) = (LeftOut::default(), SessionId::new("a").unwrap());
+        all.set_parts(&session, parts);
+        assert!(all.parts.lock().unwrap().contains_key(&session));
+        all.set_parts(&session, Parts::default());
+        assert!(all.parts.lock().unwrap().is_empty());
     }
 }

@@ -83,6 +83,7 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
         filter_version: episode.filter_version,
         cursor: CursorV3::from(&done.cursor),
         tail: hex::encode(&done.tail.0),
+        unread: gathered.unread().to_vec(),
     };
     let written = gathered.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {

@@ -9,6 +9,7 @@
 //! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
 //! at the start for all that is forgotten.
 
+mod failure;
 mod memos;
 mod outline;
 mod patience;
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
+use baton_events::digest;
 use baton_events::digest::Show;
 use baton_events::enrichment::Lines;
 use baton_events::envelope::StoredRecord;
@@ -30,14 +32,13 @@ use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{CloseReason, EpisodeRef, Event, Phase};
-use baton_events::{digest, graph, outcomes};
 use tokio::sync::oneshot;
 
 use super::Options;
 use super::answer;
 use super::conversation::Conversation;
 use super::fresh::Fresh;
-use super::left_out::LeftOut;
+use super::left_out::{LeftOut, Parts};
 use super::mend::{self, Mender};
 use crate::limits;
 use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
@@ -45,6 +46,7 @@ use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
 use outline::{Outline, Turns};
 use patience::{pause, wait_to_open};
@@ -156,8 +158,7 @@ pub(super) struct Projector<C> {
     nudged: Arc<AtomicBool>,
     covered: Arc<Mutex<Position>>,
     trouble: Arc<Trouble>,
-    /// When it last failed, and how often it has since it last went well.
-    failed: Option<(Instant, u32)>,
+    failures: Failures,
     /// When it was last looked whether the memory lacks a session.
     made_whole: Option<Instant>,
     reached: Arc<AtomicU64>,
@@ -226,7 +227,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 nudged: shared.nudged,
                 covered: shared.covered,
                 trouble: shared.trouble,
-                failed: None,
+                failures: Failures::default(),
                 made_whole: None,
                 reached: shared.reached,
             };
@@ -282,29 +283,18 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             }
             wait = match self.advance() {
                 Ok(wait) => {
-                    // Only what reached the disk has gone well.
-                    if self.failed.is_some() && self.dirty_since.is_none() {
-                        self.failed = None;
-                        self.trouble.over();
-                    }
+                    self.went_well();
                     wait
                 }
                 Err(error) => {
                     if !self.options.memory.join("meta.json").exists() {
                         return true;
                     }
-                    self.start_over(&error.to_string());
+                    self.start_over(&error);
                     Some(self.pause_left())
                 }
             };
         }
-    }
-
-    /// How long the memory is let alone after it has failed.
-    fn pause_left(&self) -> Duration {
-        let asked = self.waiting.iter().any(|(_, reply)| !reply.is_closed())
-            || self.purges.iter().any(|purge| !purge.reply.is_closed());
-        self.failed.map_or(Duration::ZERO, |(at, tries)| pause(tries, asked).saturating_sub(at.elapsed()))
     }
 
     /// Takes in a few events and commits if it is time to. Answers how long to wait for the next command; `None`: until
@@ -399,18 +389,23 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Some(current) if row.state.phase != Phase::Forgotten => self.put(&session, &row, current),
                 _ => Ok(()),
             },
+            // The text is another, though it may have as many items.
+            (Event::Redacted { .. }, Some(row)) => self.put_anew(&session, &row),
             (Event::GroupAssigned { .. } | Event::ParentFound { .. } | Event::Moved { .. }, Some(row)) => {
-                self.put.remove(&session);
-                match &row.state.episode {
-                    Some(current) if row.state.phase != Phase::Forgotten => self.put_shown(&session, &row, current),
-                    _ => Ok(()),
-                }
+                self.put_anew(&session, &row)
             }
             _ => Ok(()),
         }
     }
 
     fn put(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
+        self.left_out.begin(current);
+        let put = self.put_conversation(session, row, current);
+        self.left_out.end();
+        put
+    }
+
+    fn put_conversation(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
         let Some((conversation, mut outline)) = self.conversation(session, current)? else { return Ok(()) };
         if self.left_out.holds(session, current) {
             tracing::error!(%session, "conversation makes the memory break and is left out");
@@ -419,7 +414,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         // Should anything below panic, the next memory begins without this conversation.
         self.left_out.suspect(session, current);
         let items = outline.items(&conversation);
-        let mut episode = digest::digest(items, &digest::Show::default());
+        let mut parts = Parts::default();
+        let mut episode = parts.make("its digest", || digest::digest(items, &digest::Show::default()));
         episode.left_out = outline.left_out();
         let answer = answer::of(&row.state, current);
         let answer = answer.and_then(|answer| answer::read(&self.options.chunks, session, &answer));
@@ -429,13 +425,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let group = state.group_id().unwrap_or_default();
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
-        let mut graph = graph::graph(items, &episode, &surroundings);
-        if let Some(answer) = &answer {
-            graph = graph::of_model(graph, answer, &surroundings, episode.cwd.as_deref(), &lines);
-        }
-        let whole = (outline.left_out() == 0).then(|| outcomes::outcomes(items, &episode, &surroundings));
+        let graph = parts.make("its facts", || outline::graph(items, &episode, &surroundings, answer.as_ref(), &lines));
+        let outcomes = parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings)));
+        let outcomes = outcomes.transpose()?.unwrap_or_default();
         outline.let_go();
-        let outcomes = whole.map_or_else(|| outline::outcomes(&conversation, surroundings), Ok)?;
         if let Some(answer) = &answer {
             episode = answer.tell(episode, &lines);
         }
@@ -462,7 +455,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(session);
-        self.left_out.readable(session);
+        self.left_out.set_parts(session, parts);
         stored?;
         self.dirty();
         self.superseded.push(session.clone());
@@ -550,19 +543,6 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             let _: Result<(), Position> = reply.send(applied);
         }
         Ok(())
-    }
-
-    /// What is not committed is gone from the store: take it in again.
-    fn start_over(&mut self, problem: &str) {
-        let committed = self.store.checkpoint().map_or(Position(0), |checkpoint| checkpoint.position);
-        self.applied = committed;
-        self.dirty_since = None;
-        self.put.clear();
-        self.superseded.clear();
-        *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = committed;
-        self.trouble.met(&obstacle::brief(problem));
-        let tries = self.failed.map_or(0, |(_, tries)| tries);
-        self.failed = Some((Instant::now(), tries + 1));
     }
 }
 

@@ -33,6 +33,12 @@ impl Handle {
         Ok(removed)
     }
 
+    /// Has the memory's files rid of what it said before of sessions and memos whose text has changed up to a position in the
+    /// log, and vectors of what nobody says any more.
+    pub(crate) async fn purge_changed(&self, changed: &[SessionId], at_least: Position) -> Result<(), String> {
+        self.purge_memory(changed, at_least).await
+    }
+
     async fn unlink(&self, sessions: &[SessionId], step: &(dyn Fn() + Send + Sync)) -> Result<Removed, String> {
         let mut removed = Removed::default();
         let until = tokio::time::Instant::now() + limits::PURGE;

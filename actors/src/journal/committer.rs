@@ -1,6 +1,8 @@
 //! The one thread that writes. It drains the queue into a group, decides every append against the ledger, writes and
 //! syncs the group once, brings it into the index and the fold, publishes, and only then answers.
 
+use std::ops::ControlFlow;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -15,6 +17,7 @@ use super::ledger::Ledger;
 use super::sealer::Sealer;
 use super::writer::Writer;
 use super::{AppendError, Appended, Fold};
+use crate::pinned::PinnedFolder;
 
 /// Records in one group. One fold, one index batch after another, one pause for everybody who waits.
 const GROUP_MAX_RECORDS: usize = 1024;
@@ -48,6 +51,8 @@ pub(super) struct Committer {
     pub(super) saved: Position,
     /// Told of segments that are full.
     pub(super) sealer: Option<Arc<Sealer>>,
+    /// Where the segments lie. By its path new ones are begun.
+    pub(super) segments: PinnedFolder,
 }
 
 /// What the index has taken in and not made durable: how much, since when, and how much of each is allowed.
@@ -71,7 +76,18 @@ impl Unflushed {
 }
 
 impl Committer {
-    pub(super) fn run(mut self) {
+    /// Runs until the journal is closed. If it breaks, or its folder is another one, the journal has failed: nothing that was
+    /// not answered by then is answered.
+    pub(super) fn run(self) {
+        let shared = Arc::clone(&self.shared);
+        match panic::catch_unwind(AssertUnwindSafe(|| self.work())) {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(reason)) => shared.fail(reason),
+            Err(_) => shared.fail("the thread that writes the log broke; `daemon.log` tells where".to_owned()),
+        }
+    }
+
+    fn work(mut self) -> ControlFlow<String> {
         while let Some(first) = self.next() {
             let (mut group, mut records, mut wish) = (Vec::new(), 0, Some(first));
             let mut between = None;
@@ -88,7 +104,7 @@ impl Committer {
                 }
             }
             if !group.is_empty() {
-                self.commit(group);
+                self.commit(group)?;
             }
             if let Some(work) = between {
                 work(&mut self);
@@ -98,6 +114,7 @@ impl Committer {
             }
         }
         self.flush();
+        ControlFlow::Continue(())
     }
 
     /// The next wish, flushing the index meanwhile when it is due. `None` when the journal is closed.
@@ -131,7 +148,8 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, group: Vec<Request>) {
+    fn commit(&mut self, group: Vec<Request>) -> ControlFlow<String> {
+        self.check_folder()?;
         let mut stage = self.ledger.stage();
         let mut verdicts = Vec::with_capacity(group.len());
         for Request { stream, expected, batch, reply, room } in group {
@@ -149,8 +167,10 @@ impl Committer {
                 };
                 let _ = reply.send(Err(refused));
             }
-            return;
+            return ControlFlow::Continue(());
         }
+        // Else a segment may have been begun where nobody looks for it.
+        self.check_folder()?;
         if !staged.placed.is_empty() {
             self.ledger.accept(&staged);
             if let Some(sealer) = &self.sealer {
@@ -167,6 +187,15 @@ impl Committer {
         for (verdict, reply, _room) in verdicts {
             // Whoever does not wait for the answer any more has lost nothing.
             let _ = reply.send(verdict);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn check_folder(&self) -> ControlFlow<String> {
+        match self.segments.check() {
+            Err(error) if self.segments.is_moved() => ControlFlow::Break(error.to_string()),
+            // What the system cannot tell it tells of the next write.
+            _ => ControlFlow::Continue(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Reads go to the index, and to the segments when the index fails: slower, never wrong.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -22,6 +23,7 @@ use super::sled::{self, Index};
 use super::verify::{self, Auditor, Until, Verified};
 use super::writer::Writer;
 use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
+use crate::pinned::PinnedFolder;
 
 /// A full segment: large enough that a year of log is a handful of files, small enough to read at once.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
@@ -31,6 +33,8 @@ const FLUSH_AFTER_RECORDS: usize = 10_000;
 const FLUSH_AFTER: Duration = Duration::from_secs(60);
 /// What may wait for the committer, in KiB: many times what a group commit takes in, and no more than that.
 const QUEUE_MAX_KIB: usize = 16 * 1024;
+/// Streams of which it is remembered how far they were scanned while there is no index.
+const SCANS_REMEMBERED: usize = 10_000;
 
 /// How a log is opened.
 #[derive(Clone)]
@@ -92,9 +96,15 @@ impl DiskJournal {
         let known = Known { problem: recovered.report.problem.clone(), ..Known::default() };
         let (segments, index) = (log.join("segments"), RwLock::new(recovered.index));
         let log_folder = log.clone();
-        let shared = Arc::new(Shared { log: log_folder, segments: segments.clone(), index, known: Mutex::new(known) });
+        let (known, scans) = (Mutex::new(known), Mutex::default());
+        let shared = Arc::new(Shared { log: log_folder, segments: segments.clone(), index, known, scans });
         shared.advance(tail, &recovered.writer);
         let threads = |source| OpenError::Io { what: "start the threads for", path: log.clone(), source };
+        let pinned = PinnedFolder::open(&segments).map_err(|source| OpenError::Io {
+            what: "open",
+            path: segments.clone(),
+            source,
+        })?;
         let sealer = seal.then(|| Sealer::start(files, segments, Arc::clone(&shared), recovered.writer.number()));
         let sealer = sealer.transpose().map_err(threads)?.map(Arc::new);
         let saved = recovered.report.checkpoint.unwrap_or_default();
@@ -110,6 +120,7 @@ impl DiskJournal {
             unflushed: Unflushed { records: 0, since, max_records: flush_after_records, max_age: flush_after },
             saved,
             sealer: sealer.clone(),
+            segments: pinned,
         };
         let thread = thread::Builder::new().name("journal".into()).spawn(move || committer.run());
         let thread = thread.map_err(threads)?;
@@ -122,7 +133,7 @@ impl DiskJournal {
 
     /// Goes on as after a write that the index refused.
     #[cfg(test)]
-    pub(super) fn lose_index(&self) {
+    pub(crate) fn lose_index(&self) {
         self.shared.use_index(|_| Err(std::io::Error::other("lost on purpose").into()));
     }
 
@@ -173,7 +184,7 @@ impl Journal for DiskJournal {
             let entries = index.entries(from, tail.position, limit)?;
             (from.0..).map(Position).zip(&entries).map(|(position, entry)| sled::decode(entry, position)).collect()
         });
-        indexed.map_or_else(|| self.shared.scan(from, tail.position, limit, |_| true), Ok)
+        indexed.map_or_else(|| self.shared.scan(from, tail.position, limit), Ok)
     }
 
     fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
@@ -206,8 +217,7 @@ impl Journal for DiskJournal {
             return Ok(Vec::new());
         }
         let indexed = self.shared.ask_index(|index| index.read_stream(stream, after, tail.position, limit));
-        let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
-        indexed.map_or_else(|| self.shared.scan(Position(1), tail.position, limit, wanted), Ok)
+        indexed.map_or_else(|| self.shared.scan_stream(stream, after, tail.position, limit), Ok)
     }
 
     fn tail(&self) -> Tail {
@@ -228,12 +238,17 @@ impl Journal for DiskJournal {
 
     fn stats(&self) -> Stats {
         let known = self.shared.known();
-        let problem = known.problem.clone();
+        let problem = known.failure.clone().or_else(|| known.problem.clone());
         let (events, segments, bytes) =
             (known.tail.position.0, known.segments, known.bytes.saturating_sub(known.shrunk));
         drop(known);
+        let index_lost = self.shared.has_no_index();
         let index_live_bytes = self.shared.ask_index(|index| Ok(index.live_bytes())).flatten();
-        Stats { events, segments, bytes, index_live_bytes, problem }
+        Stats { events, segments, bytes, index_live_bytes, problem, index_lost }
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.shared.known().failure.clone()
     }
 
     fn compact(&self, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Rewritten, CompactError> {
@@ -271,9 +286,8 @@ impl Journal for DiskJournal {
         self.queue.room.close();
         drop(self.queue.lock().take());
         let committer = self.committer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if committer.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the committer of the log had panicked");
-        }
+        // What went wrong in it was told when it did.
+        let _ = committer.map(JoinHandle::join);
         drop(self.sealer.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.shared.known().closed = true;
         drop(self.shared.index.write().unwrap_or_else(PoisonError::into_inner).take());
@@ -327,6 +341,9 @@ pub(super) struct Shared {
     /// `None` when it could not be opened, failed to take in a group, or the journal is closed.
     index: RwLock<Option<Index>>,
     known: Mutex<Known>,
+    /// Held while the segments are scanned: one scan at a time, for each reads the log from the disk. Of streams that were
+    /// scanned, how far: records after the sequence stand after the position.
+    scans: Mutex<BTreeMap<StreamId, (SequenceNumber, Position)>>,
 }
 
 #[derive(Debug, Default)]
@@ -338,6 +355,8 @@ struct Known {
     /// … and what sealing has saved of that.
     shrunk: u64,
     problem: Option<String>,
+    /// Why the committer has ended before its time.
+    failure: Option<String>,
     closed: bool,
 }
 
@@ -382,6 +401,22 @@ impl Shared {
         self.known().problem.get_or_insert(problem);
     }
 
+    /// The committer has ended before its time: from here on the journal is closed.
+    pub(super) fn fail(&self, reason: String) {
+        tracing::error!(%reason, "the log takes nothing any more");
+        let mut known = self.known();
+        known.closed = true;
+        known.failure.get_or_insert(reason);
+    }
+
+    fn has_no_index(&self) -> bool {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    fn scans(&self) -> MutexGuard<'_, BTreeMap<StreamId, (SequenceNumber, Position)>> {
+        self.scans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn tail_if_open(&self) -> Result<Tail, ReadError> {
         let known = self.known();
         if known.closed { Err(ReadError::Closed) } else { Ok(known.tail) }
@@ -421,18 +456,57 @@ impl Shared {
         let mut known = self.known();
         if known.problem.is_none() {
             tracing::error!(error = %error, "index of the log failed; reading its segments instead");
-            known.problem = Some(format!("the index of the log failed ({error}); restart the daemon to rebuild it"));
+            known.problem = Some(format!(
+                "the index of the log failed ({error}); reads are slow until it is rebuilt in the background"
+            ));
         }
     }
 
-    /// Reads from the segments.
-    fn scan(
+    /// Reads from the segments, when nobody else does.
+    fn scan(&self, from: Position, to: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
+        let _only = self.scans();
+        self.scan_now(from, to, limit, |_| true).map(|(records, _)| records)
+    }
+
+    /// Reads a stream from the segments, when nobody else does. Whoever reads on from where the last read of it ended does
+    /// not scan what that has scanned.
+    fn scan_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        to: Position,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, ReadError> {
+        let mut scans = self.scans();
+        let known = scans.get(stream).filter(|(sequence, _)| *sequence <= after);
+        let from = known.map_or(Position(1), |(_, position)| position.next());
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
+        let (records, whole) = self.scan_now(from, to, limit, wanted)?;
+        let last = records.last().map(|record| (record.sequence, record.position));
+        let reached = match (whole, last) {
+            (true, last) => (last.map_or(after, |(sequence, _)| sequence), to),
+            (false, Some(last)) => last,
+            (false, None) => return Ok(records),
+        };
+        if scans.len() >= SCANS_REMEMBERED {
+            scans.clear();
+        }
+        scans.insert(stream.clone(), reached);
+        Ok(records)
+    }
+
+    /// Reads from the segments. Whether it came to the end.
+    fn scan_now(
         &self,
         from: Position,
         to: Position,
         limit: usize,
         wanted: impl Fn(&StoredRecord) -> bool,
-    ) -> Result<Vec<StoredRecord>, ReadError> {
+    ) -> Result<(Vec<StoredRecord>, bool), ReadError> {
+        let mut whole = true;
         let (mut records, mut bytes, mut bad) = (Vec::new(), 0, None);
         let streamed = segment::stream(&self.segments, from, to, |position, frame| {
             match envelope::decode(frame.record) {
@@ -443,14 +517,16 @@ impl Shared {
                 Ok(_) => {}
                 Err(error) => bad = Some((position, error.to_string())),
             }
-            records.len() < limit && bytes < READ_MAX_BYTES && bad.is_none()
+            whole = records.len() < limit && bytes < READ_MAX_BYTES;
+            whole && bad.is_none()
         });
         let failed = streamed.err().map(|reason| (from, reason)).or(bad);
-        failed.map_or(Ok(records), |(position, reason)| Err(ReadError::Failed { position, reason }))
+        failed.map_or(Ok((records, whole)), |(position, reason)| Err(ReadError::Failed { position, reason }))
     }
 
     /// As [`Shared::scan`], to the byte.
     fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
+        let _only = self.scans();
         let (mut records, mut bytes) = (Vec::new(), 0);
         let streamed = segment::stream(&self.segments, from, to, |position, frame| {
             bytes += frame.record.len();
@@ -461,6 +537,7 @@ impl Shared {
     }
 
     fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
+        let _only = self.scans();
         let mut found = None;
         segment::stream(&self.segments, position, position, |_, frame| {
             found = Some(frame.chain);

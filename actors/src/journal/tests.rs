@@ -490,7 +490,8 @@ fn an_index_that_fails_while_running_costs_speed_and_nothing_else() {
     }
     let all = check_whole(&journal);
     assert_eq!(all.len(), 20);
-    assert!(journal.stats().problem.expect("told").contains("restart the daemon"));
+    assert!(journal.stats().problem.expect("told").contains("rebuilt in the background"));
+    assert!(journal.stats().index_lost);
     journal.close();
     let recovery = check_opens_with(home.path(), &all, "after the loss");
     assert_eq!((recovery.caught_up, recovery.index_put_aside), (10, None));
@@ -507,4 +508,74 @@ fn a_log_that_is_open_is_not_opened_again() {
         append(&journal, &stream("a"), 0, vec![event(1)]),
         Err(AppendError::Conflict { actual: SequenceNumber(1) })
     );
+}
+
+/// Without an index a stream that was read to its end is not looked for in the whole log once more.
+#[test]
+fn a_stream_is_scanned_once_where_there_is_no_index() {
+    let home = tempfile::tempdir().unwrap();
+    let options = Options { segment_bytes: 1000, seal: false, ..options(home.path()) };
+    let journal = DiskJournal::open(options, Box::new(())).unwrap();
+    for number in 0..20 {
+        append(&journal, &stream(if number % 2 == 0 { "a" } else { "b" }), number / 2, vec![event(number)]).unwrap();
+    }
+    journal.lose_index();
+    let read = |after: u64, limit| journal.read_stream(&stream("a"), SequenceNumber(after), limit);
+    assert_eq!(read(0, 4).unwrap().len(), 4);
+    assert_eq!(read(4, 100).unwrap().len(), 6);
+    assert_eq!(read(0, 100).unwrap().len(), 10, "from the start again");
+    // Whoever looked at it now would find that it is gone.
+    fs::remove_file(segment(home.path(), 1)).unwrap();
+    assert_eq!(read(10, 100).unwrap(), []);
+    append(&journal, &stream("a"), 10, vec![event(99)]).unwrap();
+    assert_eq!(read(10, 100).unwrap().len(), 1, "what came since is found");
+    assert!(read(0, 100).is_err());
+}
+
+/// A view that breaks over a record.
+struct Breaking;
+
+impl super::Fold for Breaking {
+    fn apply(&mut self, record: &StoredRecord) {
+        assert!(record.position < Position(3), "broken on purpose");
+    }
+
+    fn publish(&mut self, _tail: baton_events::envelope::Tail) {}
+}
+
+#[test]
+fn a_committer_that_breaks_closes_the_journal_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let journal = DiskJournal::open(options(home.path()), Box::new(Breaking)).unwrap();
+    append(&journal, &stream("a"), 0, vec![event(1), event(2)]).unwrap();
+    assert_eq!(journal.failure(), None);
+    assert_eq!(append(&journal, &stream("a"), 2, vec![event(3)]), Err(AppendError::Closed));
+    assert_eq!(append(&journal, &stream("b"), 0, vec![event(4)]), Err(AppendError::Closed));
+    let failure = || journal.failure().is_some_and(|reason| reason.contains("broke"));
+    while !failure() {
+        std::thread::yield_now();
+    }
+    assert!(journal.read(Position(1), 1).is_err() && journal.stats().problem.is_some());
+    journal.close();
+    // It was on the disk by then, though nobody had an answer.
+    assert_eq!(check_whole(&open(home.path())).len(), 3);
+}
+
+#[test]
+fn a_journal_whose_folder_is_another_acknowledges_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let (home, elsewhere) = (temp.path().join("home"), temp.path().join("elsewhere"));
+    let journal = DiskJournal::open(options(&home), Box::new(())).unwrap();
+    append(&journal, &stream("a"), 0, vec![event(1)]).unwrap();
+    fs::rename(&home, &elsewhere).unwrap();
+    let other = DiskJournal::open(options(&home), Box::new(())).unwrap();
+    assert_eq!(append(&journal, &stream("a"), 1, vec![event(2)]), Err(AppendError::Closed));
+    while journal.failure().is_none() {
+        std::thread::yield_now();
+    }
+    assert!(journal.failure().unwrap().contains("was moved"));
+    append(&other, &stream("b"), 0, vec![event(3)]).unwrap();
+    assert_eq!(check_whole(&other).len(), 1);
+    journal.close();
+    assert_eq!(check_whole(&open(&elsewhere)).len(), 1);
 }

@@ -80,7 +80,7 @@ fn read_file(path: &Path) -> Result<String, String> {
         return Err("is no file that holds a key alone".to_owned());
     }
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let file = crate::files::open(path).map_err(unreadable)?;
     file.take(FILE_BYTES).read_to_string(&mut text).map_err(unreadable)?;
     Ok(text)
 }

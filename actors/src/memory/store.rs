@@ -2,7 +2,7 @@
 
 mod purge;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use baton_events::record::{Position, SessionId};
 use sha2::{Digest, Sha256};
-use tantivy::index::{Index, IndexSettings};
+use tantivy::index::{Index, IndexSettings, SegmentComponent};
 use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
 
@@ -91,12 +91,30 @@ impl Store {
                 Err(error) => Some(error.to_string()),
             }
         };
+        Ok(Opened { store: Self::create(dir)?, checkpoint: None, wiped })
+    }
+
+    /// Deletes all files of the memory and begins an empty one. Queries that run go on with what they had.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be emptied or written.
+    pub fn begin_anew(&mut self) -> Result<(), Error> {
+        self.writer = None;
+        let created = Self::create(&self.dir)?;
+        let published = Arc::clone(&self.published);
+        *published.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = created.snapshot();
+        *self = Self { published, ..created };
+        Ok(())
+    }
+
+    /// Begins an empty memory in `dir` and deletes whatever lies there.
+    fn create(dir: &Path) -> Result<Self, Error> {
         empty(dir)?;
         let (schema, _) = schema::build();
         let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         Index::builder().schema(schema).settings(settings).create_in_dir(dir)?;
-        let store = Self::from_index(dir, Index::open_in_dir(dir)?, None)?;
-        Ok(Opened { store, checkpoint: None, wiped })
+        Self::from_index(dir, Index::open_in_dir(dir)?, None)
     }
 
     /// Opens what lies in `dir`, if it is sound and of this version.
@@ -359,6 +377,8 @@ impl Store {
             .num_merge_threads(1)
             .build();
         let writer: IndexWriter<Queued> = self.index.writer_with_options(options)?;
+        // From here on this thread holds the index's write lock.
+        self.remove_unfinished_deletions()?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(MERGE_SEGMENTS);
         policy.set_max_docs_before_merge(MERGE_MAX_DOCS);
@@ -368,6 +388,29 @@ impl Store {
         // committed: it may leave out the first deletion in some of its segments. So the first number does nothing.
         writer.run(std::iter::empty::<UserOperation<Queued>>())?;
         Ok(writer)
+    }
+
+    /// Removes the deletion files (`<segment>.<number>.del`) that `meta.json` does not name. A commit writes them before
+    /// `meta.json`; if it ends in between, the next one gets the same number, and tantivy refuses to write a file that is there.
+    /// The caller holds the index's write lock.
+    fn remove_unfinished_deletions(&self) -> Result<(), Error> {
+        let segments = self.index.load_metas()?.segments;
+        let deletions = segments.iter().filter(|segment| segment.has_deletes());
+        let named: BTreeSet<PathBuf> =
+            deletions.map(|segment| segment.relative_path(SegmentComponent::Delete)).collect();
+        for entry in fs::read_dir(&self.dir)? {
+            let path = entry?.path();
+            let is_named = path.file_name().is_some_and(|name| named.contains(Path::new(name)));
+            if path.extension().is_some_and(|extension| extension == "del") && !is_named {
+                // Where that fails the commit says so, if it meets this very file.
+                if let Err(error) = fs::remove_file(&path) {
+                    tracing::debug!(file = %path.display(), %error, "deletion file not removed");
+                } else {
+                    tracing::info!(file = %path.display(), reason = "unfinished commit", "deletion file removed");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// After an error the writer may have died with what it held: all that is uncommitted is given up.

@@ -4,7 +4,7 @@
 //! it is wanted: it is cold, and grows no more before its agent has turned it back. Memory is bounded by the window that a
 //! stream may ask for, and what it may come to by its size on the disk.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use baton_events::session::TailDigest;
 use baton_events::transcript::layout;
 use sha2::{Digest, Sha256};
 
-use crate::limits;
+use crate::{files, limits};
 
 /// A transcript that is open.
 pub(super) struct Content {
@@ -27,7 +27,7 @@ impl Content {
     /// it, or turned it back, since somebody saw it.
     pub(super) fn open(agent: Agent, path: &str) -> io::Result<Self> {
         let layout = layout(agent);
-        let opened = open(path).map(|file| (file, layout.plain(path).is_some()));
+        let opened = files::open(Path::new(path)).map(|file| (file, layout.plain(path).is_some()));
         let (file, compressed) = opened.or_else(|error| {
             let other = match (layout.plain(path), layout.compressed) {
                 (Some(plain), _) => plain.to_owned(),
@@ -35,7 +35,9 @@ impl Content {
                 (None, None) => return Err(error),
             };
             match error.kind() {
-                io::ErrorKind::NotFound => open(&other).map(|file| (file, layout.plain(&other).is_some())),
+                io::ErrorKind::NotFound => {
+                    files::open(Path::new(&other)).map(|file| (file, layout.plain(&other).is_some()))
+                }
                 _ => Err(error),
             }
         })?;
@@ -85,23 +87,6 @@ impl Content {
         decoder.window_log_max(limits::COMPRESSED_WINDOW_LOG)?;
         let most = self.metadata.len().saturating_mul(limits::COMPRESSED_RATIO).max(limits::COMPRESSED_ALWAYS_BYTES);
         Ok(Bounded { inner: decoder, left: most })
-    }
-}
-
-/// Opens a regular file. A pipe would wait for its writer, so the system is told not to.
-fn open(path: &str) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        options.custom_flags(i32::try_from(flags).unwrap_or(0));
-    }
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("not a regular file")),
     }
 }
 

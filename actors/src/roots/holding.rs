@@ -14,9 +14,16 @@ pub(super) fn agent_of(transcripts: &Path) -> Agent {
     let entries = fs::read_dir(transcripts).into_iter().flatten().flatten().take(ENTRIES);
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let is_codex = |name: &String| name.starts_with("rollout-") || is_year(name);
-    let is_named =
-        || transcripts.file_name().is_some_and(|name| layout(Agent::Codex).folders.iter().any(|it| name == *it));
-    match names.iter().any(is_codex) || (names.is_empty() && is_named()) {
+    match names.is_empty() {
+        true => agent_by_name(transcripts),
+        false if names.iter().any(is_codex) => Agent::Codex,
+        false => Agent::ClaudeCode,
+    }
+}
+
+/// The same by the directory's name alone. Looks at nothing.
+pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
+    match transcripts.file_name().is_some_and(|name| layout(Agent::Codex).folders.iter().any(|it| name == *it)) {
         true => Agent::Codex,
         false => Agent::ClaudeCode,
     }

@@ -1,23 +1,39 @@
 //! How a session reads its file: whether a file is its own, and everything from its offset to the end, counted and
 //! recorded.
 
+use std::path::Path;
 use std::time::Duration;
 
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::{CloseReason, Command, Counts, Discover, Observe, Phase, Rejection, Why};
+use baton_events::session::{CloseReason, Command, Counts, Discover, FailureWhy, Observe, Phase, Rejection, Why};
 use baton_events::transcript::Source;
 use ractor::ActorRef;
 
 use super::{Msg, State};
 use crate::files::FileSeen;
 use crate::journal::AppendError;
+use crate::limits;
 use crate::place;
 use crate::reading::{self, Pass, Start};
 
 impl State {
+    /// A job's word that the transcript is gone may be older than the file that is there now: then it is tried again.
+    pub(super) async fn why_now(&self, why: FailureWhy) -> FailureWhy {
+        let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
+        let (FailureWhy::Gone, Some(path)) = (why, path) else { return why };
+        let is_back = tokio::task::spawn_blocking(move || std::path::Path::new(&path).is_file()).await;
+        if is_back.unwrap_or(false) { FailureWhy::Unreadable } else { why }
+    }
+
+    /// Whether a file lies where whoever looks may wait for ever. It is told of again when its file system answers.
+    pub(super) fn is_hung(&self, path: &str) -> bool {
+        self.options.roots.is_hung(Path::new(path))
+    }
+
     pub(super) async fn seen(&mut self, myself: &ActorRef<Msg>, file: FileSeen) -> Result<(), AppendError> {
-        if self.is_at_rest() || (self.aggregate().state().transcript.is_none() && !self.may_discover(&file).await) {
+        let is_new = self.aggregate().state().transcript.is_none();
+        if self.is_hung(&file.path) || self.is_at_rest() || (is_new && !self.may_discover(&file).await) {
             return Ok(());
         }
         if !self.discover(&file).await? {
@@ -76,7 +92,8 @@ impl State {
         })
     }
 
-    /// Reads from the own offset to the end of the file as it stands now, recording what was counted. If the file was
+    /// Reads from the own offset to the end of the file as it stands now, recording what was counted: one that grows faster
+    /// than it is read is read on in its next turn. If the file was
     /// rewritten under a running index job, the job is void, and its wish is repeated.
     pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
         let void = self.read_on().await?;
@@ -108,34 +125,41 @@ impl State {
             self.checked(seen);
             return Ok(void);
         }
+        let mut end = None;
         loop {
             let state = self.aggregate().state();
             let Some(transcript) = &state.transcript else { return Ok(void) };
             let source = Source { agent: transcript.agent, subagent: state.is_subagent() };
             let start = Start { source, path: transcript.path.clone(), cursor: state.read.clone(), tail: state.tail };
+            if self.is_hung(&start.path) {
+                self.unreadable = Some("its file system does not answer".to_owned());
+                return Ok(void);
+            }
             let generation = state.generation;
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
             let room = self.options.pace.reading(self.urgency).await;
-            let pass = tokio::task::spawn_blocking(move || {
-                let _room = room;
+            let reading = tokio::task::spawn_blocking(move || {
                 let pass = reading::observe(&start);
                 let place = match &pass {
                     Pass::Read(done) if !has_place => done.seen.cwd.as_deref().map(place::of),
                     _ => None,
                 };
                 (start, pass, place)
-            })
-            .await;
-            let Ok((start, pass, place)) = pass else {
-                self.unreadable = Some("reading broke".to_owned());
-                tracing::error!(session = %self.id, "reading the transcript broke");
+            });
+            let read = tokio::time::timeout(limits::READ_PASS, reading).await;
+            // One that hangs keeps its thread, and nobody else's turn.
+            drop(room);
+            let Ok(Ok((start, pass, place))) = read else {
+                let why = if read.is_err() { "its file system does not answer" } else { "reading broke" };
+                self.unreadable = Some(why.to_owned());
+                tracing::error!(session = %self.id, why, "transcript not read");
                 return Ok(void);
             };
             self.read_at = Some(tokio::time::Instant::now());
             match pass {
                 Pass::Read(done) => {
                     self.unreadable = None;
-                    let more = done.more;
+                    let more = done.more && done.cursor.offset < *end.get_or_insert(done.end);
                     let parent = done.seen.agent_session.as_deref().and_then(SessionId::new);
                     let observe = Command::Observe(Box::new(Observe {
                         generation,
@@ -164,7 +188,7 @@ impl State {
                     if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
                         return Ok(void);
                     }
-                    self.in_flight = None;
+                    (self.in_flight, end) = (None, None);
                 }
                 Pass::Gone => {
                     self.unreadable = None;

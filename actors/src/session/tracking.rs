@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use baton_events::session::{Command, Phase, Rejection};
+use baton_events::session::{Command, Redact, Rejection};
 use baton_events::transcript::{Kind, Source};
 use ractor::RpcReplyPort;
 use uuid::Uuid;
@@ -49,6 +49,8 @@ pub enum Switch {
         /// Whether its group was cleared since.
         is_cleared: bool,
     },
+    /// Have what was redacted again stand in the place of what is stored.
+    Redact(Box<Redact>),
     /// Lift its tombstone, and read it from the start.
     Restore {
         /// Its transcript, if it is there.
@@ -151,6 +153,14 @@ impl State {
             Switch::RestoreEpisode { episode, is_cleared } => {
                 self.about_episode(Command::RestoreEpisode { episode, is_cleared }).await
             }
+            Switch::Redact(redact) => {
+                let redacted = self.about_episode(Command::Redact(redact)).await;
+                if let Ok(Switched::Done { already: false }) = &redacted {
+                    let hash = self.aggregate().state().episode.as_ref().map(|episode| episode.hash.short());
+                    tracing::info!(session = %self.id, reason = "newer rules", ?hash, "stored text redacted again");
+                }
+                redacted
+            }
             Switch::Restore { seen } => self.restore(seen).await,
         };
         let (answer, result) = match switched {
@@ -209,7 +219,7 @@ impl State {
     async fn untrack(&mut self, seen: Option<FileSeen>) -> Result<Switched, AppendError> {
         // A stop must hold also when the switch that keeps it from being discovered is lifted.
         if let Some(file) = &seen
-            && self.aggregate().state().phase == Phase::New
+            && self.aggregate().state().transcript.is_none()
             && !self.discover(file).await?
         {
             return Ok(Switched::Failed { reason: "its transcript could not be taken in".to_owned() });

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::envelope::NewRecord;
-use baton_events::record::{Metadata, SequenceNumber, StreamId, Timestamp};
+use baton_events::envelope::{NewRecord, StoredRecord, Tail};
+use baton_events::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
 
 use super::{Log, Options, System};
-use crate::clock::ManualClock;
+use crate::clock::{Clock, ManualClock};
 use crate::gateway::Endpoint;
-use crate::journal::MemoryJournal;
+use crate::journal::{self, DiskJournal, Fold, Journal, MemoryJournal};
 use crate::limits;
 use crate::lock::HomeLock;
 use crate::settings::Settings;
@@ -121,4 +121,76 @@ async fn a_gateway_that_is_torn_away_listens_again_and_if_it_cannot_the_daemon_e
     assert!(!tear(&system.gateway.0, stops).await);
     let asked = tokio::time::timeout(DEADLINE, system.stop_asked()).await;
     assert!(asked.is_ok(), "nobody could be answered any more");
+}
+
+/// A session table that breaks over one record.
+struct Breaking(TableFold, Position);
+
+impl Fold for Breaking {
+    fn apply(&mut self, record: &StoredRecord) {
+        assert!(record.position < self.1, "broken on purpose");
+        self.0.apply(record);
+    }
+
+    fn publish(&mut self, tail: Tail) {
+        self.0.publish(tail);
+    }
+}
+
+async fn on_disk(temp: &tempfile::TempDir, breaks_at: Position) -> (System, Arc<DiskJournal>) {
+    let home = temp.path().join("home");
+    let lock = HomeLock::acquire(&home).unwrap();
+    let (fold, table) = TableFold::new();
+    let clock = Arc::new(ManualClock::at(Timestamp(1_790_000_000_000)));
+    let journal = journal::Options::new(home.join("log"), clock.now());
+    let journal = Arc::new(DiskJournal::open(journal, Box::new(Breaking(fold, breaks_at))).unwrap());
+    let options = Options {
+        home,
+        roots: vec![Root::claude_code(&temp.path().join("claude"))],
+        settings: watch::channel(Arc::new(Settings::default())).1.into(),
+        clock,
+        version: "test".to_owned(),
+    };
+    let log = Log { journal: journal.clone(), table, problem: None };
+    (System::start_on(options, lock, log).await.unwrap(), journal)
+}
+
+fn of_nothing() -> NewRecord {
+    let (metadata, data) = (Metadata::default(), "{}".to_owned());
+    NewRecord { kind: "nothing".to_owned(), v: 1, at: Timestamp(0), metadata, data }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_whose_log_breaks_is_to_end_with_the_reason() {
+    let temp = tempfile::tempdir().unwrap();
+    let (system, journal) = on_disk(&temp, Position(1)).await;
+    journal.append(StreamId::recorded("nothing"), SequenceNumber(0), vec![of_nothing()]).await.unwrap_err();
+    let reason = tokio::time::timeout(DEADLINE, system.lost()).await.expect("it is noticed");
+    assert!(reason.contains("broke"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_whose_home_is_moved_is_to_end_with_the_reason() {
+    let temp = tempfile::tempdir().unwrap();
+    let (system, _journal) = on_disk(&temp, Position(u64::MAX)).await;
+    std::fs::rename(temp.path().join("home"), temp.path().join("elsewhere")).unwrap();
+    let reason = tokio::time::timeout(DEADLINE, system.lost()).await.expect("it is noticed");
+    assert!(reason.contains("was moved"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_was_lost_is_built_anew_while_the_daemon_runs() {
+    let temp = tempfile::tempdir().unwrap();
+    let (system, journal) = on_disk(&temp, Position(u64::MAX)).await;
+    journal.append(StreamId::recorded("nothing"), SequenceNumber(0), vec![of_nothing()]).await.unwrap();
+    journal.lose_index();
+    assert!(journal.stats().index_lost && journal.stats().problem.is_some());
+    let rebuilt = async {
+        while journal.stats().index_lost {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, rebuilt).await.expect("upkeep does it");
+    assert_eq!(journal.stats().problem, None);
+    drop(system.stop().await);
 }

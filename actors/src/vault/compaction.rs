@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use baton_events::hash::Mark;
 use baton_events::record::SessionId;
-use baton_events::vault::compaction::{active, archived, failed, is_same, marked, plan, unverified};
+use baton_events::vault::compaction::{
+    REASON, REASON_ASKED, active, archived, failed, is_same, marked, plan, unverified,
+};
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::note::{Body, Wanted};
 use baton_events::vault::session;
@@ -34,13 +36,16 @@ pub(super) struct Compacted {
     pub(super) duration_ms: u64,
 }
 
+/// Why a note is compacted that is over no threshold.
+const ASKED: &str = "asked";
+
 /// Which threshold a note exceeds.
 pub(super) fn reason(measure: &Measure) -> &'static str {
     match (measure.is_long, measure.is_old) {
         (true, true) => "lines and days",
         (true, false) => "lines",
         (false, true) => "days",
-        (false, false) => "asked",
+        (false, false) => ASKED,
     }
 }
 
@@ -143,7 +148,8 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
         .text(path)
         .map_err(Stopped::at(path))?
         .ok_or_else(|| Stopped::Failed("the note is not there any more".to_owned()))?;
-    let copy = archived(&text, today);
+    let reason = if compacted.reason == ASKED { REASON_ASKED } else { REASON };
+    let copy = archived(&text, today, reason);
     compacted.archive = keep(open, &told.about.session, &plan.archive, &copy)?;
     put(open, &plan.backlinks)?;
     // What it says must survive before the original says that it does. Of many this is made sure when they are looked at once
@@ -151,7 +157,7 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
     if open.held_back.is_none() {
         open.place.settle().map_err(Stopped::Refused)?;
     }
-    mark(open, path, &|text| marked(text, today)).map_err(Stopped::Refused)
+    mark(open, path, &|text| marked(text, today, reason)).map_err(Stopped::Refused)
 }
 
 /// Takes away what a note says of a compaction that failed, now that none is to be done.
@@ -166,9 +172,9 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
     let mut kept = || -> Result<(), Stopped> {
         if open.text(&archive).map_err(Stopped::at(&archive))?.is_none()
             && let Some(text) = open.text(path).map_err(Stopped::at(path))?
-            && session::identity(&text).is_some_and(|identity| identity.is_compacted)
+            && let Some(reason) = session::identity(&text).and_then(|identity| identity.compacted)
         {
-            keep(open, &told.about.session, &archive, &archived(&text, today))?;
+            keep(open, &told.about.session, &archive, &archived(&text, today, reason))?;
         }
         Ok(())
     };
@@ -182,7 +188,7 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
 /// Puts lines back that have gone from notes of all projects with a session whose note was called the same; `text` is what that
 /// of this one says. What cannot be written now is tried again with what else is left alone.
 pub(super) fn put_back(open: &mut Open, told: &Told, text: &str, entry: &mut Entry, today: Day) -> Result<(), Refused> {
-    let is_compacted = || session::identity(text).is_some_and(|identity| identity.is_compacted);
+    let is_compacted = || session::identity(text).is_some_and(|identity| identity.compacted.is_some());
     // Else it never wrote there.
     if entry.lacks && is_compacted() {
         match put(open, &plan(told, &open.layout, today).updates) {
@@ -363,7 +369,7 @@ mod tests {
         put_back(&mut open, &told, &text, &mut entry, today).unwrap();
         assert!(!entry.lacks && open.place.all().unwrap().0.is_empty(), "it never wrote there");
 
-        let compacted = archived(&text, today);
+        let compacted = archived(&text, today, REASON);
         let preferences = open.place.vault().join("claude/preferences.md");
         std::fs::create_dir_all(preferences.parent().unwrap()).unwrap();
         std::fs::write(&preferences, b"\xff").unwrap();

@@ -3,6 +3,7 @@
 
 mod scan;
 mod staying;
+mod stray;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -66,9 +67,11 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault)
 pub(super) fn everywhere(
     desk: &mut Desk,
     current: &settings::Vault,
+    table: &SessionTable,
     sessions: &[SessionId],
     away: &mut Vec<PathBuf>,
 ) -> Result<Vec<String>, String> {
+    let days = stray::days(table, sessions);
     let (mut problems, mut left) = (Vec::new(), Vec::new());
     let waited: BTreeSet<SessionId> = desk.pending.sessions().cloned().collect();
     let mut names = desk.pending.names(sessions);
@@ -123,7 +126,7 @@ pub(super) fn everywhere(
                     open.register.put(session, entry.clone());
                 }
             }
-            let left = out_of(open, sessions, &waited);
+            let left = out_of(open, sessions, &waited, &days);
             if open.register.has_sealed() && open.place.is_gone() {
                 awaited.push(open.place.notes());
             }
@@ -174,9 +177,14 @@ pub(super) fn everywhere(
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
 }
 
-/// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. Which notes keep something
-/// that people wrote.
-fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>) -> Result<Vec<String>, Refused> {
+/// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. `days`: when they began.
+/// Which notes keep something that people wrote.
+fn out_of(
+    open: &mut Open,
+    sessions: &[SessionId],
+    waited: &BTreeSet<SessionId>,
+    days: &BTreeMap<SessionId, Day>,
+) -> Result<Vec<String>, Refused> {
     // What is remembered for a folder of notes that was here is not looked for in another one.
     let id = open.place.known_id();
     let is_for = |session: &&SessionId| open.register.get(session).is_none_or(|entry| entry.is_for(id.as_deref()));
@@ -192,8 +200,16 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
                     open.index_seeing(&mut |path, seen| found.take(path, seen))?;
                     scan = Some(found);
                 }
-                let index = open.index()?;
-                known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
+                let found = match scan.take() {
+                    Some(found) => found,
+                    None => gone_through(open, sessions, &BTreeSet::new())?,
+                };
+                // Without a note, too: lines may lead to one that a person has removed.
+                let has_strays = |id: &SessionId| days.get(id).is_some_and(|day| stray::has_any(open, &found, *day));
+                let is_told =
+                    |id: &SessionId| open.known_names().is_some_and(|index| index.note(id).is_some()) || has_strays(id);
+                known.extend(others.into_iter().filter(is_told));
+                scan = Some(found);
             }
             // Nobody can tell.
             Err(_) if !open.register.has_notes() => {
@@ -243,6 +259,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     for path in &scan.mentions {
         change(open, path, &|text| forget::continued(text, &ids))?;
     }
+    // A person may have renamed or removed a note that no register knows: what was called so is known by its day alone.
+    for day in known.iter().filter_map(|id| days.get(id)).collect::<BTreeSet<_>>() {
+        targets.extend(stray::names(open, &scan, *day).map(|name| (name, Scope::default())));
+    }
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -262,7 +282,7 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     staying::links_to_nothing(open, &names)?;
     open.forget_names();
     open.place.settle()?;
-    open.register.forget(&known).map_err(|error| not_forgotten(&error))?;
+    open.register.forget(&known).map_err(|error| staying::not_forgotten(&error))?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
     let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
         true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
@@ -277,14 +297,6 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     theirs.extend(staying::telling(open, all, &|path, text| sought.is_in(open, path, text))?);
     tracing::info!(sessions = known.len(), edited = theirs.len(), reason = "forgotten", "notes removed");
     Ok(staying::shown(open, theirs))
-}
-
-/// The register takes nothing.
-fn not_forgotten(error: &std::io::Error) -> Refused {
-    Refused {
-        what: format!("the register of the vault still names them: {error}"),
-        fix: "free space on the disk of BATON_HOME".to_owned(),
-    }
 }
 
 /// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.

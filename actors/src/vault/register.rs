@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::index::stem;
 use crate::durable;
+use crate::files;
 use crate::settings;
 
 /// The folder of a home with a register for each vault that it ever had.
@@ -178,7 +179,7 @@ impl Register {
 
     /// The register of a file, of whichever vault it says it is.
     fn of_file(file: PathBuf) -> io::Result<Self> {
-        let bytes = fs::read(&file)?;
+        let bytes = files::read(&file, MAX_BYTES)?;
         let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(head) {
             Ok(Line::Vault { path, root, .. }) => Self::read(file, path, root),
@@ -201,10 +202,9 @@ impl Register {
             left: BTreeSet::new(),
             without_note: BTreeMap::new(),
         };
-        let bytes = match fs::metadata(&register.file) {
+        let bytes = match files::read(&register.file, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Ok(found) if found.len() > MAX_BYTES => return Err(io::ErrorKind::FileTooLarge.into()),
-            _ => fs::read(&register.file)?,
+            read => read?,
         };
         // A line that a crash has torn says nothing: its session is brought in once more.
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

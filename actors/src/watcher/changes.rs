@@ -18,11 +18,11 @@ use notify::{RecursiveMode, Watcher};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::Nudge;
 use super::marker::Markers;
-use super::swept::{self, Swept};
-use super::{Nudge, Root};
-use crate::files;
+use super::swept::Swept;
 use crate::limits;
+use crate::roots::Looked;
 
 pub(super) struct Changes {
     gathered: Arc<Gathered>,
@@ -58,7 +58,7 @@ pub(super) fn of_the_system() -> Make {
 }
 
 /// What is worth a look.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Taken {
     /// Transcripts that were made, changed, renamed or removed.
     pub(super) files: BTreeSet<PathBuf>,
@@ -105,54 +105,94 @@ impl Changes {
     }
 
     /// Watches every root that is there and is neither watched yet nor known to fail, and no other any more.
-    pub(super) fn watch(&mut self, roots: &[Root]) {
-        let Ok(TellsOf { watcher, .. }) = &mut self.told_by else { return };
-        let is_wanted = |path: &Path| roots.iter().any(|root| root.projects == *path);
+    pub(super) async fn watch(&mut self, roots: &[Looked]) {
+        if self.told_by.is_err() {
+            return;
+        }
+        let is_wanted = |path: &Path| roots.iter().any(|looked| looked.root.projects == *path);
         self.failed.retain(|path, _| is_wanted(path));
+        let (mut off, mut on) = (Vec::new(), Vec::new());
         self.watched.retain(|watched, _| {
             let wanted = is_wanted(watched);
             if !wanted {
                 // It may have gone with its directory.
-                let _ = watcher.unwatch(watched);
+                off.push(watched.clone());
             }
             wanted
         });
-        for root in roots {
-            let there = identity_of(&root.projects);
-            let Some(identity) = there else {
+        for Looked { root, identity, .. } in roots {
+            let Some(identity) = identity else {
                 self.watched.remove(&root.projects);
                 continue;
             };
-            if self.watched.get(&root.projects) == Some(&identity) || self.failed.contains_key(&root.projects) {
+            if self.watched.get(&root.projects) == Some(identity) || self.failed.contains_key(&root.projects) {
                 continue;
             }
             // Another folder of that name has taken its place: what was told of the old one is not told of this one.
             if self.watched.remove(&root.projects).is_some() {
-                let _ = watcher.unwatch(&root.projects);
+                off.push(root.projects.clone());
             }
-            match watcher.watch(&root.projects, RecursiveMode::Recursive) {
-                Ok(()) => drop(self.watched.insert(root.projects.clone(), identity)),
+            on.push((root.projects.clone(), *identity));
+        }
+        if off.is_empty() && on.is_empty() {
+            return;
+        }
+        let paths: Vec<PathBuf> = on.iter().map(|(path, _)| path.clone()).collect();
+        let asked = self.ask(move |watcher| {
+            off.iter().for_each(|path| drop(watcher.unwatch(path)));
+            let watch = |path: PathBuf| {
+                let watched = watcher.watch(&path, RecursiveMode::Recursive);
+                // What of it is watched takes the place of what others may watch.
+                watched.inspect_err(|_| drop(watcher.unwatch(&path)))
+            };
+            paths.into_iter().map(watch).collect::<Vec<_>>()
+        });
+        // One that hangs is not to take the others along again.
+        let hung = || on.iter().map(|_| Err(notify::Error::generic("its file system does not answer"))).collect();
+        let results = asked.await.unwrap_or_else(hung);
+        for ((path, identity), result) in on.into_iter().zip(results) {
+            match result {
+                Ok(()) => drop(self.watched.insert(path, identity)),
                 Err(error) => {
-                    tracing::warn!(root = %root.projects.display(), %error, "root not watched; sweeping instead");
-                    // What of it is watched takes the place of what others may watch.
-                    let _ = watcher.unwatch(&root.projects);
-                    self.failed.insert(root.projects.clone(), Swept::of(&error));
+                    tracing::warn!(root = %path.display(), %error, "root not watched; sweeping instead");
+                    self.failed.insert(path, Swept::of(&error));
                 }
+            }
+        }
+    }
+
+    /// Has what tells of changes do something that it may wait for. `None`: it did not in [`limits::ROOT_WALK`], and a new one
+    /// is made in its place after a while.
+    async fn ask<T: Send + 'static>(
+        &mut self,
+        what: impl FnOnce(&mut (dyn Watcher + Send)) -> T + Send + 'static,
+    ) -> Option<T> {
+        let mut tells = std::mem::replace(&mut self.told_by, Err(Swept::Silent)).ok()?;
+        let asked = tokio::task::spawn_blocking(move || {
+            let answer = what(&mut *tells.watcher);
+            (tells, answer)
+        });
+        match tokio::time::timeout(limits::ROOT_WALK, asked).await {
+            Ok(Ok((tells, answer))) => {
+                self.told_by = Ok(tells);
+                Some(answer)
+            }
+            _ => {
+                tracing::error!("change notification hangs; sweeping instead");
+                self.watched.clear();
+                None
             }
         }
     }
 
     /// Begins anew with what told nothing any more, and, once in a while, with what could not be watched. Everything has
     /// to be looked at afterwards.
-    pub(super) fn mend(&mut self, roots: &[Root]) {
+    pub(super) async fn mend(&mut self, roots: &[Looked]) {
         self.mute = false;
-        if self.gathered.broken.swap(false, Ordering::SeqCst)
-            && let Ok(TellsOf { watcher, .. }) = &mut self.told_by
-        {
-            for root in std::mem::take(&mut self.watched).keys() {
-                let _ = watcher.unwatch(root);
-            }
-            self.watch(roots);
+        if self.gathered.broken.swap(false, Ordering::SeqCst) {
+            let watched: Vec<PathBuf> = std::mem::take(&mut self.watched).into_keys().collect();
+            let _ = self.ask(move |watcher| watched.iter().for_each(|root| drop(watcher.unwatch(root)))).await;
+            self.watch(roots).await;
         }
         let is_failing = self.told_by.is_err() || !self.failed.is_empty();
         if !is_failing {
@@ -165,7 +205,7 @@ impl Changes {
                 self.told_by = TellsOf::begin(&self.make, &self.gathered);
             }
             self.failed.clear();
-            self.watch(roots);
+            self.watch(roots).await;
             if self.told_by.is_ok() && self.failed.is_empty() {
                 tracing::info!("changes are announced again");
             }
@@ -173,13 +213,14 @@ impl Changes {
     }
 
     /// Why changes below a root that is there are not announced, if they are not.
-    pub(super) fn swept(&self, root: &Path) -> Option<Swept> {
+    pub(super) fn swept(&self, looked: &Looked) -> Option<Swept> {
+        let root = &looked.root.projects;
         if let Err(why) = &self.told_by {
             return Some(why.clone());
         }
         let failed = || self.failed.get(root).cloned();
         let silent = || (self.mute || self.is_broken() || !self.watched.contains_key(root)).then_some(Swept::Silent);
-        failed().or_else(|| swept::shared(root).map(Swept::Shared)).or_else(silent)
+        failed().or_else(|| looked.shared.clone()).or_else(silent)
     }
 
     fn is_broken(&self) -> bool {
@@ -187,13 +228,13 @@ impl Changes {
     }
 
     /// Whether all that changes below the roots is told, in order.
-    pub(super) fn trusts(&self, roots: &[Root]) -> bool {
-        let is_whole = |root: &Root| self.watched.get(&root.projects).copied() == identity_of(&root.projects);
+    pub(super) fn trusts(&self, roots: &[Looked]) -> bool {
+        let is_whole = |looked: &Looked| self.watched.get(&looked.root.projects).copied() == looked.identity;
         cfg!(target_os = "linux")
             && self.told_by.is_ok()
             && !self.mute
             && !self.is_broken()
-            && roots.iter().all(|root| is_whole(root) && swept::shared(&root.projects).is_none())
+            && roots.iter().all(|looked| is_whole(looked) && looked.shared.is_none())
     }
 
     /// Comes back when everything that happened before is gathered. `false`: that cannot be said.
@@ -215,11 +256,10 @@ impl Changes {
     }
 
     /// Comes back when the folders that were told of so far are watched themselves: `notify` does that behind their events.
-    pub(super) fn settle(&mut self) {
-        if let Ok(TellsOf { watcher, .. }) = &mut self.told_by {
-            // Anything that its thread has to answer will do.
-            let _ = watcher.watch(&self.gathered.markers, RecursiveMode::NonRecursive);
-        }
+    pub(super) async fn settle(&mut self) {
+        let markers = self.gathered.markers.clone();
+        // Anything that its thread has to answer will do.
+        let _ = self.ask(move |watcher| drop(watcher.watch(&markers, RecursiveMode::NonRecursive))).await;
     }
 
     /// Somebody else says that a file may have changed.
@@ -236,11 +276,6 @@ impl Changes {
         let taken = std::mem::take(&mut *self.gathered.lock());
         (!everything).then_some(taken)
     }
-}
-
-fn identity_of(folder: &Path) -> Option<FileIdentity> {
-    let metadata = std::fs::metadata(folder).ok()?;
-    metadata.is_dir().then(|| files::identity(&metadata))
 }
 
 impl TellsOf {

@@ -1,10 +1,13 @@
 //! What is known of each transcript: how it was when its session had read it to the end, and which have changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::ops::Bound::{Included, Unbounded};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use baton_events::session::{FileIdentity, Phase, State as SessionState, Transcript, Why};
 
+use super::Unread;
 use crate::files::{self, FileSeen, FileStat};
 use crate::table::TableReader;
 
@@ -13,7 +16,9 @@ pub(super) struct Known {
     /// Each transcript by path, as it was when a session had last read it to its end.
     checked: BTreeMap<String, FileStat>,
     /// Transcripts that are not as they were then, or that nobody has read, as they were last seen.
-    unread: BTreeMap<String, FileSeen>,
+    unread: BTreeMap<Arc<str>, FileSeen>,
+    /// The same by their time of change: a query asks for the newest, and there may be hundreds of thousands.
+    by_time: BTreeSet<(FileStat, Arc<str>)>,
     /// Files that claim another file's session, as they were when that was found out.
     second: BTreeMap<String, FileStat>,
     /// Transcripts that were not read because of the settings, by path, as they were then; checked as well.
@@ -48,6 +53,7 @@ impl Known {
             table,
             checked: BTreeMap::new(),
             unread: BTreeMap::new(),
+            by_time: BTreeSet::new(),
             second: BTreeMap::new(),
             passed_over: BTreeMap::new(),
         }
@@ -82,19 +88,34 @@ impl Known {
 
     fn keep(&mut self, file: FileSeen) {
         // It may have changed since, and been seen.
-        if self.unread.get(&file.path).is_some_and(|unread| unread.stat <= file.stat) {
-            self.unread.remove(&file.path);
+        if self.unread.get(file.path.as_str()).is_some_and(|unread| unread.stat <= file.stat) {
+            self.take_out(&file.path);
         }
         self.checked.insert(file.path, file.stat);
     }
 
-    /// These are all the transcripts there are.
-    pub(super) fn replace(&mut self, files: Vec<FileSeen>) {
+    fn take_out(&mut self, path: &str) {
+        if let Some((path, file)) = self.unread.remove_entry(path) {
+            self.by_time.remove(&(file.stat, path));
+        }
+    }
+
+    fn put_in(&mut self, file: FileSeen) {
+        self.take_out(&file.path);
+        let path: Arc<str> = file.path.as_str().into();
+        self.by_time.insert((file.stat, path.clone()));
+        self.unread.insert(path, file);
+    }
+
+    /// These are all the transcripts there are, but for what lies in these folders, of which nothing is known.
+    pub(super) fn replace(&mut self, files: Vec<FileSeen>, but: &[PathBuf]) {
         let present: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        self.checked.retain(|path, _| present.contains(path.as_str()));
-        self.second.retain(|path, _| present.contains(path.as_str()));
-        self.passed_over.retain(|path, _| present.contains(path.as_str()));
-        self.unread.clear();
+        let stays = |path: &str| present.contains(path) || but.iter().any(|folder| Path::new(path).starts_with(folder));
+        self.checked.retain(|path, _| stays(path));
+        self.second.retain(|path, _| stays(path));
+        self.passed_over.retain(|path, _| stays(path));
+        let gone: Vec<Arc<str>> = self.unread.keys().filter(|path| !stays(path)).cloned().collect();
+        gone.iter().for_each(|path| self.take_out(path));
         for file in files {
             self.see(file);
         }
@@ -106,11 +127,11 @@ impl Known {
         let is_gone = |path: &str| !present.contains(path) && Path::new(path).starts_with(folder);
         // Paths below a folder begin with its name, and so do those that stand between them in order.
         let first = files::text(folder).unwrap_or_default();
-        let checked = self.checked.range(first.clone()..).map(|(path, _)| path);
-        let unread = self.unread.range(first.clone()..).map(|(path, _)| path);
+        let checked = self.checked.range(first.clone()..).map(|(path, _)| path.as_str());
+        let unread = self.unread.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| &**path);
         let named = checked.take_while(|path| path.starts_with(&first));
         let named = named.chain(unread.take_while(|path| path.starts_with(&first)));
-        let gone: Vec<String> = named.filter(|path| is_gone(path)).cloned().collect();
+        let gone: Vec<String> = named.filter(|path| is_gone(path)).map(str::to_owned).collect();
         gone.iter().for_each(|path| self.forget(path));
         files.into_iter().filter_map(|file| self.see(file)).collect()
     }
@@ -127,7 +148,7 @@ impl Known {
 
     fn forget(&mut self, path: &str) {
         self.checked.remove(path);
-        self.unread.remove(path);
+        self.take_out(path);
         self.second.remove(path);
         self.passed_over.remove(path);
     }
@@ -140,11 +161,11 @@ impl Known {
             None => self.table.now().get(&file.session).is_some_and(|row| is_read(&row.state, &file)),
         };
         if is_read {
-            self.unread.remove(&file.path);
+            self.take_out(&file.path);
             self.checked.insert(file.path, file.stat);
             None
         } else {
-            self.unread.insert(file.path.clone(), file.clone());
+            self.put_in(file.clone());
             Some(file)
         }
     }
@@ -161,29 +182,31 @@ impl Known {
         files.sort_by_cached_key(|file| !is_moved(file));
     }
 
-    /// What is unread: what was moved, and then newest first.
-    pub(super) fn unread(&mut self) -> Vec<FileSeen> {
+    /// The newest of what is unread, and how many more there are; of these what was moved comes first.
+    pub(super) fn unread(&mut self, most: usize) -> Unread {
         // Some that nobody had read may have been read meanwhile for another reason.
         let table = self.table.now();
-        let (checked, mut read) = (&self.checked, Vec::new());
-        self.unread.retain(|path, file| {
-            let row = table.get(&file.session).filter(|_| !checked.contains_key(path));
-            let is_read = row.is_some_and(|row| is_read(&row.state, file));
-            if is_read {
-                read.push((path.clone(), file.stat));
+        let (mut files, mut read) = (Vec::new(), Vec::new());
+        for (_, path) in self.by_time.iter().rev() {
+            if files.len() >= most {
+                break;
             }
-            !is_read
-        });
-        self.checked.extend(read);
-        let mut unread: Vec<FileSeen> = self.unread.values().cloned().collect();
-        unread.sort_by(|a, b| (b.stat, &b.path).cmp(&(a.stat, &a.path)));
-        self.moved_first(&mut unread);
-        unread
+            let Some(file) = self.unread.get(path) else { continue };
+            let row = table.get(&file.session).filter(|_| !self.checked.contains_key(&**path));
+            match row.is_some_and(|row| is_read(&row.state, file)) {
+                true => read.push(file.clone()),
+                false => files.push(file.clone()),
+            }
+        }
+        read.into_iter().for_each(|file| self.keep(file));
+        self.moved_first(&mut files);
+        let beyond = (self.unread.len() - files.len()) as u64;
+        Unread { files, beyond }
     }
 
     /// How many transcripts there are.
     pub(super) fn count(&self) -> u64 {
-        let beside = self.unread.keys().filter(|path| !self.checked.contains_key(*path)).count();
+        let beside = self.unread.keys().filter(|path| !self.checked.contains_key(&***path)).count();
         (self.checked.len() + beside) as u64
     }
 
@@ -224,18 +247,18 @@ mod tests {
     }
 
     fn paths(known: &mut Known) -> Vec<String> {
-        known.unread().into_iter().map(|file| file.path).collect()
+        known.unread(usize::MAX).files.into_iter().map(|file| file.path).collect()
     }
 
     #[test]
     fn what_was_read_is_unread_when_it_changes_and_forgotten_when_it_goes() {
         let mut known = Known::new(TableFold::new().1);
-        known.replace(vec![file("/p/a/1.jsonl", 1), file("/p/b/2.jsonl", 2), file("/p/a-b/3.jsonl", 3)]);
+        known.replace(vec![file("/p/a/1.jsonl", 1), file("/p/b/2.jsonl", 2), file("/p/a-b/3.jsonl", 3)], &[]);
         assert_eq!(paths(&mut known), ["/p/a-b/3.jsonl", "/p/b/2.jsonl", "/p/a/1.jsonl"]);
         for read in ["/p/a/1.jsonl", "/p/b/2.jsonl", "/p/a-b/3.jsonl"] {
             known.checked(file(read, 3));
         }
-        known.replace(vec![file("/p/a/1.jsonl", 3), file("/p/b/2.jsonl", 3), file("/p/a-b/3.jsonl", 3)]);
+        known.replace(vec![file("/p/a/1.jsonl", 3), file("/p/b/2.jsonl", 3), file("/p/a-b/3.jsonl", 3)], &[]);
         assert_eq!((paths(&mut known).len(), known.count()), (0, 3));
 
         // It changed while it was being read.
@@ -254,6 +277,25 @@ mod tests {
         assert_eq!(known.count(), 1);
         known.second(file("/p/a-b/3.jsonl", 9));
         assert_eq!(known.second_files(), ["/p/a-b/3.jsonl"]);
+    }
+
+    #[test]
+    fn the_newest_are_told_and_the_others_counted_and_what_hangs_is_not_forgotten() {
+        let mut known = Known::new(TableFold::new().1);
+        known.replace((0..50).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
+        let told = |known: &mut Known, most| {
+            let Unread { files, beyond } = known.unread(most);
+            (files.into_iter().map(|file| file.stat.modified_ns).collect::<Vec<_>>(), beyond)
+        };
+        assert_eq!(told(&mut known, 3), (vec![49, 48, 47], 47));
+        known.checked(file("/p/a/48.jsonl", 48));
+        known.note(Path::new("/p/a/7.jsonl"), Some(file("/p/a/7.jsonl", 90)));
+        known.note(Path::new("/p/a/49.jsonl"), None);
+        assert_eq!(told(&mut known, 2), (vec![90, 47], 46));
+        known.replace(Vec::new(), &["/p/a".into()]);
+        assert_eq!(told(&mut known, 1), (vec![90], 47));
+        known.replace(Vec::new(), &["/p/b".into()]);
+        assert_eq!((told(&mut known, 1), known.by_time.len()), ((vec![], 0), 0));
     }
 
     #[test]

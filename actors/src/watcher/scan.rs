@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use baton_events::session::FileIdentity;
@@ -17,7 +19,7 @@ const UNREACHABLE_MAX: usize = 20;
 
 /// What a look found.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     pub(super) files: Vec<FileSeen>,
     pub(super) unreachable: Vec<String>,
     pub(super) left_out: u64,
@@ -31,6 +33,7 @@ pub(super) struct Scan {
     pub(super) linked: bool,
     /// The time of change of each root and of the folders in it, from before they were looked into.
     pub(super) stamps: Stamps,
+    counted: Arc<AtomicU64>,
 }
 
 /// Times of change of folders: a name was added or removed after an older one.
@@ -38,7 +41,12 @@ pub(super) type Stamps = BTreeMap<PathBuf, Option<SystemTime>>;
 
 /// Looks at every root. A root that is not there has no transcripts.
 pub(super) fn everything(roots: &[Root]) -> Scan {
-    let mut scan = Scan::default();
+    counted(roots, Arc::default())
+}
+
+/// The same, and counts the transcripts as it comes by them.
+pub(super) fn counted(roots: &[Root], counted: Arc<AtomicU64>) -> Scan {
+    let mut scan = Scan { counted, ..Scan::default() };
     for root in roots {
         let mut visited = BTreeSet::new();
         if root.projects.to_str().is_none() && root.projects.is_dir() {
@@ -123,6 +131,7 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
                     if kind.is_symlink() || names > 1 {
                         scan.elsewhere.insert(path);
                     }
+                    scan.counted.fetch_add(1, Ordering::Relaxed);
                     scan.files.push(file);
                 }
                 None => {}
@@ -132,6 +141,24 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
 }
 
 impl Scan {
+    /// What was found in another root.
+    pub(super) fn add(&mut self, other: Self) {
+        let room = limits::TRANSCRIPTS.saturating_sub(self.files.len());
+        self.left_out += other.left_out + other.files.len().saturating_sub(room) as u64;
+        match self.files.is_empty() {
+            true => self.files = other.files,
+            false => self.files.extend(other.files.into_iter().take(room)),
+        }
+        self.unreachable.extend(other.unreachable);
+        self.unreachable.truncate(UNREACHABLE_MAX);
+        self.nameless.extend(other.nameless);
+        self.nameless.truncate(UNREACHABLE_MAX);
+        self.nameless_count += other.nameless_count;
+        self.elsewhere.extend(other.elsewhere);
+        self.linked |= other.linked;
+        self.stamps.extend(other.stamps);
+    }
+
     fn unreachable(&mut self, path: &Path, reason: &str) {
         if self.unreachable.len() < UNREACHABLE_MAX {
             self.unreachable.push(format!("{}: {reason}", path.display()));

@@ -26,11 +26,19 @@ pub enum Swept {
     Shared(String),
     /// Change notification was interrupted, or did not answer.
     Silent,
+    /// The root's file system does not answer: it is left out.
+    Hung,
     /// It failed otherwise; what the system says.
     Failed(String),
 }
 
 impl Swept {
+    /// By the file system that a root lies on, if what is changed there may be changed past this machine's kernel. Blocks for
+    /// a short look.
+    pub(crate) fn of_file_system(folder: &Path) -> Option<Self> {
+        shared(folder).map(Self::Shared)
+    }
+
     /// By what change notification says.
     pub(super) fn of(error: &notify::Error) -> Self {
         match &error.kind {
@@ -49,13 +57,17 @@ impl Swept {
             Self::NoMoreInstances(limit) => format!("this user's inotify instances are used up{}", allowed(limit)),
             Self::Shared(name) => format!("its file system ({name}) may be changed from elsewhere"),
             Self::Silent => "change notification does not answer".to_owned(),
+            Self::Hung => "its file system does not answer".to_owned(),
             Self::Failed(why) => format!("change notification fails: {why}"),
         }
     }
 
     /// What is wrong with a root.
     pub fn what(&self, root: &Path) -> String {
-        format!("changes below {} are not announced: {}", root.display(), self.why())
+        match self {
+            Self::Hung => format!("{} is left out: {}", root.display(), self.why()),
+            _ => format!("changes below {} are not announced: {}", root.display(), self.why()),
+        }
     }
 
     /// What helps, and what is done meanwhile: everything is looked at so often.
@@ -67,6 +79,11 @@ impl Swept {
             )
         };
         let help = match self {
+            Self::Hung => {
+                return "mount it anew, or take it out of session_tracking.watch_directories; it is read again as soon as it \
+                        answers"
+                    .to_owned();
+            }
             Self::NoMoreWatches(limit) => more("fs.inotify.max_user_watches", limit, ENOUGH_WATCHES),
             Self::NoMoreInstances(limit) => more("fs.inotify.max_user_instances", limit, ENOUGH_INSTANCES),
             Self::Shared(_) => "nothing need be done".to_owned(),
@@ -83,14 +100,14 @@ fn limit(file: &str) -> Option<u64> {
 /// The name of a root's file system, if what is changed there may be changed past this machine's kernel: of what others
 /// change on a shared one nothing is told. A kind that is not known here is taken to be shared.
 #[cfg(target_os = "linux")]
-pub(super) fn shared(folder: &Path) -> Option<String> {
+fn shared(folder: &Path) -> Option<String> {
     // What is not there has no changes.
     rustix::fs::statfs(folder).ok().and_then(|kind| shared_kind(u64::from(kind.f_type as u32)))
 }
 
 /// Elsewhere nobody is asked.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn shared(_folder: &Path) -> Option<String> {
+fn shared(_folder: &Path) -> Option<String> {
     None
 }
 

@@ -88,7 +88,7 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
                 Ended::Unknown | Ended::Denied | Ended::Interrupted => None,
             };
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-            What::Command { text, ran: command.ran(succeeded) }
+            What::Command { text, ran: command.ran(succeeded, &error) }
         }
         (None, Some((path, ..)), _) => What::Edit(path),
         (None, None, Some(path)) => What::Read(path),

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{MAX_VALUE_CHARS, without_recall};
 use crate::graph::is_manifest;
 use crate::hash::{canonical_json, hex_digest};
+use crate::redact::json::{name_in, name_of, number_of, redact_text};
 use crate::redact::redact_owned;
 use crate::transcript::json;
 
@@ -45,9 +46,9 @@ struct Budget {
 pub(crate) fn parameters(raw: json::Value<'_>) -> BTreeMap<String, Value> {
     let mut budget = Budget { left: MAX_VALUES, file_text: file_text_chars(raw) };
     match raw {
-        json::Value::Object(_) => object(raw, 0, &mut budget).into_iter().collect(),
+        json::Value::Object(_) => object(raw, "", 0, &mut budget).into_iter().collect(),
         json::Value::Null => BTreeMap::new(),
-        other => BTreeMap::from([(String::new(), value(other, 0, &mut budget, MAX_VALUE_CHARS))]),
+        other => BTreeMap::from([(String::new(), value(other, "", 0, &mut budget, MAX_VALUE_CHARS))]),
     }
 }
 
@@ -57,38 +58,42 @@ fn file_text_chars(raw: json::Value<'_>) -> usize {
     if file.is_some_and(|file| !is_manifest(&file.decode())) { MAX_FILE_TEXT_CHARS } else { MAX_VALUE_CHARS }
 }
 
-/// A value of at most so many characters, if it is a string.
-fn value(raw: json::Value<'_>, depth: usize, budget: &mut Budget, chars: usize) -> Value {
+/// A value of at most so many characters, if it is a string. What it is called tells whether it is a secret.
+fn value(raw: json::Value<'_>, name: &str, depth: usize, budget: &mut Budget, chars: usize) -> Value {
     budget.left = budget.left.saturating_sub(1);
     match raw {
-        json::Value::Text(text) => {
-            Value::String(shortened(redact_owned(without_recall(&text.decode()).into_owned()), chars))
-        }
+        json::Value::Text(text) => Value::String(shortened(redact_text(name, &without_recall(&text.decode())), chars)),
         json::Value::Object(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
         json::Value::Array(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
-        json::Value::Object(_) => Value::Object(object(raw, depth, budget).into_iter().collect()),
-        json::Value::Array(_) => array(raw, depth, budget),
-        json::Value::Number(digits) => number(digits),
+        json::Value::Object(_) => Value::Object(object(raw, name, depth, budget).into_iter().collect()),
+        json::Value::Array(_) => array(raw, name, depth, budget),
+        json::Value::Number(digits) => {
+            number_of(name, &String::from_utf8_lossy(digits)).map_or_else(|| number(digits), Value::String)
+        }
         json::Value::Bool(value) => Value::Bool(value),
         json::Value::Null => Value::Null,
     }
 }
 
 /// Fields in key order, so that what is cut does not depend on the order they were written in.
-fn object(raw: json::Value<'_>, depth: usize, budget: &mut Budget) -> Vec<(String, Value)> {
+fn object(raw: json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) -> Vec<(String, Value)> {
     let fields = raw.fields().map(|(key, value)| (key.decode(), value));
     let fields: BTreeMap<_, _> = fields.filter(|(key, _)| !ECHOES.contains(&&**key)).collect();
     let all = fields.len();
     let mut kept = Vec::with_capacity(all.min(MAX_ENTRIES));
     let mut rest = String::new();
-    for (key, field) in fields {
+    let beside = |name: &str| {
+        let mut same = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        same.find_map(|(_, field)| field.text()).map(json::Text::decode)
+    };
+    for (key, field) in &fields {
         if kept.len() < MAX_ENTRIES && budget.left > 0 {
-            let chars = if FILE_TEXTS.contains(&&*key) { budget.file_text } else { MAX_VALUE_CHARS };
-            let name = super::head(redact_owned(key.into_owned()), MAX_KEY_CHARS);
-            kept.push((name, value(field, depth + 1, budget, chars)));
+            let chars = if FILE_TEXTS.contains(&&**key) { budget.file_text } else { MAX_VALUE_CHARS };
+            let name = super::head(redact_owned(key.clone().into_owned()), MAX_KEY_CHARS);
+            kept.push((name, value(*field, &name_of(key, outer, beside), depth + 1, budget, chars)));
         } else {
-            rest.push_str(&key);
-            rest.push_str(&whole(field));
+            rest.push_str(key);
+            rest.push_str(&whole(*field));
         }
     }
     if kept.len() < all {
@@ -97,13 +102,17 @@ fn object(raw: json::Value<'_>, depth: usize, budget: &mut Budget) -> Vec<(Strin
     kept
 }
 
-fn array(raw: json::Value<'_>, depth: usize, budget: &mut Budget) -> Value {
+fn array(raw: json::Value<'_>, name: &str, depth: usize, budget: &mut Budget) -> Value {
     let mut kept = Vec::new();
+    let mut before = None;
     let mut rest = String::new();
     let mut dropped = 0;
     for element in raw.elements() {
         if kept.len() < MAX_ENTRIES && budget.left > 0 && dropped == 0 {
-            kept.push(value(element, depth + 1, budget, MAX_VALUE_CHARS));
+            let text = element.text().map(json::Text::decode);
+            let name = name_in(name, before.as_deref(), text.as_deref().unwrap_or(""));
+            kept.push(value(element, name, depth + 1, budget, MAX_VALUE_CHARS));
+            before = text;
         } else {
             dropped += 1;
             rest.push_str(&whole(element));
@@ -199,7 +208,32 @@ mod tests {
             r#"{"todos":[{"content":"Mend it","activeForm":"Mending it","status":"pending"}]}"#,
             r#"{"todos":[{"content":"Mend it","status":"pending"}]}"#,
         );
-        check(r#"{"content":"a\n<baton-recall k>told</baton-recall>\nb"}"#, r#"{"content":"a\n\nb"}"#);
+        check(r#"{"content":"a\n<baton-recall kind=\"handoff\">\ntold</baton-recall>\nb"}"#, r#"{"content":"a\n\nb"}"#);
+    }
+
+    #[test]
+    fn the_key_of_a_value_tells_whether_it_is_a_secret() {
+        check(
+            r#"{"host":"db","password":"kW8xyzq7Lm2p","headers":{"X-Api-Key":"yT5rE4wQ3uI2","Accept":"*/*"}}"#,
+            r#"{"headers":{"Accept":"*/*","X-Api-Key":"[redacted:secret]"},"host":"db","password":"[redacted:secret]"}"#,
+        );
+        check(
+            r#"{"env":[{"value":"kW8xyzq7Lm2p","name":"DB_PASSWORD"},{"name":"HOST","value":"db.example.net"}]}"#,
+            r#"{"env":[{"name":"DB_PASSWORD","value":"[redacted:secret]"},{"name":"HOST","value":"db.example.net"}]}"#,
+        );
+        check(
+            r#"{"args":["--password","kW8xyzq7Lm2p"],"pin":{"password":84729183},"n":84729183}"#,
+            r#"{"args":["--password","[redacted:secret]"],"n":84729183,"pin":{"password":"[redacted:secret]"}}"#,
+        );
+        check(
+            r#"{"input":"{\"env\":[{\"key\":\"DB_PASSWORD\",\"value\":\"kW8xyzq7Lm2p\"}]}"}"#,
+            r#"{"input":"{\"env\":[{\"key\":\"DB_PASSWORD\",\"value\":\"[redacted:secret]\"}]}"}"#,
+        );
+        let whole = parameters(json::Value::Text(json::Text::of(br#"{\"password\":\"kW8xyzq7Lm2p\"}"#)));
+        assert_eq!(whole[""], r#"{"password":"[redacted:secret]"}"#);
+        // A long value is judged before it is cut.
+        let long = kept(&format!("{{\"api_key\":\"{}\"}}", "aB3dE5gH7jK9".repeat(100)));
+        assert_eq!(long, r#"{"api_key":"[redacted:secret]"}"#);
     }
 
     #[test]

@@ -12,33 +12,39 @@ const LESS: [&str; 4] = ["<", "&lt;", "u003c", "u003C"];
 /// How the `>` behind it may be.
 const GREATER: [&str; 6] = [">", "&gt;", "\\u003e", "\\u003E", "\\\\u003e", "\\\\u003E"];
 
+/// How the quotes around an attribute's value may be, backslashes aside.
+const QUOTES: [&str; 4] = ["\"", "'", "&quot;", "&#34;"];
+/// Longest tag behind its name, in bytes.
+const MAX_TAG_BYTES: usize = 256;
+
 /// A mark as it stands in a text.
 struct Mark {
     at: Range<usize>,
     closes: bool,
 }
 
-/// The text without what Baton told: everything from an opening mark to the next closing one, or to the end. A closing mark
-/// alone on its line, whose opening one was cut away, takes the paragraph with it that it ends. Marks are known also where
-/// they are escaped, as in JSON; the signs of quotation before an opening one go with it.
+/// The text without what Baton told: every block that begins as Baton begins one ([`opening`]), up to its closing mark, or to
+/// the end where it has none. Whoever only speaks of such marks keeps the words. A block whose beginning was cut off (`…`) and
+/// which ends alone on a line goes as far as its paragraph does. Marks are known also where they are escaped, as in JSON; the
+/// signs of quotation before an opening one go with it.
 pub fn without_recall(text: &str) -> Cow<'_, str> {
     let Some(mut mark) = next_mark(text, 0) else { return Cow::Borrowed(text) };
     let mut out = String::new();
     let mut from = 0;
+    // Whether a closing mark may follow: where none was found, none is looked for again.
+    let mut may_close = true;
     loop {
-        if mark.closes {
-            let before = &text[from..mark.at.start];
-            if stands_alone(before) {
-                out.push_str(without_last_paragraph(before));
-            } else {
-                // Somebody speaks of it.
-                out.push_str(&text[from..mark.at.end]);
-            }
-            from = mark.at.end;
-        } else {
-            out.push_str(without_quotation_signs(&text[from..mark.at.start]));
-            let Some(end) = close_after(text, mark.at.end) else { return Cow::Owned(out) };
+        let before = &text[from..mark.at.start];
+        let opened = if mark.closes { None } else { opening(text, &mark.at, &mut may_close) };
+        if let Some(end) = opened {
+            out.push_str(without_quotation_signs(before));
+            let Some(end) = close_after(text, end) else { return Cow::Owned(out) };
             from = end;
+        } else {
+            let rest = without_last_paragraph(before);
+            let is_torn = mark.closes && stands_alone(before) && before[rest.len()..].trim_start().starts_with('…');
+            out.push_str(if is_torn { rest } else { &text[from..mark.at.end] });
+            from = mark.at.end;
         }
         match next_mark(text, from) {
             Some(next) => mark = next,
@@ -48,6 +54,49 @@ pub fn without_recall(text: &str) -> Cow<'_, str> {
             }
         }
     }
+}
+
+/// Where the tag ends, if the opening mark begins a block of Baton's: it has its attributes (`kind="handoff"`), nothing stands
+/// behind it on its line, and it begins its line or a closing mark follows. A tag that is cut off reaches to the end.
+fn opening(text: &str, mark: &Range<usize>, may_close: &mut bool) -> Option<usize> {
+    let window = head_of(&text[mark.end..], MAX_TAG_BYTES);
+    let value = window.trim_start().strip_prefix("kind=")?.trim_start_matches('\\');
+    if !QUOTES.iter().any(|quote| value.starts_with(quote)) {
+        return None;
+    }
+    let is_line = begins_line(&text[..mark.start]);
+    let Some(end) = GREATER.iter().filter_map(|sign| Some(window.find(sign)? + sign.len())).min() else {
+        return (is_line && window.len() == text.len() - mark.end && !window.contains('\n')).then_some(text.len());
+    };
+    let behind = text[mark.end + end..].trim_start_matches([' ', '\t', '\r']);
+    let ends_line =
+        behind.is_empty() || behind.starts_with('\n') || behind.trim_start_matches('\\').len() < behind.len();
+    if !ends_line || window[..end].contains('\n') {
+        return None;
+    }
+    *may_close = *may_close && (is_line || close_after(text, mark.end + end).is_some());
+    (is_line || *may_close).then_some(mark.end + end)
+}
+
+/// The first bytes of a text, in whole characters.
+fn head_of(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// The last bytes of a text, in whole characters.
+fn tail_of(text: &str, bytes: usize) -> &str {
+    let start = (text.len().saturating_sub(bytes)..=text.len()).find(|start| text.is_char_boundary(*start));
+    &text[start.unwrap_or(0)..]
+}
+
+/// Whether nothing but signs of quotation stands before on the same line, or in the same string of JSON.
+fn begins_line(before: &str) -> bool {
+    let before = tail_of(before, MAX_TAG_BYTES);
+    let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
+    let line = line.rfind("\\n").map_or(line, |end| &line[end + 2..]);
+    let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '|'));
+    line.is_empty() || line.ends_with('"')
 }
 
 /// Where the next closing mark ends.
@@ -114,30 +163,42 @@ mod tests {
     #[test]
     fn what_was_told_is_cut_out_however_it_is_written() {
         check("a", "a");
-        check("a <baton-recall v=\"1\">old</baton-recall> b", "a  b");
-        check("a<baton-recall>x</baton-recall>b<baton-recall>y</baton-recall >c", "abc");
-        check("<baton-recall><baton-recall>x</baton-recall>b", "b");
-        check("see:\n> <baton-recall k>\n> old\n> </baton-recall>\nwhat is it?", "see:\n\nwhat is it?");
-        check(r#"{"c":"<baton-recall k=\"h\">\nold\n<\/baton-recall>"}"#, r#"{"c":""}"#);
-        check(r#"{"c":"\u003cbaton-recall k\u003eold\u003c/baton-recall\u003e"}"#, r#"{"c":""}"#);
-        check(r#""\\u003cbaton-recall\\u003eold\\u003C/baton-recall\\u003E z""#, r#"" z""#);
-        check("<p>&lt;baton-recall&gt;old&lt;/baton-recall&gt;</p>", "<p></p>");
+        let own = "<baton-recall kind=\"handoff\" session=\"7acd37a8\">\nold\n</baton-recall>";
+        check(own, "");
+        check(&format!("a\n{own}\nb"), "a\n\nb");
+        check(&format!("a\n  {own}b\n{own}c"), "a\n  b\nc");
+        check(&format!("SessionStart hook additional context: {own}"), "SessionStart hook additional context: ");
+        check("see:\n> <baton-recall kind=\"handoff\">\n> old\n> </baton-recall>\nwhat is it?", "see:\n\nwhat is it?");
+        check(r#"{"c":"<baton-recall kind=\"h\">\nold\n<\/baton-recall>"}"#, r#"{"c":""}"#);
+        check(r#"{"c":"\u003cbaton-recall kind=\"h\"\u003e\nold\u003c/baton-recall\u003e"}"#, r#"{"c":""}"#);
+        check(r#""\\u003cbaton-recall kind=\\\"h\\\"\\u003e\\nold\\u003C/baton-recall\\u003E z""#, r#"" z""#);
+        check("<p>\n&lt;baton-recall kind=&quot;h&quot;&gt;\nold&lt;/baton-recall&gt;</p>", "<p>\n</p>");
     }
 
     #[test]
     fn what_was_broken_is_cut_out_as_far_as_it_is_known() {
-        check("a <baton-recall>never closed", "a ");
+        check("a\n<baton-recall kind=\"handoff\">\nnever closed", "a\n");
         check("<baton-recall kind=\"handoff\" ses", "");
         check("\u{2026}half of it\nOpen:\n- x\n</baton-recall>\nmy words", "\nmy words");
         check("my words\n\n\u{2026}half of it\n> - x\n> </baton-recall>\nmore", "my words\nmore");
-        check("half \\n- x\\n</baton-recall>", "");
     }
 
     #[test]
     fn who_speaks_of_it_keeps_the_words() {
-        check("why is `</baton-recall>` there?", "why is `</baton-recall>` there?");
-        check("grep baton-recall src", "grep baton-recall src");
-        check("the baton-recall/baton-recall crate", "the baton-recall/baton-recall crate");
-        check("", "");
+        for text in [
+            "why is `</baton-recall>` there?",
+            "grep baton-recall src",
+            "the baton-recall/baton-recall crate",
+            "The tag <baton-recall is written by Baton. Please rename the harbour.",
+            "What is <baton-recall>? And then: paint the lighthouse.",
+            "What is `<baton-recall kind=\"handoff\" session=\"7acd37a8\">` good for? Paint the lighthouse.",
+            "<baton-recall kind=\"handoff\"> is what I see at the start. Paint the lighthouse.",
+            "<baton-recall kind=\"handoff\" session=\nis how it begins.\nPaint the lighthouse.",
+            "<baton-recall n=\"1\">old</baton-recall> is no mark of ours.",
+            "The output ends with\n</baton-recall>\nwhy? Paint the lighthouse.",
+            "",
+        ] {
+            check(text, text);
+        }
     }
 }

@@ -49,6 +49,7 @@ fn told(episode: &Episode, occasion: Occasion, max_bytes: usize) -> answer::Hand
     let about = About {
         occasion,
         session: &session,
+        short: session.short(),
         episode: Uuid::nil(),
         project: Some("/srv/harbor"),
         ended_at: Some(Timestamp(1_773_480_413_589)),

@@ -120,7 +120,7 @@ fn within_bytes(text: &str, bytes: usize) -> String {
 
 /// The opening mark, whose words these are, and which session is meant.
 fn opening(about: &About<'_>) -> String {
-    let short = super::path(about.session.short()).replace(['<', '>'], "");
+    let short = super::path(about.short).replace(['<', '>'], "");
     let kind = match about.occasion {
         Occasion::Handoff => "handoff",
         Occasion::Compaction => "compaction",
@@ -138,7 +138,7 @@ fn opening(about: &About<'_>) -> String {
         }
     };
     let taken = match about.claimed_by {
-        Some(by) => format!(" Session {} has taken it over.", super::path(by.short()).replace(['<', '>'], "")),
+        Some(by) => format!(" Session {} has taken it over.", super::path(by.as_str()).replace(['<', '>'], "")),
         None => String::new(),
     };
     format!(

@@ -177,7 +177,7 @@ mod tests {
         check("n", " \n\u{1}", false, "episode_body says nothing");
         check("n", "<private>all of it", false, "episode_body says nothing");
         check(SECRET, "b", false, "name says nothing");
-        check("n", "<baton-recall>quoted</baton-recall>", false, "episode_body says nothing");
+        check("n", "<baton-recall kind=\"handoff\">\nquoted</baton-recall>", false, "episode_body says nothing");
         check("n", &format!("{longest}x"), false, "episode_body has 262145 bytes, and at most 262144 are kept");
         check(&"n".repeat(201), "b", false, "name has 201 characters");
         check("n", "{not json", true, "episode_body is no JSON");

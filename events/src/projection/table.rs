@@ -4,6 +4,7 @@
 //! has deleted or cleared is still in it, and [`SessionTable::shown`] and [`SessionTable::memo`] do not give it.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
@@ -15,7 +16,7 @@ use crate::hash::ContentHash;
 use crate::memo::{self, Memo};
 use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
 use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
-use crate::{home, schema};
+use crate::{home, record, schema};
 
 /// Bumped when the fold of events that were there before changes in what [`SessionTable::state_hash`] counts.
 pub const VERSION: u32 = 4;
@@ -64,6 +65,8 @@ pub struct SessionTable {
     recent: Recent,
     position: Position,
     skipped: u64,
+    /// How many events of a session could not be read, of those that have some.
+    unreadable: RedBlackTreeMapSync<SessionId, u64>,
 }
 
 impl SessionTable {
@@ -75,6 +78,8 @@ impl SessionTable {
         let state = evolve(before, event);
         let stays = match (&came.0, &state.episode) {
             _ if matches!(event, Event::EpisodeRestored { .. }) => false,
+            // What was deleted or cleared stays so.
+            _ if matches!(event, Event::Redacted { .. }) => true,
             (Some(before), Some(after)) => {
                 // What was cleared with all groups is cleared in whatever group it comes to.
                 let is_there = || came.1.as_deref() == state.group_id() || self.home.state.clears_all(since);
@@ -90,8 +95,11 @@ impl SessionTable {
 
     /// Folds one event of a memo in.
     pub fn apply_memo(&mut self, position: Position, uuid: Uuid, sequence: SequenceNumber, event: &memo::Event) {
-        let before = self.memos.get(&uuid).map(|row| row.state.clone()).unwrap_or_default();
-        let row = MemoRow { version: sequence, state: memo::evolve(before, event), since: position };
+        let before = self.memos.get(&uuid).map(|row| (row.state.clone(), row.since));
+        let (before, since) = before.unwrap_or_default();
+        // What was cleared stays so.
+        let since = if matches!(event, memo::Event::Redacted(_)) { since } else { position };
+        let row = MemoRow { version: sequence, state: memo::evolve(before, event), since };
         self.restore_memo(uuid, row);
         self.position = position;
     }
@@ -107,6 +115,14 @@ impl SessionTable {
     pub fn pass(&mut self, position: Position, unreadable: bool) {
         self.position = position;
         self.skipped += u64::from(unreadable);
+    }
+
+    /// Counts an event of a session that this version cannot read. Its row goes on with the events that can be read; what
+    /// this one says of it is not known.
+    pub fn pass_of(&mut self, position: Position, id: &SessionId) {
+        self.pass(position, true);
+        let events = self.unreadable_events(id) + 1;
+        self.unreadable.insert_mut(id.clone(), events);
     }
 
     /// Puts back one session as a checkpoint kept it.
@@ -179,6 +195,16 @@ impl SessionTable {
         self.skipped
     }
 
+    /// How many events of a session could not be read.
+    pub fn unreadable_events(&self, id: &SessionId) -> u64 {
+        self.unreadable.get(id).copied().unwrap_or_default()
+    }
+
+    /// The sessions of which events could not be read, and how many.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&SessionId, u64)> {
+        self.unreadable.iter().map(|(id, events)| (id, *events))
+    }
+
     /// One session.
     pub fn get(&self, id: &SessionId) -> Option<&Arc<Row>> {
         self.rows.get(id)
@@ -200,6 +226,29 @@ impl SessionTable {
         let row = self.memos.get(&uuid)?;
         let memo = row.state.memo.as_ref()?;
         (!self.home.state.clears(Some(&memo.group), row.since)).then_some((row, memo))
+    }
+
+    /// The shortest beginning of a session's id, of at least 8 characters, that no other known id begins with.
+    pub fn short_id<'a>(&self, id: &'a SessionId) -> &'a str {
+        let before = self.rows.range(..id.clone()).next_back().map(|(near, _)| near.as_str());
+        let after =
+            self.rows.range((Bound::Excluded(id.clone()), Bound::Unbounded)).next().map(|(near, _)| near.as_str());
+        // Those that share most with it stand next to it.
+        record::unique_start(id.as_str(), before.into_iter().chain(after))
+    }
+
+    /// As [`SessionTable::short_id`], of a memo's uuid: no session's id begins with it either.
+    pub fn short_memo_id(&self, uuid: Uuid) -> String {
+        let text = uuid.hyphenated().to_string();
+        let before = self.memos.range(..uuid).next_back().map(|(near, _)| near.hyphenated().to_string());
+        let after = self.memos.range((Bound::Excluded(uuid), Bound::Unbounded)).next();
+        let mut near: Vec<String> =
+            before.into_iter().chain(after.map(|(near, _)| near.hyphenated().to_string())).collect();
+        if let Some(place) = SessionId::new(&text) {
+            near.extend(self.rows.range(..place.clone()).next_back().map(|(near, _)| near.to_string()));
+            near.extend(self.rows.range(place..).next().map(|(near, _)| near.to_string()));
+        }
+        record::unique_start(&text, near.iter().map(String::as_str)).to_owned()
     }
 
     /// All memos by uuid, deleted ones included.

@@ -41,7 +41,7 @@ pub use passage::{Passage, Said};
 pub use recall::{Brief, Day, Past, Recall, RecallEntry, Timeline};
 pub use search::{Hit, Search};
 pub use upkeep::{
-    Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
+    Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Redacting, Repair, Storage, Verify,
 };
 pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage};
 pub use vault::{
@@ -86,6 +86,15 @@ pub struct Sessions {
     /// How far the history is read, while there are transcripts of which no session is known yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
+}
+
+/// Result of `ids/short`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShortIds {
+    /// For each id that was asked for, the shortest beginning of at least 8 characters that names it alone. Of a note it is
+    /// the beginning of its uuid.
+    pub short: BTreeMap<String, String>,
 }
 
 /// How much of what there is to be read has been.
@@ -156,6 +165,10 @@ pub struct Row {
     pub oversize_lines: u64,
     /// Records of types this version does not know, by type; empty when there are none.
     pub unknown_types: BTreeMap<String, u64>,
+    /// Events of its history that this version of Baton cannot read, because a newer one wrote them: it is shown as far as
+    /// the others say, and nothing new of it is recorded.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable_events: u64,
     /// How its enrichment stands; none where no model was ever to be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enrichment: Option<SessionEnrichment>,
@@ -168,6 +181,9 @@ pub struct Show {
     /// The session.
     #[serde(flatten)]
     pub row: Row,
+    /// Lines of its transcript that this version could not read, the first of them: the rest is in the episode.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread_lines: Vec<u64>,
     /// Its episode, if it has one.
     pub episode: Option<Episode>,
     /// What it took of its models, as of the episode.
@@ -181,7 +197,8 @@ pub struct Show {
 #[serde(default)]
 pub struct Relation {
     /// What the other is to this one: `spawned_agent` and `spawned_by` for subagents; `continues` and `continued_by` for
-    /// forks and copies; `preceded_by` and `followed_by` where one took the other's place in its terminal.
+    /// forks and copies; `preceded_by` and `followed_by` where one took the other's place in its terminal, or was the next in
+    /// the same directory.
     pub name: String,
     /// The other.
     pub session_id: String,
@@ -264,6 +281,9 @@ pub struct Status {
     /// Sessions whose episode an older filter made, and `baton reindex` would make anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_filter: Option<u64>,
+    /// How far redacting what earlier versions stored is; absent once it is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacting: Option<Redacting>,
     /// Episodes, notes and facts that were deleted or cleared and that `baton forget --undo` has found again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<u64>,

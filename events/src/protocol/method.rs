@@ -8,6 +8,8 @@ pub const STOP: &str = "stop";
 pub const SEARCH: &str = "search";
 /// The session table.
 pub const SESSIONS: &str = "sessions";
+/// How short the ids of sessions and notes may be shown to a person.
+pub const SHORT_IDS: &str = "ids/short";
 /// One session and its episode.
 pub const SHOW: &str = "show";
 /// What was said in a session, message by message.

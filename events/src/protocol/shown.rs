@@ -53,3 +53,11 @@ pub struct ExplainParams {
     #[serde(default)]
     pub after: u64,
 }
+
+/// Arguments of `ids/short`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShortIdsParams {
+    /// Whole ids of sessions, and keys of notes as hits give them.
+    pub ids: Vec<String>,
+}

@@ -121,8 +121,6 @@ pub struct Argument {
     pub kind: Kind,
     /// What it means.
     pub description: &'static str,
-    /// Whether it is listed; what every search takes alike is told once, in the server's instructions, and accepted.
-    pub listed: bool,
 }
 
 /// What an argument may be.
@@ -182,7 +180,7 @@ const OFF: Kind = Kind::Flag { default: false };
 const ON: Kind = Kind::Flag { default: true };
 
 const fn argument(name: &'static str, kind: Kind, description: &'static str) -> Argument {
-    Argument { name, aliases: &[], kind, description, listed: true }
+    Argument { name, aliases: &[], kind, description }
 }
 
 const fn renamed(
@@ -191,16 +189,12 @@ const fn renamed(
     kind: Kind,
     description: &'static str,
 ) -> Argument {
-    Argument { name, aliases, kind, description, listed: true }
-}
-
-const fn unlisted(name: &'static str, kind: Kind, description: &'static str) -> Argument {
-    Argument { name, aliases: &[], kind, description, listed: false }
+    Argument { name, aliases, kind, description }
 }
 
 const GROUPS: &str = "Projects or groups.";
-const WAIT: Argument = unlisted("wait", OFF, "Wait until all history is read.");
-const CURSOR: Argument = unlisted("cursor", Kind::Text, "next_cursor of the answer before.");
+const WAIT: Argument = argument("wait", OFF, "Until all history is read.");
+const CURSOR: Argument = argument("cursor", Kind::Text, "An answer's next_cursor.");
 const CENTER: &str = "Near it ranks first.";
 const SESSION: &str = "Without it your own.";
 const OF_PROJECT: &str = "Directory or name; without it your own.";
@@ -217,6 +211,14 @@ pub fn all() -> impl Iterator<Item = &'static Tool> + Clone {
 /// The tool of this name or alias.
 pub fn named(name: &str) -> Option<&'static Tool> {
     all().find(|tool| tool.name == name || tool.aliases.contains(&name))
+}
+
+impl Tool {
+    /// Whether the structured content of an answer stands in `{"result": …}`, as Graphiti's server (FastMCP) writes it for
+    /// tools that answer with one of several types: all of its tools but `get_status`.
+    pub fn wraps_result(&self) -> bool {
+        self.which != Which::GetStatus && selection::GRAPHITI.contains(&self.name)
+    }
 }
 
 /// The sentence for a tool that there is not.

@@ -72,6 +72,21 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
     Told { entries: answers, unknown: Vec::new(), unsaid }
 }
 
+/// Puts what is told of one set of sessions below what is told of another, whatever it is worth; where that knows nothing of
+/// what was asked, this may.
+pub fn below(told: &mut Told, lower: Told) {
+    let is_known = |told: &Told| !told.entries.is_empty() && told.unknown.is_empty();
+    if is_known(&lower) && !is_known(told) {
+        told.unknown.clear();
+        told.unsaid.clone_from(&lower.unsaid);
+    }
+    told.unsaid.retain(|word| lower.entries.is_empty() || lower.unsaid.contains(word));
+    let least = told.entries.iter().map(|entry| entry.worth).fold(1.0, f32::min);
+    let most = lower.entries.iter().map(|entry| entry.worth).fold(f32::MIN_POSITIVE, f32::max);
+    let sunk = |entry: Entry| Entry { worth: entry.worth / most * least * 0.9, ..entry };
+    told.entries.extend(lower.entries.into_iter().map(sunk));
+}
+
 /// The passages and notes that support answers: below them, unless a decision is asked for and they have more of what it is
 /// about than any answer, for its reason may be told without a word of deciding.
 fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<Entry> {

@@ -69,3 +69,12 @@ pub(super) fn run_end(bytes: &[u8], from: usize, classes: u8) -> usize {
 pub(super) fn run_start(bytes: &[u8], end: usize, most: usize, classes: u8) -> usize {
     end - bytes[..end].iter().rev().take(most).take_while(|byte| is(**byte, classes)).count()
 }
+
+/// The last boundary of a character at or before a place. Every bound that counts bytes ends at one.
+pub(super) fn floor(bytes: &[u8], at: usize) -> usize {
+    let continues = |byte: &u8| *byte & 0xC0 == 0x80;
+    if bytes.get(at).is_none_or(|byte| !continues(byte)) {
+        return at;
+    }
+    at - 1 - bytes[..at].iter().rev().take(2).take_while(|byte| continues(byte)).count()
+}

@@ -1,10 +1,10 @@
 //! Values whose name says that they are secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
 
-use super::Cut;
-use super::alphabet::{DIGIT, LOWER, UPPER, is};
+use super::alphabet::{DIGIT, LOWER, UPPER, floor, is};
 use super::chance::{is_random, is_uuid, is_words};
 use super::name::{Name, Sign};
 use super::placeholder::{Held, is_placeholder};
+use super::{Cut, block};
 
 /// Shortest value of letters alone that counts as a secret, in characters.
 const MIN_WORD_CHARS: usize = 8;
@@ -40,7 +40,17 @@ pub(super) enum Join {
 pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
     let bytes = text.as_bytes();
     let at = past_blanks(bytes, from);
+    let strong = name.sign == Sign::Strong;
+    let at = if strong { block::past_makers(text, at) } else { at };
+    if let Some(cut) = block::below(text, at, name) {
+        return Some(cut);
+    }
     let value = Value::at(bytes, at, name, join)?;
+    if let Some((whole, end)) = block::pieces(text, value.start, value.end).filter(|_| strong && value.quoted) {
+        let held = Held { quoted: true, joined: true, set: name.screams };
+        let likely = is_secret(&whole, name, join, true) && !is_placeholder(&whole, &text[name.start..from], held);
+        return likely.then_some(Cut { start: value.start, end, kind: "secret" });
+    }
     let secret = &text[value.start..value.end];
     let kind = if name.sign == Sign::Account { "account" } else { "secret" };
     let cut = Cut { start: value.start, end: value.end, kind };
@@ -83,6 +93,13 @@ impl Value {
             && matches!(bytes.get(at + 1), Some(b'"' | b'\''));
         let at = at + usize::from(marked);
         let slashes = bytes[at..].iter().take(7).take_while(|byte| **byte == b'\\').count();
+        // ODBC holds a value in braces.
+        if bytes.get(at) == Some(&b'{') && bytes[name.start..at].to_ascii_lowercase().ends_with(b"pwd=") {
+            let window = &bytes[at..bytes.len().min(at + MAX_SPOKEN_BYTES)];
+            let end = at + memchr::memchr(b'}', window).filter(|end| *end > 1)?;
+            let ends = matches!(bytes.get(end + 1), None | Some(b';' | b'"' | b'\'' | b'\n'));
+            return ends.then_some(Self { start: at + 1, end, quoted: true, called: false });
+        }
         match bytes.get(at + slashes) {
             Some(quote @ (b'"' | b'\'' | b'`')) => Self::quoted(bytes, at + slashes, *quote, slashes, name),
             _ if slashes == 0 => Some(Self::bare(bytes, at, name, join)),
@@ -125,7 +142,7 @@ impl Value {
         }
         let ends = bytes.get(at).is_none_or(|byte| *byte == quote || *byte == b'\\');
         let fits = !spoken || (name.spoken && at - start <= MAX_SPOKEN_BYTES && at < bytes.len());
-        let end = if at == bytes.len() { at } else { floor(bytes, at) };
+        let end = floor(bytes, at);
         (ends && fits && end > start).then_some(Self { start, end, quoted: true, called: false })
     }
 
@@ -145,6 +162,10 @@ impl Value {
         while let Some(&byte) = bytes.get(end).filter(|_| end <= most) {
             if part(byte) {
                 end += 1;
+            } else if let Some(next) =
+                past_break(bytes, end).filter(|next| bytes.get(*next).is_some_and(|next| part(*next)))
+            {
+                end = next;
             } else if bytes[end..].starts_with(b"\\/") {
                 end += 2;
             } else if bytes[end..].starts_with(b"\\u003d") {
@@ -152,6 +173,10 @@ impl Value {
             } else {
                 break;
             }
+        }
+        // The bound counts bytes, and a character has up to four.
+        if end > most {
+            end = floor(bytes, end);
         }
         // What ends a sentence or a list does not belong to it.
         while end > start && matches!(bytes[end - 1], b'.' | b',' | b')' | b':') {
@@ -162,9 +187,15 @@ impl Value {
     }
 }
 
-/// The last boundary of a character at or before a place.
-fn floor(bytes: &[u8], at: usize) -> usize {
-    at - bytes[..=at.min(bytes.len() - 1)].iter().rev().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count()
+/// Past what may stand within a word: a colour, or a backslash at the end of a line.
+fn past_break(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = &bytes[at..];
+    if rest.starts_with(b"\\\n") {
+        return Some(at + 2);
+    }
+    let body =
+        rest.strip_prefix(b"\x1b[")?.iter().take(MAX_BLANKS * 3).take_while(|byte| matches!(byte, 0x30..=0x3f)).count();
+    (rest.get(body + 2) == Some(&b'm')).then_some(at + body + 3)
 }
 
 /// Whether a name is the first of its line, or comes after `export`, `ENV` and alike.
@@ -192,9 +223,15 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
         Sign::Account => {
             value.contains('@') || (length >= MIN_FAINT_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT)))
         }
-        Sign::Auth | Sign::Email | Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty | Sign::Open => {
-            false
-        }
+        Sign::Code => join == Join::Query && length >= MIN_WEAK_CHARS && is_random(bytes),
+        Sign::Carrier
+        | Sign::Auth
+        | Sign::Email
+        | Sign::Signed
+        | Sign::Authorization
+        | Sign::Cookie
+        | Sign::Putty
+        | Sign::Open => false,
     }
 }
 
@@ -202,7 +239,7 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
 fn is_tight(value: &[u8], quoted: bool) -> bool {
     let digits = value.iter().filter(|byte| is(**byte, DIGIT)).count();
     let letters = value.iter().any(|byte| is(*byte, LOWER | UPPER));
-    value.len() >= MIN_TIGHT_CHARS && digits >= 2 && letters && !is_words(value) && (quoted || !is_code(value))
+    value.len() >= MIN_TIGHT_CHARS && digits >= 2 && letters && !is_words(value) && (quoted || !is_code(value, false))
 }
 
 /// Whether a value is one small word alone at the end of a line of settings: `KEYSTORE_PASSWORD: abcdefgh`.
@@ -221,21 +258,26 @@ fn is_line(text: &str, value: &Value, name: Name, join: Join) -> bool {
 /// Whether a value can be what somebody chose for a password or was given for a key: no name of a variable.
 fn is_chosen(value: &[u8], name: Name, join: Join, quoted: bool) -> bool {
     let joined = matches!(join, Join::Tight | Join::Query);
-    let letters = value.iter().all(|byte| is(*byte, LOWER | UPPER) || matches!(byte, b'_' | b'.' | b':' | b'-'));
+    let letter = |byte: &u8| is(*byte, LOWER | UPPER) || *byte >= 0x80 || matches!(byte, b'_' | b'.' | b':' | b'-');
+    let letters = value.iter().all(letter);
     let word = value.iter().all(|byte| is(*byte, LOWER));
     let number = value.iter().all(|byte| is(*byte, DIGIT) || *byte == b'.');
     // As environments are set: no code is there.
     if letters && name.screams && join == Join::Tight {
         return value.len() >= MIN_VALUE_CHARS;
     }
+    // A word of another script is a label or prose, as in a table of translations: `"password": "Пароль"`.
+    let label = !joined && !value.is_ascii();
     if letters {
-        return value.len() >= MIN_WORD_CHARS && (quoted || (joined && word));
+        return value.len() >= MIN_WORD_CHARS && ((quoted && !label) || (joined && word));
     }
-    value.len() >= MIN_VALUE_CHARS && (!number || quoted || joined) && (quoted || !is_code(value))
+    let set = name.screams && join == Join::Tight;
+    value.len() >= MIN_VALUE_CHARS && (!number || quoted || joined) && (quoted || !is_code(value, set))
 }
 
-/// Whether a value without quotes reads as code: `user.password2`, `a?.b1`, `Kind::A1`.
-fn is_code(value: &[u8]) -> bool {
+/// Whether a value without quotes reads as code: `user.password2`, `a?.b1`, `Kind::A1`. Where an environment is set, code is
+/// rare and passwords look like it: `Winter25.Snow`.
+fn is_code(value: &[u8], set: bool) -> bool {
     let mut bytes = value.iter().peekable();
     let mut joined = false;
     while let Some(byte) = bytes.next() {
@@ -252,5 +294,9 @@ fn is_code(value: &[u8]) -> bool {
             return false;
         }
     }
-    joined && value.first().is_some_and(|byte| is(*byte, LOWER | UPPER)) && !is_random(value)
+    let digits = value.iter().filter(|byte| is(**byte, DIGIT)).count();
+    let has_year = value.windows(4).any(|four| four.iter().all(|byte| is(*byte, DIGIT)));
+    let signs = memchr::memmem::find(value, b"::").is_some() || memchr::memmem::find(value, b"?.").is_some();
+    let likely = !set || signs || (digits <= 1 && value.first().is_some_and(|byte| is(*byte, LOWER)));
+    joined && value.first().is_some_and(|byte| is(*byte, LOWER | UPPER)) && !is_random(value) && !has_year && likely
 }

@@ -8,9 +8,41 @@ const MAX_WORD_CHARS: usize = 14;
 const MAX_NUMBER_DIGITS: usize = 4;
 /// Longest text that is judged, in bytes: what is said of its beginning is said of all.
 const MAX_JUDGED_BYTES: usize = 256;
-/// Entropy above which a text is not in any language, in bits for each character. English in Base64 has 4.2 at most, and
-/// 32 characters drawn of 64 have 4.3 at least in 999 of 1,000 cases.
-const MIN_BITS: f64 = 4.1;
+/// Entropy above which a text is not in any language, in tenths of a bit for each character. English in Base64 has 4.2
+/// bits at most, and 32 characters drawn of 64 have 4.3 at least in 999 of 1,000 cases.
+const MIN_TENTH_BITS: u64 = 41;
+/// How many bits behind the point a logarithm has.
+const FRACTION_BITS: u32 = 24;
+/// `n * log2(n)` of every count that a judged text can have, with [`FRACTION_BITS`] behind the point. Integers, for a
+/// platform's logarithms differ in their last bits, and what is cut decides a hash.
+const COUNT_LOG2: [u64; MAX_JUDGED_BYTES + 1] = {
+    let mut table = [0; MAX_JUDGED_BYTES + 1];
+    let mut count = 1;
+    while count < table.len() {
+        table[count] = count as u64 * log2(count as u64);
+        count += 1;
+    }
+    table
+};
+
+/// The logarithm of a number below 2^32, with [`FRACTION_BITS`] behind the point, rounded down.
+const fn log2(number: u64) -> u64 {
+    let whole = number.ilog2();
+    // The number as 1.x with 31 bits behind the point; squaring it doubles its logarithm.
+    let mut square = number << (31 - whole);
+    let mut log = whole as u64;
+    let mut bit = 0;
+    while bit < FRACTION_BITS {
+        square = (square * square) >> 31;
+        log <<= 1;
+        if square >= 1 << 32 {
+            square >>= 1;
+            log |= 1;
+        }
+        bit += 1;
+    }
+    log
+}
 
 /// Whether a text is words joined by `-` or `_`, as names of packages, of CSS classes and of settings are:
 /// `learn-based-tool`, `container-id-1`.
@@ -89,17 +121,17 @@ pub(super) fn is_random(text: &[u8]) -> bool {
 pub(super) fn is_dense(text: &[u8]) -> bool {
     let census = Census::of(text);
     let mixed = census.digits >= 3 && census.lower >= 3 && census.upper >= 3;
-    mixed && census.turns * 10 >= census.pairs * 3 && bits(text) >= MIN_BITS
+    mixed && census.turns * 10 >= census.pairs * 3 && is_above_language(text)
 }
 
-/// Shannon's entropy, in bits for each character.
-fn bits(text: &[u8]) -> f64 {
+/// Whether Shannon's entropy of the text, `log2(n) - sum(count * log2(count)) / n`, is above [`MIN_TENTH_BITS`].
+fn is_above_language(text: &[u8]) -> bool {
     let text = &text[..text.len().min(MAX_JUDGED_BYTES)];
-    let mut counts = [0_u32; 256];
+    let mut counts = [0_u16; 256];
     text.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
-    let length = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
-    let part = |count: u32| f64::from(count) / length;
-    counts.iter().filter(|count| **count > 0).map(|count| -part(*count) * part(*count).log2()).sum()
+    let repeated: u64 = counts.iter().map(|count| COUNT_LOG2[usize::from(*count)]).sum();
+    let bits = COUNT_LOG2[text.len()] - repeated;
+    bits * 10 >= (text.len() as u64 * MIN_TENTH_BITS) << FRACTION_BITS
 }
 
 /// Whether a text is hexadecimal.
@@ -113,4 +145,27 @@ pub(super) fn is_uuid(bytes: &[u8]) -> bool {
     let mut groups = bytes.split(|byte| *byte == b'-');
     [8, 4, 4, 4, 12].iter().all(|length| groups.next().is_some_and(|part| group(part, *length)))
         && groups.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_the_same_everywhere() {
+        let one = 1 << FRACTION_BITS;
+        // Rounded down, of 2^24: log2(3) = 1.5849625007…, log2(10) = 3.3219280948…
+        assert_eq!([log2(1), log2(2), log2(256), log2(3), log2(10)], [0, one, 8 * one, 26_591_258, 55_732_705]);
+        assert_eq!(COUNT_LOG2[..4], [0, 0, 2 * one, 3 * 26_591_258]);
+    }
+
+    #[test]
+    fn entropy_is_judged_at_its_border() {
+        // 17 characters that are all different have 4.09 bits each, and 18 have 4.17.
+        let different = |count: u8| (b'a'..b'a' + count).collect::<Vec<_>>();
+        assert!(!is_above_language(&different(17)) && is_above_language(&different(18)));
+        assert!(!is_above_language(&different(17).repeat(7)) && is_above_language(&different(18).repeat(7)));
+        assert!(is_above_language(&different(20).repeat(20)), "what is longer is judged by its beginning");
+        assert!(!is_above_language(b"aaaa"));
+    }
 }

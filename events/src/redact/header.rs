@@ -52,6 +52,9 @@ pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
     } else {
         (scheme, MIN_KEY_CHARS)
     };
+    if bytes[scheme..end].eq_ignore_ascii_case(b"digest") {
+        return digest(bytes, start);
+    }
     let end = credential_end(bytes, start);
     let told = &bytes[start..end];
     let plausible = if known { !is_word(told) } else { is_random(told) };
@@ -60,6 +63,16 @@ pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
         end: past_word(text, end),
         kind: "authorization",
     })
+}
+
+/// The answer to a challenge, of which the password can be guessed.
+fn digest(bytes: &[u8], from: usize) -> Option<Cut> {
+    const NAME: &[u8] = b"response=";
+    let window = &bytes[from..bytes.len().min(from + MAX_JUDGED_BYTES)];
+    let line = window.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let start = past_quotes(bytes, from + memchr::memmem::find(line, NAME)? + NAME.len());
+    let end = run_end(bytes, start, ALNUM);
+    (end - start >= MIN_KEY_CHARS).then_some(Cut { start, end, kind: "authorization" })
 }
 
 /// `Bearer X` outside a header, with an X that can only be a token.

@@ -1,44 +1,172 @@
-//! Redaction of JSON: of every text in it, each by itself. Its form stays valid, which redaction of the whole would not
-//! promise.
+//! Redaction of JSON: of every text in it, as the value of the field that holds it. Its form stays valid, which redaction of
+//! the whole would not promise.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::redact;
+use super::name::{self, Sign};
+use super::{MARK, redact};
+
+/// Fields that a value is in whose name stands in the field beside it, and those that the name may be in, in small letters:
+/// `{"name": "DB_PASSWORD", "value": "…"}`.
+const PAIRS: &[(&str, &[&str])] = &[
+    ("value", &["name", "key", "header", "field", "variable", "parameter", "option", "selector", "element", "label"]),
+    ("text", &["element", "selector", "label", "field"]),
+    ("v", &["k", "key"]),
+];
+/// Fields that add nothing to the name above them: `{"password": {"plaintext": "…"}}`.
+const SAME: &[&str] = &["value", "values", "default", "raw", "plain", "plaintext", "string", "current", "new", "old"];
+/// Longest label that is read, in bytes.
+const MAX_LABEL_BYTES: usize = 100;
+/// Most words of it: `Password field of the form`.
+const MAX_LABEL_WORDS: usize = 8;
+/// How many levels of JSON within a text within JSON are taken apart.
+const MAX_NESTED: usize = 4;
 
 /// One JSON value without what must not be shown; `None` where nothing is to be redacted in it, as in almost all. What is no
 /// JSON is redacted as a text.
 pub fn redact_json(json: &str) -> Option<String> {
-    let mut found = false;
+    let mut suspect = false;
     let mut reader = serde_json::Deserializer::from_str(json);
-    if Texts(&mut found).deserialize(&mut reader).and_then(|()| reader.end()).is_err() {
+    if Texts(&mut suspect).deserialize(&mut reader).and_then(|()| reader.end()).is_err() {
         return match redact(json) {
             Cow::Borrowed(_) => None,
             Cow::Owned(redacted) => Some(redacted),
         };
     }
-    if !found {
+    if !suspect {
         return None;
     }
-    serde_json::from_str(json).ok().map(|value| redact_value(value).to_string())
+    let value: Value = serde_json::from_str(json).ok()?;
+    let clean = redact_value(value.clone());
+    (clean != value).then(|| clean.to_string())
 }
 
 /// The same value with every text in it redacted, names of fields included.
 pub fn redact_value(value: Value) -> Value {
+    field("", value, MAX_NESTED)
+}
+
+/// A text as the value of a field of this name.
+pub(crate) fn redact_text(name: &str, text: &str) -> String {
+    nested_text(name, text, MAX_NESTED)
+}
+
+/// The name by which a field's value is judged: its own; that of the field beside it which names it; or, where its own adds
+/// nothing, `outer`, the name of what holds the object. `beside` looks up another field of the object.
+pub(crate) fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Cow<'n, str> {
+    let labels = PAIRS.iter().filter(|(value, _)| key.eq_ignore_ascii_case(value)).flat_map(|(_, names)| *names);
+    if let Some(name) = labels.filter_map(|label| beside(label)).find_map(|label| telling(&label).map(str::to_owned)) {
+        return Cow::Owned(name);
+    }
+    let adds_nothing = SAME.iter().any(|same| key.eq_ignore_ascii_case(same));
+    if adds_nothing && tells(outer) { Cow::Borrowed(outer) } else { Cow::Borrowed(key) }
+}
+
+/// The name by which a text in an array is judged: that of the option before it (`["--password", "…"]`), or the array's.
+pub(crate) fn name_in<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
+    let option = before.filter(|_| !text.starts_with('-')).and_then(|option| option.strip_prefix('-'));
+    option.map_or(array, |option| option.trim_start_matches('-'))
+}
+
+/// Whether a field of this name may hold a secret. Names that are not ASCII are left to the rules for texts.
+fn tells(name: &str) -> bool {
+    name::before(name, name.len()).is_some() || !name.is_ascii()
+}
+
+/// The beginning of a label that tells: `Password` of `Password field`.
+fn telling(label: &str) -> Option<&str> {
+    if label.len() > MAX_LABEL_BYTES || tells(label) {
+        return Some(label).filter(|label| label.len() <= MAX_LABEL_BYTES);
+    }
+    let ends = label.match_indices(' ').map(|(at, _)| at).take(MAX_LABEL_WORDS);
+    let mut starts = ends.map(|end| &label[..end]);
+    starts.find(|start| name::before(start, start.len()).is_some_and(|name| name.sign == Sign::Strong))
+}
+
+/// Whether a text may be JSON itself.
+fn may_be_json(text: &str) -> bool {
+    let text = text.trim();
+    (text.starts_with('{') && text.ends_with('}')) || (text.starts_with('[') && text.ends_with(']'))
+}
+
+fn field(name: &str, value: Value, depth: usize) -> Value {
     match value {
-        Value::String(text) => Value::String(redact(&text).into_owned()),
-        Value::Array(values) => values.into_iter().map(redact_value).collect(),
-        Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (redact(&name).into_owned(), redact_value(value))).collect()
-        }
+        Value::String(text) => Value::String(nested_text(name, &text, depth)),
+        Value::Number(number) => match number_of(name, &number.to_string()) {
+            Some(mark) => Value::String(mark),
+            None => Value::Number(number),
+        },
+        Value::Array(values) => array(name, values, depth),
+        Value::Object(fields) => object(name, fields, depth),
         other => other,
     }
 }
 
-/// Passes over a value and keeps nothing of it but whether redaction would change it.
+/// What stands in place of a number, if a field of this name holds a secret in it.
+pub(crate) fn number_of(name: &str, digits: &str) -> Option<String> {
+    if !tells(name) {
+        return None;
+    }
+    let clean = by_name(name, digits.to_owned());
+    (clean != digits).then_some(clean)
+}
+
+fn array(name: &str, values: Vec<Value>, depth: usize) -> Value {
+    let mut before = None;
+    let mut clean = Vec::with_capacity(values.len());
+    for value in values {
+        let text = value.as_str().map(str::to_owned);
+        clean.push(field(name_in(name, before.as_deref(), text.as_deref().unwrap_or("")), value, depth));
+        before = text;
+    }
+    Value::Array(clean)
+}
+
+fn object(outer: &str, fields: Map<String, Value>, depth: usize) -> Value {
+    let names: Vec<String> = fields
+        .keys()
+        .map(|key| {
+            let beside = |name: &str| {
+                let mut same = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+                same.find_map(|(_, value)| value.as_str()).map(Cow::Borrowed)
+            };
+            name_of(key, outer, beside).into_owned()
+        })
+        .collect();
+    let clean = fields.into_iter().zip(names);
+    clean.map(|((key, value), name)| (redact(&key).into_owned(), field(&name, value, depth))).collect()
+}
+
+fn nested_text(name: &str, text: &str, depth: usize) -> String {
+    let mut clean = redact(text).into_owned();
+    if depth > 0
+        && may_be_json(&clean)
+        && let Ok(value) = serde_json::from_str::<Value>(&clean)
+    {
+        let redacted = field(name, value.clone(), depth - 1);
+        if redacted != value {
+            clean = redacted.to_string();
+        }
+    }
+    if tells(name) { by_name(name, clean) } else { clean }
+}
+
+/// A clean text behind its name, as a line of JSON has both: so every rule for texts holds here, too.
+fn by_name(name: &str, text: String) -> String {
+    let start = format!("{}: ", Value::from(name));
+    let line = format!("{start}{}", Value::from(text.as_str()));
+    let Cow::Owned(clean) = redact(&line) else { return text };
+    let value = clean.strip_prefix(&start).and_then(|value| serde_json::from_str::<String>(value).ok());
+    // A rule for texts sees one line of a value.
+    let is_first_line = |value: &String| value.starts_with(MARK) && !text.starts_with(MARK) && text.contains('\n');
+    value.filter(|value| !is_first_line(value)).unwrap_or_else(|| format!("{MARK}secret]"))
+}
+
+/// Passes over a value and keeps nothing of it but whether redaction may change it.
 struct Texts<'a>(&'a mut bool);
 
 impl<'de> DeserializeSeed<'de> for Texts<'_> {
@@ -56,8 +184,9 @@ impl<'de> Visitor<'de> for Texts<'_> {
         f.write_str("JSON")
     }
 
+    /// A text that tells may be the name of a field, or of the value beside it.
     fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
-        *self.0 |= matches!(redact(text), Cow::Owned(_));
+        *self.0 = *self.0 || matches!(redact(text), Cow::Owned(_)) || may_be_json(text) || telling(text).is_some();
         Ok(())
     }
 
@@ -123,5 +252,64 @@ mod tests {
         check(&format!(r#"{{"deep":[{{"text":"first\n{SECRET}\nlast"}}]}}"#), Some("first\\n"));
         check(&format!(r#"{{"{SECRET}":1}}"#), Some(":1"));
         check(&format!("no json {SECRET}"), Some("no json"));
+    }
+
+    /// Values that only the name of their field tells, `§` in its place.
+    const NAMED: &[(&str, &str)] = &[
+        (r#"{"password":"§","n":1}"#, "kW8xyzq7Lm2p"),
+        (r#"{"apiKey":"§"}"#, "Zx81kLmn29Qp"),
+        (r#"{"a":[{"b":{"client_secret":"§"}}]}"#, "aB3dE5gH7jK9"),
+        (r#"{"env":{"DB_PASSWORD":"§"}}"#, "Enterprise2024!"),
+        (r#"{"headers":{"X-Api-Key":"§","Accept":"*/*"}}"#, "yT5rE4wQ3uI2"),
+        (r#"{"headers":{"Authorization":"Bearer §"}}"#, "q1w2e3r4t5y6u7i8o9p0"),
+        (r#"{"headers":{"Cookie":"sid=§"}}"#, "q1w2e3r4t5y6"),
+        (r#"{"name":"DB_PASSWORD","value":"§"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"value":"§","name":"DB_PASSWORD"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"environment":[{"Name":"DB_PASSWORD","Value":"§"}]}"#, "kW8xyzq7Lm2p"),
+        (r#"{"key":"client_secret","value":"§"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"k":"password","v":"§"}"#, "kW8xyzq7Lm2p"),
+        (r##"{"selector":"#login-password","value":"§"}"##, "kW8xyzq7Lm2p"),
+        (r#"{"element":"Password field of the form","ref":"e12","text":"§"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"fields":[{"name":"Password","type":"textbox","value":"§"}]}"#, "kW8xyzq7Lm2p"),
+        (r#"{"password":{"value":"§"}}"#, "kW8xyzq7Lm2p"),
+        (r#"{"password":["§"],"secrets":["§"]}"#, "kW8xyzq7Lm2p"),
+        (r#"{"args":["--user","app","--password","§"]}"#, "kW8xyzq7Lm2p"),
+        (r#"{"args":["-password","§"]}"#, "kW8xyzq7Lm2p"),
+        (r#"{"password":§}"#, "84729183"),
+        (r#"{"password":"pa\"§"}"#, "quotedLm2p"),
+        (r#"{"password":"äöü§"}"#, "geheim77x"),
+        (r#"{"secret":"Zx81kLmn29Qp\n§"}"#, "second1line2"),
+        (r#"{"arguments":"{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"§\"}]}"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"a":"{\"b\":\"{\\\"password\\\":\\\"§\\\"}\"}"}"#, "kW8xyzq7Lm2p"),
+    ];
+
+    #[test]
+    fn a_secret_goes_that_only_its_field_names() {
+        for (json, secret) in NAMED {
+            let json = json.replace('§', secret);
+            let redacted = redact_json(&json).unwrap_or_else(|| panic!("{json} is kept"));
+            assert!(!redacted.contains(secret), "{json} became {redacted}");
+            assert!(serde_json::from_str::<Value>(&redacted).is_ok(), "{json} became {redacted}");
+            assert_eq!(redact_json(&redacted), None, "again");
+        }
+    }
+
+    #[test]
+    fn fields_that_only_resemble_such_stay() {
+        for json in [
+            r#"{"key":"ArrowLeft","name":"token","value":"next"}"#,
+            r#"{"password":"your-password","api_key":"${API_KEY}","token":null,"secret":true}"#,
+            r#"{"password_file":"/run/secrets/db","secretKeyRef":{"name":"db","key":"password"}}"#,
+            r#"{"name":"reset password","text":"Reset it by the link in the mail that was sent"}"#,
+            r#"{"name":"max_tokens","value":100000000}"#,
+            r#"{"credentials":{"user":"shopadmin","host":"db.example.net"}}"#,
+            r#"{"args":["--password","--username","--token","$TOKEN"]}"#,
+            r#"{"element":"Search field","text":"password reset does not work"}"#,
+            r#"{"session_id":"019efedf-a8dc-7b20-ba1d-f1c6ff7ea96e","pattern":"password: (.*)"}"#,
+            r#"{"todos":[{"content":"Ask for the password","status":"pending"}]}"#,
+            r#"{ "a" : "[1, 2, \"plain\"]" }"#,
+        ] {
+            assert_eq!(redact_json(json), None, "{json}");
+        }
     }
 }

@@ -17,6 +17,10 @@ pub(super) struct Key {
     pub(super) least: usize,
 }
 
+/// How long a line is at least that a terminal breaks, in bytes.
+const MIN_COLUMN: usize = 60;
+/// Shortest end of a key that is in a line of its own, in characters.
+const MIN_REST_CHARS: usize = 6;
 /// Longest rest that is looked at twice, to tell a key from words, in characters; a longer one is a key.
 const MAX_DOUBTFUL_CHARS: usize = 256;
 
@@ -119,8 +123,27 @@ impl Key {
         while end > body && matches!(bytes[end - 1], b'.' | b'-') {
             end -= 1;
         }
+        let end = self.past_line(text, end);
         let known = end - body > MAX_DOUBTFUL_CHARS || self.body.plausible(&bytes[body..end]);
         (end - start >= self.least && known).then(|| Cut { start, end: past_word(text, end), kind: self.kind })
+    }
+}
+
+impl Key {
+    /// The end of a key that a terminal has broken at the end of a line: nothing else is in the next one.
+    fn past_line(&self, text: &str, end: usize) -> usize {
+        let bytes = text.as_bytes();
+        let next = match bytes.get(end..end + 2) {
+            Some([b'\n', byte]) if is(*byte, ALNUM) => end + 1,
+            _ => return end,
+        };
+        let column = bytes[..end].iter().rev().take(MIN_COLUMN).take_while(|byte| **byte != b'\n').count();
+        if column < MIN_COLUMN || FIRST[pair(bytes[next], *bytes.get(next + 1).unwrap_or(&0))] != 0 {
+            return end;
+        }
+        let rest = run_end(bytes, next, self.body.alphabet());
+        let ends = bytes.get(rest).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\''));
+        if ends && rest - next >= MIN_REST_CHARS && is_random(&bytes[next..rest]) { rest } else { end }
     }
 }
 

@@ -39,6 +39,10 @@ pub(super) enum Sign {
     Email,
     /// A part of a key file of PuTTY.
     Putty,
+    /// What a server gives to be changed for a token: in a URL's query only, and only if drawn by lot.
+    Code,
+    /// A field that holds the value of what another field names: `value`, `default`.
+    Carrier,
     /// Nothing: what such a name holds may be seen by all.
     Open,
 }
@@ -72,7 +76,17 @@ const ENDS: &[(&str, Sign)] = &[
     ("privatelines", Sign::Putty),
     ("privatemac", Sign::Putty),
     ("password", Sign::Strong),
+    ("passwords", Sign::Strong),
     ("passwd", Sign::Strong),
+    ("kennwort", Sign::Strong),
+    ("contrasena", Sign::Strong),
+    ("motdepasse", Sign::Strong),
+    ("wachtwoord", Sign::Strong),
+    ("usercode", Sign::Strong),
+    ("codeverifier", Sign::Weak),
+    ("devicecode", Sign::Weak),
+    ("authorizationcode", Sign::Weak),
+    ("noncesalt", Sign::Weak),
     ("passwort", Sign::Strong),
     ("pwd", Sign::Strong),
     ("passphrase", Sign::Strong),
@@ -146,6 +160,14 @@ const ENDS: &[(&str, Sign)] = &[
 const WORDS: &[(&str, Sign)] = &[
     ("pass", Sign::Pass),
     ("pw", Sign::Pass),
+    ("psk", Sign::Strong),
+    ("clave", Sign::Strong),
+    ("mdp", Sign::Strong),
+    ("senha", Sign::Strong),
+    ("heslo", Sign::Strong),
+    ("haslo", Sign::Strong),
+    ("sifre", Sign::Strong),
+    ("code", Sign::Code),
     ("auth", Sign::Auth),
     ("sid", Sign::Weak),
     ("sig", Sign::Signed),
@@ -181,6 +203,8 @@ const DATA: &[&str] = &[
     "sha",
     "sha1",
     "sha256",
+    "sha-256",
+    "sha-512",
     "sha512",
     "md5",
     "checksum",
@@ -219,7 +243,7 @@ const DATA: &[&str] = &[
 static TREE: Tree = Tree::of_all();
 
 /// Most places in the tree, as many as the ends have letters. Building it fails when there are more.
-const MAX_PLACES: usize = 720;
+const MAX_PLACES: usize = 840;
 /// No end is complete here.
 const NONE: u8 = u8::MAX;
 
@@ -370,8 +394,12 @@ fn sign(text: &[u8]) -> Option<(Sign, bool)> {
     let found = Found::of(text);
     let found = match found.tail {
         Some(tail) => {
-            let rest = &text[..text.len() - tail];
+            let (rest, tail) = text.split_at(text.len() - tail);
             let last = rest.iter().rposition(|byte| is(*byte, ALNUM) || !is(*byte, NAME));
+            let bare = last.is_none_or(|at| !is(rest[at], ALNUM));
+            if bare && (tail.eq_ignore_ascii_case(b"value") || tail.eq_ignore_ascii_case(b"default")) {
+                return Some((Sign::Carrier, false));
+            }
             Found::of(&rest[..last.map_or(0, |at| at + 1)])
         }
         None => found,

@@ -1,92 +1,80 @@
 //! Values that stand where a secret would: asked for, read from elsewhere, or known to everybody.
 //!
 //! They stay. `changeme` and `xxxx` protect nothing, `$TOKEN` and `${{ secrets.X }}` say where the secret is kept, and what
-//! they say is worth remembering. Everything else behind a telling name goes, weak passwords (`hunter2`, `postgres1`) too.
+//! they say is worth remembering. Everything else behind a telling name goes, weak passwords (`hunter2`, `postgres1`) too,
+//! and those that only begin like a placeholder (`Enterprise2024!`, `$ummer2024`).
 
 use super::MARK;
-use super::alphabet::{ALNUM, LOWER, UPPER, is};
+use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
 use super::chance::is_words;
 
-/// How such values begin, in small letters. Sorted, so that those of one first letter stand together.
-const STARTS: &[&str] = &[
-    "&str",
-    "***",
-    "...",
-    "../",
-    "./",
-    "args.",
-    "arn:",
-    "box<",
+/// Words for a value that is still to come: whole (`ChangeMe`), counted (`dummy123`), or followed by words
+/// (`your-api-key-here`, `required|min:8`). In small letters.
+const STAND_INS: &[&str] = &[
     "change-me",
     "change-this",
     "change_me",
     "changeme",
     "changethis",
+    "dummy",
+    "example",
+    "fixme",
+    "insert",
+    "masked",
+    "optional",
+    "placeholder",
+    "redacted",
+    "replace",
+    "required",
+    "sample",
+    "todo",
+    "your",
+];
+/// The same, which passwords begin with as well: only alone, in a sentence, or with a word of [`ASKED`] behind them.
+const WEAK_STAND_INS: &[&str] = &["enter", "hidden", "string"];
+/// The same, as tests have them: small letters only.
+const MADE_UP: &[&str] = &["fake", "foo", "foobar", "mock", "test"];
+/// Values of every language that hold nothing.
+const LITERALS: &[&str] = &["false", "none", "null", "true", "undefined"];
+/// What stand-ins ask for, in small letters.
+const ASKED: &[&str] = &[
+    "access", "account", "api", "auth", "client", "code", "cred", "here", "kennw", "key", "login", "name", "pass",
+    "phrase", "pin", "private", "secret", "text", "this", "token", "user", "value", "with",
+];
+/// How code begins that reads a value from elsewhere; a path of names follows.
+const CODE: &[&str] = &[
+    "args.",
     "config.",
     "context.",
     "ctx.",
     "data.",
-    "dummy",
-    "enc[",
-    "enter",
-    "env(",
     "env.",
-    "env:",
-    "example",
-    "false",
-    "file:",
-    "fixme",
     "form.",
-    "hidden",
-    "http://",
-    "https://",
     "import.meta",
     "input.",
-    "insert",
-    "key:",
-    "masked",
-    "none",
-    "null",
-    "op://",
-    "option<",
-    "optional",
     "options.",
     "os.environ",
     "os.getenv",
     "params.",
-    "placeholder",
     "process.env",
-    "projects/",
     "props.",
-    "redacted",
-    "redis://",
-    "ref+",
-    "ref:",
-    "replace",
     "req.",
     "request.",
-    "required",
-    "sample",
     "secrets.",
     "self.",
     "settings.",
-    "ssm:",
     "state.",
-    "string",
     "this.",
-    "todo",
-    "true",
-    "undefined",
     "user.",
-    "vault:",
-    "vec<",
-    "xxx",
-    "your",
-    "~/",
 ];
-/// Beginnings of values in tests, where the rest is words too: `test-key`.
-const MADE_UP: &[&str] = &["test-", "test_", "fake", "mock", "foo"];
-/// The same, where the rest has no digit: `my-key`, but `my-very-own-key-2024` may be one that somebody uses.
+/// How a place begins where the value lies; a path or a name follows.
+const PLACES: &[&str] = &["../", "./", "env:", "file:", "key:", "projects/", "ref:", "ssm:", "vault:", "~/"];
+/// Beginnings after which anything may come: masks, types, addresses, what is encrypted.
+const MARKS: &[&str] = &[
+    "&str", "***", "...", "arn:", "box<", "enc[", "env(", "http://", "https://", "op://", "option<", "redis://",
+    "ref+", "vec<",
+];
+/// Beginnings of values where the rest has no digit: `my-key`, but `my-very-own-key-2024` may be one that somebody uses.
 const SPOKEN: &[&str] = &["my-", "my_", "some-", "some_", "a-", "the-", "no-"];
 /// Words that no secret has in it, whatever the language: they name the field.
 const INSIDE: &[&str] =
@@ -116,25 +104,18 @@ pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
     if HASHES.iter().any(|start| value.starts_with(start)) {
         return false;
     }
-    let has_letters = bytes.iter().any(|byte| is(*byte, LOWER | UPPER));
-    let reads = || value.starts_with('$') || (value.starts_with('%') && value.ends_with('%')) || value.contains("${");
-    let same = |start: &str| bytes.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()));
-    let small = first.to_ascii_lowercase();
-    let starts = || {
-        let from = STARTS.partition_point(|start| start.as_bytes()[0] < small);
-        STARTS[from..].iter().take_while(|start| start.as_bytes()[0] == small).any(|start| same(start))
-    };
     value.starts_with(MARK)
         || ((bytes.len() >= 3 || !is(*first, ALNUM)) && bytes.iter().all(|byte| byte == first))
-        || reads()
+        || is_variable(value, held)
         || value.contains("{{")
         || (bytes[0] == b'{' && value.ends_with('}'))
         || (bytes[0] == b'[' && value.ends_with(']'))
         || (bytes[0] == b'<' && value.ends_with('>'))
-        || (bytes[0] == b'!' && bytes.get(1).is_some_and(|byte| is(*byte, UPPER)))
-        || (bytes[0] == b'@' && !held.quoted)
-        || (has_letters && starts())
-        || (MADE_UP.iter().any(|start| value.starts_with(start)) && is_words(bytes))
+        || is_tag(value, held)
+        || is_stand_in(value)
+        || after_any(CODE, value).any(|rest| is_code(value, rest, held))
+        || after_any(PLACES, value).any(is_place)
+        || after_any(MARKS, value).next().is_some()
         || (SPOKEN.iter().any(|start| value.starts_with(start))
             && is_words(bytes)
             && !(held.joined && bytes.iter().any(u8::is_ascii_digit)))
@@ -143,10 +124,148 @@ pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
         || is_masked(bytes)
 }
 
+/// What stands behind each of the beginnings that a value has, whatever their case.
+fn after_any<'v>(starts: &'static [&str], value: &'v str) -> impl Iterator<Item = &'v str> {
+    let same = |start: &str, head: &str| head.eq_ignore_ascii_case(start);
+    starts.iter().filter_map(move |start| value.get(start.len()..).filter(|_| same(start, &value[..start.len()])))
+}
+
+/// Whether a value is a variable of a shell, a template or a language, perhaps with more behind it: `$PASS`, `${PASS}`,
+/// `$user->pass`, `%PASS%`. `$ummer2024!!` is none.
+fn is_variable(value: &str, held: Held) -> bool {
+    if value.contains("${") {
+        return true;
+    }
+    if let Some(name) = value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')) {
+        return is_variable_name(name, held) && !name.contains('%');
+    }
+    let Some(rest) = value.strip_prefix('$') else { return false };
+    let rest = rest.trim_start_matches('$');
+    let end = rest.bytes().take_while(|byte| is(*byte, ALNUM) || *byte == b'_').count();
+    let (name, behind) = rest.split_at(end);
+    let mut behind = behind.chars();
+    match (behind.next(), behind.next()) {
+        _ if name.is_empty() => rest.is_empty() || rest.starts_with('('),
+        // A parameter by its number.
+        (next, _) if name.bytes().all(|byte| byte.is_ascii_digit()) => next.is_none_or(|next| ",;)/ ".contains(next)),
+        (None, _) => is_variable_name(name, held),
+        (Some('.' | ':'), Some(next)) => is_variable_name(name, held) && (next.is_alphabetic() || "_$:".contains(next)),
+        (Some('-'), None | Some('>')) | (Some('[' | '(' | '/' | ',' | ';' | ')' | '$' | '\\'), _) => {
+            is_variable_name(name, held)
+        }
+        // Names in capitals stand within other words as well.
+        _ => is_screaming(name) && name.len() > 1,
+    }
+}
+
+/// Whether a variable may have this name: `DB_PASS_2`, `userPassword`, `token2`, not `ummer2024`.
+fn is_variable_name(name: &str, held: Held) -> bool {
+    let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| is(byte, ALNUM) || byte == b'_');
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    let lower = name.to_ascii_lowercase();
+    let is_field = ASKED.iter().any(|word| lower.contains(word)) || INSIDE.iter().any(|word| lower.contains(word));
+    named && (digits == 0 || is_screaming(name) || (digits <= 2 && (is_field || !(held.quoted || held.set))))
+}
+
+fn is_screaming(name: &str) -> bool {
+    name.bytes().all(|byte| is(byte, UPPER | DIGIT) || byte == b'_') && name.bytes().any(|byte| is(byte, UPPER))
+}
+
+/// Whether a value without quotes is a tag of YAML or a file's name behind `@`: `!Ref`, `@/run/secrets/db`; or denies a name:
+/// `!Password.isSet`. None of these stands where an environment is set.
+fn is_tag(value: &str, held: Held) -> bool {
+    if held.quoted || held.set {
+        return false;
+    }
+    let plain = |rest: &str, signs: &str| rest.bytes().all(|byte| is(byte, ALNUM) || signs.contains(char::from(byte)));
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    if let Some(rest) = value.strip_prefix('!') {
+        return rest.starts_with(|first: char| first.is_ascii_uppercase()) && digits <= 1 && plain(rest, "_.:");
+    }
+    value.strip_prefix('@').is_some_and(|rest| plain(rest, "_./-") && (digits == 0 || rest.contains(['/', '.'])))
+}
+
+/// Whether a value is a word for one that is still to come, or for none.
+fn is_stand_in(value: &str) -> bool {
+    let silent = |rest: &str| !rest.bytes().any(|byte| is(byte, ALNUM)) && rest.len() <= 3;
+    let in_list = |rest: &str| rest.starts_with('|');
+    let asks = |rest: &str| {
+        let lower = rest.to_ascii_lowercase();
+        let asked = |word: &str| ASKED.iter().any(|asked| word.starts_with(asked)) || word == "me";
+        are_words(rest) && words_of(&lower).any(asked)
+    };
+    let apart = |rest: &str| rest.starts_with(|first: char| !first.is_alphanumeric());
+    let joined = |rest: &str| !apart(rest) && asks(rest);
+    after_any(STAND_INS, value)
+        .any(|rest| silent(rest) || in_list(rest) || counts(rest) || joined(rest) || (apart(rest) && are_words(rest)))
+        || after_any(WEAK_STAND_INS, value)
+            .any(|rest| silent(rest) || in_list(rest) || asks(rest) || (rest.starts_with(' ') && are_words(rest)))
+        || after_any(LITERALS, value).any(|rest| silent(rest) || in_list(rest))
+        || (value.starts_with(|first: char| first.is_ascii_lowercase())
+            && after_any(MADE_UP, value).any(|rest| silent(rest) || joined(rest) || (apart(rest) && are_words(rest))))
+        || (value.starts_with("xxx")
+            && are_words(value.trim_start_matches('x'))
+            && apart(value.trim_start_matches('x')))
+}
+
+/// Whether digits number something: `7`, `123`, not a year.
+fn counts(digits: &str) -> bool {
+    digits.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_digit()) || "1234567890".starts_with(digits)
+}
+
+/// The words of a text, small numbers at their ends included.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    // Sentences have signs that a password in one word has not.
+    let spoken = text.contains(' ');
+    let parts =
+        text.split(move |c| matches!(c, '-' | '_' | '.' | '/' | ':' | ' ') || (spoken && ",;!?'()".contains(c)));
+    parts.filter(|word| !word.is_empty())
+}
+
+/// Whether a text is nothing but words: `-with-32-characters`, `_API_KEY_1`, not `-mum1987!`.
+fn are_words(text: &str) -> bool {
+    words_of(text).all(|word| {
+        let letters = word.bytes().take_while(|byte| is(*byte, LOWER | UPPER)).count();
+        let number = &word[letters..];
+        let small = letters == 0 && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+        small || counts(number)
+    })
+}
+
+/// Whether `rest` is the path of names in code that reads a value. Where no code stands, there is no digit in it.
+fn is_code(value: &str, rest: &str, held: Held) -> bool {
+    let strict = held.quoted || held.set;
+    let digits = rest.bytes().filter(u8::is_ascii_digit).count();
+    let part =
+        |byte: u8| is(byte, LOWER | UPPER | DIGIT) || b"_.?:->[]()'\" ".contains(&byte) || (byte == b'!' && !strict);
+    let small = value.starts_with(|first: char| first.is_ascii_lowercase());
+    rest.bytes().all(part) && (digits == 0 || is_screaming(last_name(rest)) || (digits <= 2 && small && !strict))
+}
+
+/// The last name of a path.
+fn last_name(path: &str) -> &str {
+    path.trim_end_matches(['!', ')', ']', '\'', '"']).rsplit(['.', '[', '(', '\'', '"']).next().unwrap_or(path)
+}
+
+/// Whether a path or a name is all that a place is told by.
+fn is_place(rest: &str) -> bool {
+    let part = |byte: u8| is(byte, ALNUM) || b"_./#:@${}*-".contains(&byte);
+    rest.bytes().all(part) && (rest.contains('/') || is_screaming(rest) || are_words(rest))
+}
+
 /// Whether a value is the name of a field, or of a variable that holds it: `userPassword`, `X-Auth-Token`, in code
 /// `password1` too.
 fn is_named_after(value: &str, name: &str, held: Held) -> bool {
     let plain = value.bytes().all(|byte| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':'));
+    let letters = |text: &str| -> String {
+        text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+    };
+    // The type of a field in code: `private_key: ed25519.Ed25519PrivateKey`.
+    let typed = |(_, last): (&str, &str)| name.len() > 3 && letters(last).ends_with(&letters(name));
+    if plain && !held.joined && value.rsplit_once('.').is_some_and(typed) {
+        return true;
+    }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     if !plain || digits > 2 || (digits > 0 && held.joined) {
         return false;
@@ -156,9 +275,6 @@ fn is_named_after(value: &str, name: &str, held: Held) -> bool {
     if !held.set && !chosen && INSIDE.iter().any(|word| lower.contains(word)) {
         return true;
     }
-    let letters = |text: &str| -> String {
-        text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
-    };
     let (word, said) = (letters(name), letters(&lower));
     word.len() >= 3 && !said.is_empty() && (said.contains(&word) || (said.len() >= 5 && word.contains(&said)))
 }
@@ -184,4 +300,139 @@ fn is_masked(value: &[u8]) -> bool {
             _ => false,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact::redact;
+
+    /// Passwords that begin like a placeholder or look like code, and where they were met.
+    const PASSWORDS: &[(&str, &str)] = &[
+        ("DB_PASSWORD=§", "Enterprise2024!"),
+        ("DB_PASSWORD: §", "Enterprise2024!"),
+        ("REDIS_PASSWORD=§", "Winter2025.Snow"),
+        ("REDIS_PASSWORD: §", "Winter2025.Snow"),
+        ("REDIS_PASSWORD=§", "Snow99.Flake"),
+        ("password: §", "winter2025.snow"),
+        ("SMTP_PASSWORD=§", "$ummer2024!!"),
+        ("smtp_password: '§'", "$ummer2024!!"),
+        ("\"password\": \"§\"", "$ummer24"),
+        ("\"password\": \"§\"", "$P@ssw0rd99"),
+        ("DB_PASSWORD=§", "$100Million!"),
+        ("password=§", "%Winter2024%"),
+        ("ADMIN_PASSWORD=§", "!Qwerty2024x"),
+        ("\"password\": \"§\"", "!Qwertyuiop"),
+        ("ADMIN_PASSWORD=§", "@dm1n2024"),
+        ("postgres://shop:§@db.example.net/shop", "Hiddenlake22"),
+        ("\"password\": \"§\"", "Hidden_Lake22!"),
+        ("DB_PASSWORD=§", "hidden-lake-cabin"),
+        ("\"password\": \"§\"", "Yourmum1987!"),
+        ("\"password\": \"§\"", "Your-mum1987!"),
+        ("DB_PASSWORD=§", "your-mum-1987"),
+        ("DB_PASSWORD=§", "EnterSandman"),
+        ("\"password\": \"§\"", "Enter-Sandman1991"),
+        ("\"password\": \"§\"", "TrueLove77!"),
+        ("DB_PASSWORD=§", "true.love88"),
+        ("DB_PASSWORD=§", "Nonesuch1815"),
+        ("\"password\": \"§\"", "Nullpointer1!"),
+        ("DB_PASSWORD=§", "Data.Center99"),
+        ("\"password\": \"§\"", "data.Karlsruhe2024!"),
+        ("\"password\": \"§\"", "user.Winter2025"),
+        ("DB_PASSWORD=§", "settings.alpha77"),
+        ("DB_PASSWORD=§", "Stringray2024"),
+        ("\"password\": \"§\"", "String-Quartet16!"),
+        ("DB_PASSWORD=§", "ChangeMe2024!"),
+        ("DB_PASSWORD=§", "Samplerate44100"),
+        ("DB_PASSWORD=§", "Replacement1904"),
+        ("DB_PASSWORD=§", "Football1904!"),
+        ("DB_PASSWORD=§", "football"),
+        ("DB_PASSWORD=§", "Mockingbird1960"),
+        ("DB_PASSWORD=§", "Test_Winter-2024!"),
+        ("\"password\": \"§\"", "Xxxtentacion98!"),
+        ("\"password\": \"§\"", "Key:Largo1948!"),
+        ("\"password\": \"§\"", "vault:Winter2024!"),
+        ("\"password\": \"§\"", "./Geheim99"),
+        ("DB_PASSWORD=§", "Dummyload50Ohm"),
+        ("DB_PASSWORD=§", "Todomundo2023"),
+    ];
+
+    /// What stands for a value, and code that reads one.
+    const STAND_INS: &[&str] = &[
+        "API_KEY=your-api-key-here",
+        "API_KEY=YOUR_API_KEY_1",
+        "API_KEY=yourApiKey",
+        "OPENAI_API_KEY=your_openai_key_123",
+        "\"api_key\": \"yourpassword\"",
+        "\"password\": \"Enter your password\"",
+        "\"password\": \"Enter your new password (at least 12 characters)!\"",
+        "\"password\": \"enter-password-here\"",
+        "\"password\": \"EnterPassword\"",
+        "'password' => 'required|string|min:8|confirmed'",
+        "'password' => 'string|required'",
+        "API_SECRET: required for everything",
+        "password: String, api_key: Option<String>, secret: string;",
+        "password: string | null, token: String?",
+        "\"password\": \"hidden\"",
+        "DB_PASSWORD=changeme",
+        "DB_PASSWORD=ChangeMe123",
+        "DB_PASSWORD=change-me-please",
+        "DB_PASSWORD=dummy",
+        "API_KEY=dummy-key-123",
+        "SECRET_KEY=dummysecret",
+        "SECRET_KEY=replace-with-32-random-characters",
+        "SECRET_KEY=replaceme",
+        "SECRET_KEY=INSERT_KEY_HERE",
+        "API_KEY=example_token_1",
+        "\"secret\": \"example-secret\"",
+        "\"password\": \"placeholder\", \"api_key\": \"sample-key\"",
+        "password=None, secret=null; token=undefined",
+        "password = True, secret: false,",
+        "API_KEY=test-key-123 API_SECRET=mock_secret AUTH_TOKEN=fake-token",
+        "API_KEY=foobar SECRET_KEY=foo-bar",
+        "API_KEY=xxx-your-key-here",
+        "DB_PASSWORD=$OTHER_2 DB_PASS=$db_password SMTP_PASSWORD=${SMTP}",
+        "password: $password1, secret: \"$secret2\"",
+        "password = $user->password2; secret = $config['secret']",
+        "password = $env:DB_PASS1",
+        "DB_PASSWORD=%DB_PASSWORD_1%",
+        "password: !Ref DbPassword1",
+        "password: !GetAtt Db.Password1",
+        "password = data.password2, secret: config.secret1",
+        "const password = process.env.PASSWORD_1!;",
+        "\"password\": \"process.env.DB_PASSWORD\"",
+        "password = os.environ['DB_PASSWORD_2']",
+        "password: this.state.password, secret: props.secret1",
+        "PASSWORD=settings.DB_PASSWORD",
+        "API_KEY=config.apiKey",
+        "token = Kind::A1, secret = auth0.ClientSecret, password = user.password2",
+        "secret: vault:secret/data/app#password1",
+        "secret: ssm:/prod/db/password1",
+        "secret: env:DB_PASSWORD_1",
+        "password: file:/run/secrets/db2",
+        "password: ./secrets/db1.txt",
+        "curl --data password=@secret.txt",
+        "password: https://vault.example.com/v1/db1",
+    ];
+
+    #[test]
+    fn passwords_that_look_like_placeholders_go() {
+        let kept: Vec<String> = PASSWORDS
+            .iter()
+            .map(|(place, password)| (place.replace('§', password), password))
+            .filter(|(text, password)| redact(text).contains(*password))
+            .map(|(text, _)| text)
+            .collect();
+        assert!(PASSWORDS.len() >= 30 && kept.is_empty(), "kept:\n{}", kept.join("\n"));
+    }
+
+    #[test]
+    fn what_stands_for_a_value_stays() {
+        let cut: Vec<String> = STAND_INS
+            .iter()
+            .map(|text| (text, redact(text)))
+            .filter(|(text, clean)| *clean != **text)
+            .map(|(text, clean)| format!("{text} became {clean}"))
+            .collect();
+        assert!(STAND_INS.len() >= 40 && cut.is_empty(), "cut:\n{}", cut.join("\n"));
+    }
 }

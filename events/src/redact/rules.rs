@@ -175,6 +175,11 @@ pub(super) const KEYS: &[Key] = &[
     key("tskey-", "tailscale_key", Body::Hyphenated),
     key("sha256~", "openshift_token", Body::Hyphenated),
     long("nsec1", "nostr_key", Body::Lower, 60),
+    // Wallets: extended private keys (BIP 32, SLIP 132).
+    long("xprv", "wallet_key", Body::Alphanumeric, 100),
+    long("yprv", "wallet_key", Body::Alphanumeric, 100),
+    long("zprv", "wallet_key", Body::Alphanumeric, 100),
+    long("tprv", "wallet_key", Body::Alphanumeric, 100),
     // Chat and mail. api.slack.com/authentication/token-types, twilio.com/docs, docs.sendgrid.com, documentation.mailgun.com,
     // developers.brevo.com, resend.com/docs.
     key("xoxa-", "slack_token", Body::Hyphenated),

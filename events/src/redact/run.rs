@@ -5,7 +5,7 @@
 
 use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, LOWER, PLUS, TOKEN, UPPER, class, is, run_end};
 use super::chance::{is_dense, is_random};
-use super::{Cut, MARK, MIN_KEY_CHARS, key, name, shape};
+use super::{Cut, MARK, MIN_KEY_CHARS, encoded, key, name, shape, wallet};
 
 /// Shortest text that is cut for being random alone, in characters.
 const MIN_DENSE_CHARS: usize = 32;
@@ -26,6 +26,8 @@ pub(super) struct Runs {
     end: usize,
     /// Before this place begins no JSON Web Token without a known header.
     no_jwt_before: usize,
+    /// Before this place everything was decoded that is held in Base64.
+    decoded_before: usize,
 }
 
 impl Runs {
@@ -83,6 +85,7 @@ impl Runs {
         self.end = end;
         // What looks like an escape may be the beginning of a key: `C:\npm_…`.
         let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
+        let known = known.or_else(|| self.held(text, first, end, seen));
         let before = known.map_or(end, |known| known.start);
         // Nothing without a digit and a letter was drawn by lot.
         if seen & DIGIT == 0 || seen & (LOWER | UPPER) == 0 {
@@ -90,6 +93,28 @@ impl Runs {
         }
         let mixed = seen & UPPER != 0 && seen & LOWER != 0;
         pieces(bytes, first, end, before).find_map(|(start, end)| chance(text, start, end, mixed)).or(known)
+    }
+
+    /// What a run holds that is written otherwise: a text with a secret in Base64, or a key of Ethereum.
+    fn held(&mut self, text: &str, start: usize, end: usize, seen: u8) -> Option<Cut> {
+        let bytes = text.as_bytes();
+        let joined = seen & PLUS != 0;
+        let assigned = joined.then(|| memchr::memchr(b'=', &bytes[start..end])).flatten().map(|at| start + at + 1);
+        for from in [Some(start), assigned].into_iter().flatten().filter(|from| end - from >= MIN_KEY_CHARS) {
+            if bytes[from..].starts_with(b"0x") {
+                return wallet::ethereum(text, from);
+            }
+            if seen & UPPER == 0 || seen & LOWER == 0 || from < self.decoded_before {
+                continue;
+            }
+            if let Some((end, held)) = encoded::at(text, from) {
+                if super::look(&held).is_some() {
+                    return Some(Cut { start: from, end, kind: "encoded" });
+                }
+                self.decoded_before = end;
+            }
+        }
+        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::assignment::{self, Join, past_blanks};
 use super::name::{self, Name, Sign};
-use super::{Cut, header, run, shape, span, url};
+use super::{Cut, header, pair, run, shape, span, url};
 
 /// Names of types that may stand between a name and its `=`: `password: &str = "…"`.
 const TYPES: &[&str] =
@@ -69,6 +69,10 @@ fn colon(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let next = bytes.get(at + 1).copied()?;
     match next {
+        // `userPassword:: x`, in Base64.
+        b':' if bytes.get(at + 2) == Some(&b' ') && at > 0 && bytes[at - 1] != b':' => {
+            return told(text, at + 2, name::before(text, at)?, Join::Loose);
+        }
         b':' | b'=' => return None,
         b'/' | b'\\' => {
             if let Some(end) = url::opens(bytes, at) {
@@ -80,6 +84,11 @@ fn colon(text: &str, at: usize) -> Option<Cut> {
     let before = at.checked_sub(1).map(|at| bytes[at])?;
     if before == b':' {
         return None;
+    }
+    if matches!(next, b'0'..=b'9' | b'*')
+        && let Some(cut) = span::pgpass(text, at)
+    {
+        return Some(cut);
     }
     if before.is_ascii_alphanumeric() && !next.is_ascii_whitespace() {
         let pair = shape::telegram(text, at).or_else(|| span::user(text, at));
@@ -106,6 +115,7 @@ fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
         Sign::Authorization => header::authorization(text, from),
         Sign::Cookie => header::cookie(text, from),
         Sign::Putty => span::putty(text, from),
+        Sign::Carrier => pair::value(text, from, name, join),
         Sign::Email if !is_beside_account(text.as_bytes(), name.start) => None,
         Sign::Email => told(text, from, Name { sign: Sign::Account, ..name }, join),
         _ => assignment::value(text, from, name, join).filter(|cut| !run::in_mark(text, cut.start)),

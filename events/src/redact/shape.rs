@@ -13,6 +13,11 @@ const BODY: u8 = ALNUM | UNDERSCORE | HYPHEN;
 #[inline]
 pub(super) fn at(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
     let bytes = text.as_bytes();
+    if start.checked_sub(1).is_some_and(|at| matches!(bytes[at], b'$' | b'}'))
+        && let Some(cut) = password_hash(text, start)
+    {
+        return Some(cut);
+    }
     let fits = match (bytes.get(word), word - start) {
         (Some(b'.'), _) | (_, 32) | (Some(b'-'), 2) | (Some(b'~'), 5) | (Some(b'_'), 6) => true,
         _ => bytes[start] == b'e',
@@ -74,6 +79,53 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
         }
         _ => None,
     }
+}
+
+/// How the hash of a password begins that can be broken.
+const HASHES: &[&str] = &[
+    "$1$",
+    "$2a$",
+    "$2b$",
+    "$2x$",
+    "$2y$",
+    "$5$",
+    "$6$",
+    "$7$",
+    "$8$",
+    "$9$",
+    "$y$",
+    "$gy$",
+    "$sha1$",
+    "$md5",
+    "$apr1$",
+    "$P$",
+    "$H$",
+    "$S$",
+    "$argon2",
+    "$scrypt$",
+    "$pbkdf2",
+    "$bcrypt",
+    "pbkdf2_sha",
+    "bcrypt_sha256$",
+    "scrypt:",
+    "SCRAM-SHA-",
+];
+/// How a directory marks one.
+const SCHEMES: &[&str] =
+    &["{SSHA}", "{SHA}", "{SSHA256}", "{SSHA512}", "{SHA256}", "{SHA512}", "{MD5}", "{SMD5}", "{CRYPT}"];
+/// Longest beginning of a hash, in bytes.
+const MAX_HASH_HEAD: usize = 100;
+
+/// The hash of a password of which the last part begins at `start`: `$6$salt$…`, `{SSHA}…`.
+fn password_hash(text: &str, start: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let head = ALNUM | UNDERSCORE | HYPHEN | DOT | super::alphabet::PLUS;
+    let part = |byte: &&u8| is(**byte, head) || matches!(**byte, b'$' | b',');
+    let first = start - bytes[..start].iter().rev().take(MAX_HASH_HEAD).take_while(part).count();
+    let begins = HASHES.iter().filter_map(|hash| text[first..start].find(hash)).min().map(|at| first + at);
+    let marked = SCHEMES.iter().any(|mark| text[..start].ends_with(mark)).then_some(start);
+    let end = start + bytes[start..].iter().take_while(part).count();
+    (end - start >= MIN_KEY_CHARS).then_some(begins.or(marked)?).map(|start| Cut { start, end, kind: "password_hash" })
 }
 
 /// A JSON Web Token: `eyJ….eyJ….signature`; one that was cut off behind the first point, too.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, PLUS, UNDERSCORE, is, run_end, run_start};
+use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, PLUS, UNDERSCORE, floor, is, run_end, run_start};
 use super::{Cut, MAX_PEM_BYTES};
 
 /// A run of Base64 this long is part of a key wherever it ends, in characters; lines of a block have 64.
@@ -229,7 +229,7 @@ pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let part = |byte: &&u8| {
         !byte.is_ascii_whitespace() && !matches!(**byte, b'"' | b'\'' | b'`' | b'<' | b'\\' | b'|' | b';' | b'&' | b')')
     };
-    let end = colon + 1 + window.iter().take_while(part).count();
+    let end = floor(bytes, colon + 1 + window.iter().take_while(part).count());
     let password = &bytes[colon + 1..end];
     let network =
         |at: &usize| [&b"@tcp("[..], b"@unix(", b"@udp("].iter().any(|mark| password[*at..].starts_with(mark));
@@ -248,5 +248,44 @@ pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let asks = matches!(password.first(), None | Some(b'$' | b'{' | b'%' | b'*'));
     let number = password.iter().all(|byte| is(*byte, DIGIT));
     let same = password == &bytes[start..colon];
+    // A password that is longer than what was judged goes whole.
+    let end = end + bytes[end..].iter().take_while(part).count();
     (option && !asks && !number && !same).then_some(Cut { start: colon + 1, end, kind: "password" })
+}
+
+/// The password in a line of `.pgpass`, `host:port:database:user:password`, at its first colon.
+pub(super) fn pgpass(text: &str, colon: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let port = colon + 1;
+    let end = if bytes.get(port) == Some(&b'*') { port + 1 } else { run_end(bytes, port, DIGIT) };
+    if !(matches!(end - port, 4 | 5) || bytes[port] == b'*') || bytes.get(end) != Some(&b':') {
+        return None;
+    }
+    let host = bytes[..colon]
+        .iter()
+        .rev()
+        .take(MAX_USER_BYTES)
+        .take_while(|byte| is(**byte, ALNUM | HYPHEN | DOT) || **byte == b'*');
+    let start = colon - host.count();
+    let begins = start.checked_sub(1).is_none_or(|at| matches!(bytes[at], b'\n' | b'\t' | b' ' | b'\'' | b'"'));
+    let window = &bytes[end + 1..bytes.len().min(end + 1 + 2 * MAX_PASSWORD_BYTES)];
+    let line = window.split(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\'')).next().unwrap_or_default();
+    let mut fields = line.splitn(3, |byte| *byte == b':');
+    let named = |field: Option<&[u8]>| {
+        field.is_some_and(|field| {
+            !field.is_empty() && !field.contains(&b' ') && !field.iter().all(|byte| is(*byte, DIGIT))
+        })
+    };
+    if !begins || start == colon || !named(fields.next()) || !named(fields.next()) {
+        return None;
+    }
+    let password = fields.next()?;
+    // Numbers of requests have such parts.
+    if password.iter().all(|byte| is(*byte, super::alphabet::HEX)) {
+        return None;
+    }
+    let first = end + 1 + (line.len() - password.len());
+    let value = std::str::from_utf8(password).ok()?;
+    let plain = !value.contains([' ', ':']) && super::fed::looks_chosen(value) && super::command::is_password(value);
+    plain.then_some(Cut { start: first, end: first + value.len(), kind: "password" })
 }

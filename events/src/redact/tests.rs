@@ -2,7 +2,9 @@ use super::*;
 
 use proptest::prelude::*;
 
+mod bounds;
 mod cuts;
+mod kinds;
 mod stays;
 
 fn check(input: &str, expected: &str) {
@@ -121,6 +123,11 @@ fn pieces() -> impl Strategy<Value = String> {
         "[redacted:",
         "[redacted:secret]",
         "é",
+        "密码：",
+        "пароль: ",
+        "用 curl 来调用接口，",
+        "\u{200b}",
+        "😀",
         "\u{1b}[32m",
         "Private-Lines: 2\n",
         "<password>",
@@ -139,6 +146,8 @@ fn pieces() -> impl Strategy<Value = String> {
         1 => Just(made("", 40)),
         2 => "[a-z0-9_./ -]{0,12}",
         2 => "[A-Za-z0-9+/=]{0,40}",
+        1 => "[äöüßéñ语密码пароль😀👩‍💻]{0,40}",
+        1 => ("[äü语п😀]", 100..600_usize).prop_map(|(character, bytes)| character.repeat(bytes / character.len())),
     ];
     proptest::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }

@@ -3,105 +3,107 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
-use memchr::memmem::Finder;
 
-use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, is, run_end};
+use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, floor, is, run_end};
+use super::announces::{Announces, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
 use super::assignment::{self, Join, past_blanks};
 use super::chance::is_random;
+use super::command::{self, is_password};
+use super::cue::{Cues, Found};
+use super::fed::{self, Argument, looks_chosen};
 use super::name::{self, Name, Sign};
 use super::placeholder::{Held, is_placeholder};
 use super::span::{self, NextEnd};
-use super::{Cut, header};
+use super::{Cut, block, header, language, mention, wallet};
 
-/// How far behind `mysql` its option may stand, in bytes.
+/// How far behind `login` its option may stand, in bytes.
 const MAX_COMMAND_BYTES: usize = 200;
 /// Shortest password that is told by `login` alone, in bytes.
 const MIN_LOGIN_CHARS: usize = 8;
 /// Longest word that is read, in bytes.
 const MAX_WORD_BYTES: usize = 256;
 
-/// What a word may announce.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Announces {
-    Pem,
-    Bearer,
-    /// A password in a sentence, in `.netrc`, in SQL.
-    Spoken,
-    /// `ENV API_KEY …`, `setx TOKEN …`.
-    Set,
-    Identified,
-    Command,
-    /// `docker login -u x -p …`, and what asks for a password in the same way.
-    Login,
-    Tag,
-    Attribute,
-    Email,
-}
-
-/// Literals that cannot be missing; case counts, which keeps them rare.
-const WORDS: &[(&str, Announces)] = &[
-    ("-BEGIN ", Announces::Pem),
-    ("- BEGIN ", Announces::Pem),
-    ("earer ", Announces::Bearer),
-    ("EARER ", Announces::Bearer),
-    ("assword ", Announces::Spoken),
-    ("ASSWORD ", Announces::Spoken),
-    ("assphrase ", Announces::Spoken),
-    ("ECRET ", Announces::Set),
-    ("OKEN ", Announces::Set),
-    ("_KEY ", Announces::Set),
-    ("IDENTIFIED BY ", Announces::Identified),
-    ("identified by ", Announces::Identified),
-    ("mysql", Announces::Command),
-    ("sshpass ", Announces::Command),
-    ("login -", Announces::Login),
-    ("assword>", Announces::Tag),
-    ("assphrase>", Announces::Tag),
-    ("ecret>", Announces::Tag),
-    ("oken>", Announces::Tag),
-    ("Key>", Announces::Tag),
-    ("_key>", Announces::Tag),
-    ("\" value=\"", Announces::Attribute),
-    ("s email address is ", Announces::Email),
-];
-
-static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let words = WORDS.iter().map(|(word, _)| word);
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words).ok()
+/// What looks for [`WORDS`], [`CALLS`], and names in other languages. Each cue is of four bytes that few texts have; their
+/// order was found by counting, over a thousand files, the places that look like a cue and are none.
+static TABLES: LazyLock<Option<Tables>> = LazyLock::new(|| {
+    let words = Cues::new(WORDS, &WORD_CUES)?;
+    let calls = Cues::new(CALLS, &CALL_CUES)?;
+    let names = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(language::NAMES).ok()?;
+    Some(Tables { words, calls, names })
 });
+
+struct Tables {
+    words: Cues<Announces>,
+    calls: Cues<Announces>,
+    names: AhoCorasick,
+}
 
 /// What is remembered from one look to the next.
 #[derive(Default)]
 pub(super) struct Words {
     next_end: NextEnd,
+    /// What the columns of tables hold whose heads were met, in order.
+    columns: Vec<Cut>,
+    /// Where the last of these tables ends.
+    columns_end: usize,
 }
 
 /// Whether the words can be looked for at all. Building from constants cannot fail (a test builds it).
 pub(super) fn is_built() -> bool {
-    AUTOMATON.is_some()
+    TABLES.is_some()
+}
+
+/// The first secret that a name in another language announces, from `from` on. No text of ASCII has one.
+pub(super) fn find_foreign(text: &str, from: usize) -> Option<Cut> {
+    if text.is_ascii() {
+        return None;
+    }
+    let Tables { names, .. } = TABLES.as_ref()?;
+    let found = names.find_iter(Input::new(text).range(from..));
+    found.filter_map(|found| language::value(text, found.end())).find(|cut| cut.start >= from)
+}
+
+/// The first secret that a program or a protocol announces, from `from` on.
+pub(super) fn find_call(text: &str, from: usize) -> Option<Cut> {
+    let Tables { calls, .. } = TABLES.as_ref()?;
+    let mut at = from;
+    std::iter::from_fn(|| calls.find(text, from, &mut at))
+        .filter_map(|Found { start, end, tells }| announced(text, start, end, tells))
+        .find(|cut| cut.start >= from)
+}
+
+/// The first secret that a function is given, from `from` on.
+pub(super) fn find_function(text: &str, from: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let given = |at: usize| {
+        let &[third, second, first] = bytes[from..from + at].last_chunk()?;
+        let mut rows = BEFORE[0][usize::from(first)] & BEFORE[1][usize::from(second)] & BEFORE[2][usize::from(third)];
+        let end = from + at + 1;
+        while rows != 0 {
+            let (word, announces) = FUNCTIONS[rows.trailing_zeros() as usize];
+            if bytes[from..end].ends_with(word.as_bytes()) {
+                return announced(text, end - word.len(), end, announces);
+            }
+            rows &= rows - 1;
+        }
+        None
+    };
+    memchr::memchr_iter(b'(', &bytes[from..]).filter_map(given).find(|cut| cut.start >= from)
 }
 
 impl Words {
     /// The first secret that a word announces, from `from` on.
     pub(super) fn find(&mut self, text: &str, from: usize) -> Option<Cut> {
-        let automaton = AUTOMATON.as_ref()?;
+        let Tables { words, .. } = TABLES.as_ref()?;
         let mut at = from;
-        while let Some(found) = automaton.find(Input::new(text).range(at..)) {
-            let (start, end) = (found.start(), found.end());
-            at = end;
-            let cut = match WORDS[found.pattern().as_usize()].1 {
+        while let Some(Found { start, end, tells }) = words.find(text, from, &mut at) {
+            let cut = match tells {
                 Announces::Pem => span::pem(text, end, &mut self.next_end),
-                Announces::Bearer => header::bearer(text, start - usize::from(start > 0), end),
-                Announces::Spoken => spoken(text, end),
-                Announces::Set => set(text, end),
-                Announces::Identified => chosen(text, end),
-                Announces::Command => command(text, end - 1, text[..end].ends_with(' ')),
-                Announces::Login => login(text, end - 2),
-                Announces::Tag => tag(text, end),
-                Announces::Attribute => {
-                    name::before(text, start).and_then(|name| assignment::value(text, end - 1, name, Join::Loose))
-                }
-                Announces::Email => email(text, end),
+                Announces::Named => self.named(text, end),
+                Announces::Foreign => language::value(text, end).or_else(|| self.headed(text, end)),
+                Announces::Cell => self.headed(text, end - 1),
+                Announces::Cluster => self.hold(end, |at| mention::cluster(text, at)),
+                announces => announced(text, start, end, announces),
             };
             if let Some(cut) = cut.filter(|cut| cut.start >= from) {
                 return Some(cut);
@@ -109,19 +111,129 @@ impl Words {
         }
         None
     }
+
+    /// The first cell from `from` on, of the columns that were met so far.
+    pub(super) fn column(&self, from: usize) -> Option<Cut> {
+        self.columns.get(self.columns.partition_point(|cut| cut.start < from)).copied()
+    }
+
+    /// What a name of a password announces, by what follows it.
+    fn named(&mut self, text: &str, end: usize) -> Option<Cut> {
+        let next = text.as_bytes().get(end).copied().unwrap_or(b'\n');
+        match next {
+            b' ' => spoken(text, end + 1).or_else(|| self.headed(text, end)),
+            b'>' => tag(text, end + 1),
+            b'(' => mention::call(text, end),
+            b'<' => mention::cell(text, end),
+            b'"' | b'\'' | b'\\' => {
+                let held = mention::argument(text, end).or_else(|| mention::attribute(text, end));
+                held.or_else(|| self.headed(text, end))
+            }
+            b',' | b';' | b'\t' | b'\n' | b'\r' | b'|' | b'`' => self.headed(text, end),
+            _ => None,
+        }
+    }
+
+    fn headed(&mut self, text: &str, end: usize) -> Option<Cut> {
+        self.hold(end, |at| mention::columns(text, at))
+    }
+
+    /// Keeps what a table holds that was met at `at`. A table is looked through once.
+    fn hold(&mut self, at: usize, cells: impl FnOnce(usize) -> (Vec<Cut>, usize)) -> Option<Cut> {
+        if at < self.columns_end {
+            return None;
+        }
+        let (cuts, end) = cells(at);
+        let last = self.columns.last().map_or(0, |cut| cut.start);
+        let in_order = cuts.first().is_none_or(|cut| cut.start >= last);
+        self.columns.extend(cuts);
+        if !in_order {
+            self.columns.sort_unstable_by_key(|cut| cut.start);
+        }
+        self.columns_end = end.max(self.columns_end);
+        None
+    }
 }
 
-/// What options begin with. Among the words it would make each of them look like two hyphens' beginning.
-static HYPHENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("--"));
+/// The secret that a word announces which needs nothing remembered.
+fn announced(text: &str, start: usize, end: usize, announces: Announces) -> Option<Cut> {
+    match announces {
+        Announces::Bearer => header::bearer(text, start - usize::from(start > 0), end),
+        Announces::Set => set(text, end),
+        Announces::Identified => chosen(text, end),
+        Announces::Login => login(text, end - 2),
+        Announces::Tag => tag(text, end),
+        Announces::Attribute => {
+            name::before(text, start).and_then(|name| assignment::value(text, end - 1, name, Join::Loose))
+        }
+        Announces::Email => email(text, end),
+        Announces::Call => mention::call(text, end - 1),
+        Announces::Pair => mention::named_argument(text, end),
+        Announces::Phrase => wallet::phrase(text, end),
+        Announces::Vault => mention::vault(text, end),
+        Announces::Secure => mention::secure(text, end).or_else(|| piped(text, start)),
+        Announces::Given(number) => mention::given(text, end, number),
+        Announces::Program(argument) => fed::argument(text, end, argument),
+        Announces::Oracle => fed::oracle(text, end),
+        Announces::Switch => fed::switch(text, end),
+        Announces::Written => fed::written(text, end),
+        Announces::Here => fed::here(text, start, end),
+        Announces::Pairs => fed::pairs(text, end - 2),
+        Announces::Sent => fed::sent(text, end),
+        Announces::Spoken(dialect) => dialogue(text, start, end, dialect),
+        Announces::Pem | Announces::Named | Announces::Foreign | Announces::Cell | Announces::Cluster => None,
+    }
+}
 
-/// The first secret behind an option, from `from` on: `--password x`.
+/// `'x' | ConvertTo-SecureString`: what is piped. The name begins at `start`.
+fn piped(text: &str, start: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let pipe = memchr::memrchr(b'|', &bytes[start.saturating_sub(24)..start])? + start.saturating_sub(24);
+    let close = bytes[..pipe].iter().rposition(|byte| *byte != b' ')?;
+    let quote = *bytes.get(close).filter(|byte| matches!(byte, b'"' | b'\''))?;
+    let first = floor(bytes, close.saturating_sub(MAX_WORD_BYTES));
+    let open = memchr::memrchr(quote, &bytes[first..close])? + first + 1;
+    is_password(&text[open..close]).then_some(Cut { start: open, end: close, kind: "secret" })
+}
+
+/// `AUTH x`, `PASS x` below `USER`, `a1 LOGIN me x`: the last word of the line.
+fn dialogue(text: &str, start: usize, end: usize, dialect: Dialect) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let apart = start.checked_sub(1).is_none_or(|at| !is(bytes[at], ALNUM | UNDERSCORE));
+    let window = &text[end..floor(bytes, bytes.len().min(end + MAX_WORD_BYTES))];
+    let line = window.lines().next().unwrap_or_default().trim_end();
+    let words: Vec<&str> = line.split(' ').collect();
+    let value = words.last().copied().unwrap_or_default().trim_matches(['"', '\'']);
+    let before = &bytes[start.saturating_sub(100)..start];
+    let fits = match dialect {
+        Dialect::Redis => apart && words.len() <= 2,
+        Dialect::Ftp => words.len() == 1 && memchr::memmem::find(before, b"USER ").is_some() && before.ends_with(b"\n"),
+        Dialect::Imap => {
+            words.len() == 2 && before.rsplit(|byte| *byte == b'\n').next().is_some_and(|tag| tag.len() <= 10)
+        }
+    };
+    let plain = dialect == Dialect::Redis && matches!(words[0], "PLAIN" | "LOGIN" | "XOAUTH2") && words.len() == 2;
+    let at = end + line.rfind(value)?;
+    let cut = Cut { start: at, end: at + value.len(), kind: "password" };
+    (fits && (plain || looks_chosen(value)) && is_password(value)).then_some(cut)
+}
+
+/// The first secret in an option, from `from` on: `--password x`, `-p x` of a known program.
 pub(super) fn find_option(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
-        let end = at + HYPHENS.find(&bytes[at..])? + 2;
-        at = run_end(bytes, end, HYPHEN);
-        let cut = if at == end { option(text, end) } else { None };
+        let start = at + memchr::memchr(b'-', &bytes[at..])?;
+        at = run_end(bytes, start + 1, HYPHEN);
+        let cut = match at - start {
+            1 if start > from && matches!(bytes[start - 1], b' ' | b'"') => command::short(text, at),
+            2 => option(text, at).or_else(|| match &bytes[at..] {
+                rest if rest.starts_with(b"user") => command::user(text, at + 4),
+                rest if rest.starts_with(b"from-literal") => fed::argument(text, at + 12, Argument::Literal),
+                _ => None,
+            }),
+            _ => None,
+        };
         if let Some(cut) = cut.filter(|cut| cut.start >= from) {
             return Some(cut);
         }
@@ -136,6 +248,8 @@ fn option(text: &str, start: usize) -> Option<Cut> {
         return None;
     }
     let name = name::before(text, end)?;
+    // No option of that name holds anything else.
+    let name = if name.sign == Sign::Pass { Name { sign: Sign::Strong, ..name } } else { name };
     let mut value = end;
     if matches!(bytes[value], b'"' | b'\'') {
         value += 1 + usize::from(bytes.get(value + 1) == Some(&b','));
@@ -152,10 +266,17 @@ fn spoken(text: &str, end: usize) -> Option<Cut> {
     for filler in ["is ", "was ", "to ", "= ", ": "] {
         at += if text[at..].starts_with(filler) { filler.len() } else { 0 };
     }
+    if let Some(filler) = ["is:\n", "was:\n", "to:\n"].iter().find(|filler| text[at..].starts_with(**filler)) {
+        return block::below(text, at + filler.len() - 1, name::before(text, end)?);
+    }
     let quoted = matches!(bytes.get(at), Some(b'\'' | b'"' | b'`'));
     let line = bytes[end.saturating_sub(120)..end].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    let netrc = memchr::memmem::find(line, b"login ").is_some();
     let name = name::before(text, end)?;
+    let first = name.start.saturating_sub(120);
+    let netrc = memchr::memmem::find(line, b"login ").is_some()
+        || memchr::memmem::find(line, b"wifi connect ").is_some()
+        || (bytes[first..name.start].trim_ascii_end().rsplit(|byte| *byte == b'\n').next())
+            .is_some_and(|line| line.trim_ascii_start().starts_with(b"login "));
     let cut = assignment::value(text, at, name, if netrc { Join::Tight } else { Join::Loose })?;
     let value = &bytes[cut.start..cut.end];
     let has = |class| value.iter().any(|byte| is(*byte, class));
@@ -183,31 +304,13 @@ fn chosen(text: &str, from: usize) -> Option<Cut> {
 
 /// `docker login -u x -p X`; `-p` is something else to some programs, but none of it is as long as a password.
 fn login(text: &str, from: usize) -> Option<Cut> {
-    command(text, from, true).filter(|cut| cut.end - cut.start >= MIN_LOGIN_CHARS)
-}
-
-/// `mysql -u root -pX`, and `sshpass -p X` where the value stands apart.
-fn command(text: &str, from: usize, apart: bool) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = &bytes[from..bytes.len().min(from + MAX_COMMAND_BYTES)];
     let line = window.split(|byte| matches!(byte, b'\n' | b';' | b'|' | b'&')).next().unwrap_or_default();
-    let option = from + memchr::memmem::find(line, if apart { &b" -p "[..] } else { b" -p" })? + 3;
-    let start = if apart { past_blanks(bytes, option) } else { option };
-    let quote = bytes.get(start).copied().filter(|byte| matches!(byte, b'"' | b'\''));
-    let start = start + usize::from(quote.is_some());
-    let part = |byte: &&u8| match quote {
-        Some(quote) => **byte != quote && **byte != b'\n' && byte.is_ascii(),
-        None => {
-            !byte.is_ascii_whitespace()
-                && !matches!(**byte, b'"' | b'\'' | b'`' | b'\\' | b'<' | b'>' | b'[')
-                && byte.is_ascii()
-        }
-    };
-    let last = start + bytes[start..].iter().take(MAX_WORD_BYTES).take_while(part).count();
-    let value = &text[start..last];
-    let ports = value.bytes().all(|byte| is(byte, DIGIT) || byte == b':');
-    let stays = value.len() < 3 || ports || value.starts_with('-') || is_placeholder(value, "password", Held::FIRMLY);
-    (!stays).then_some(Cut { start, end: last, kind: "password" })
+    let option = from + memchr::memmem::find(line, b" -p ")? + 3;
+    let (start, end) = command::word(text, past_blanks(bytes, option))?;
+    let likely = end - start >= MIN_LOGIN_CHARS && is_password(&text[start..end]);
+    likely.then_some(Cut { start, end, kind: "password" })
 }
 
 /// `<password>x</password>`.

@@ -27,6 +27,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
     }
     if let Some(at) = timeout_deadline(state, policy) {
         let (what, after_ms) = match policy.timeout_disabled() {
+            _ if state.phase == Phase::New && state.end.is_some() => ("let go", policy.check_interval_ms),
             true => ("let go", policy.abandoned_after_ms),
             false => ("close", policy.inactivity_timeout_ms),
         };
@@ -56,6 +57,9 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
 
 /// From which moment silence is counted, and why from that one.
 pub(super) fn quiet(state: &State, policy: &Policy) -> String {
+    if state.transcript.is_none() {
+        return format!("the last word of a hook, at {}, and no transcript was seen", last_sign(state, policy));
+    }
     let since = match (state.last_conversation_at, state.last_at) {
         (Some(at), _) => format!("what was last said, at {at}"),
         (None, Some(at)) => format!("its last record, at {at}"),
@@ -191,7 +195,13 @@ mod tests {
         });
         check(&promised, &policy, &["close now: a hook said that it is due: hook_clear"]);
         // Nothing can be closed before there is a transcript, and nothing is owed for ever.
-        check(&State { transcript: None, ..State { phase: Phase::New, ..promised } }, &policy, &[]);
+        let unseen = State { transcript: None, phase: Phase::New, ..promised };
+        let told = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
+        check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {told}")]);
+        check(&State { phase: Phase::Unindexed(Why::Empty), ..unseen.clone() }, &policy, &[]);
+        let mut begun = State { end: None, ..unseen };
+        (begun.signals.started_at, begun.signals.close_owed) = (Some(Timestamp(0)), None);
+        check(&begun, &policy, &[&format!("close 1970-01-01T00:30:00.000Z: 30 min after {told}")]);
         let left = with(Phase::Inactive, |state| state.signals.disconnected_at = Some(Timestamp(5_000)));
         let close = format!("close 1970-01-01T00:30:00.000Z: 30 min after {said}");
         let closed = "1 min after its last MCP connection closed, at 1970-01-01T00:00:05.000Z";

@@ -62,6 +62,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
         Event::EpisodeDeleted { .. } => "asked for: `delete_episode`; `baton forget --undo` lifts that".to_owned(),
         Event::EpisodeRestored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
+        Event::Redacted { .. } => "this version redacts more than the one that stored it".to_owned(),
         Event::EnrichmentOwed { asked: true, .. } => "a person asked for it: `baton enrich`".to_owned(),
         Event::EnrichmentOwed { asked: false, .. } => match before.end {
             Some(_) if before.enriched_by().is_some() => "its content has changed since a model enriched it".to_owned(),

@@ -282,6 +282,13 @@ fn a_filtered_file_is_run_from_where_it_begins() {
     assert_eq!((error.as_str(), summary.differences.as_slice()), ("", &[][..]));
     assert_eq!(told[0].before.as_deref(), Some("new"));
     assert!(summary.notes[0].contains("checked for 1 of 3 records only"), "{:?}", summary.notes);
+    // One of which everything is there says so: only what it says is not all.
+    let (_, whole, _) = run(&Log::usual().file(false), telling());
+    assert!(
+        whole.notes[0].starts_with("all events are in the file") && !whole.notes[0].contains("filtered"),
+        "{:?}",
+        whole.notes
+    );
     let back = log.file(false);
     let (_, _, error) = run(&[back[0].clone(), back[2].clone(), back[1].clone()], telling());
     assert_eq!(error, "line 3: position 4 follows position 5: records are missing or out of order");

@@ -9,7 +9,7 @@ use crate::memo::{Event, Memo, Source, Triplet, Words};
 use crate::record::Timestamp;
 
 /// Every event type of a memo.
-pub const KINDS: [&str; 3] = [MemoAddedV1::KIND, MemoReplacedV1::KIND, MemoDeletedV1::KIND];
+pub const KINDS: [&str; 4] = [MemoAddedV1::KIND, MemoReplacedV1::KIND, MemoRedactedV1::KIND, MemoDeletedV1::KIND];
 
 /// A memo as both events that bring one have it.
 #[derive(Serialize, Deserialize)]
@@ -36,6 +36,12 @@ struct MemoReplacedV1 {
 }
 
 #[derive(Serialize, Deserialize)]
+struct MemoRedactedV1 {
+    #[serde(flatten)]
+    memo: MemoV1,
+}
+
+#[derive(Serialize, Deserialize)]
 struct MemoDeletedV1 {}
 
 macro_rules! first_versions {
@@ -57,6 +63,7 @@ macro_rules! first_versions {
 first_versions! {
     MemoAddedV1 = "memo_added",
     MemoReplacedV1 = "memo_replaced",
+    MemoRedactedV1 = "memo_redacted",
     MemoDeletedV1 = "memo_deleted",
 }
 
@@ -92,6 +99,7 @@ pub fn encode(event: &Event) -> Encoded {
     match event {
         Event::Added(memo) => written(&MemoAddedV1 { memo: memo.into() }),
         Event::Replaced(memo) => written(&MemoReplacedV1 { memo: memo.into() }),
+        Event::Redacted(memo) => written(&MemoRedactedV1 { memo: memo.into() }),
         Event::Deleted => written(&MemoDeletedV1 {}),
     }
 }
@@ -106,6 +114,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
     match kind {
         MemoAddedV1::KIND => named::<MemoAddedV1>(v, read::<MemoAddedV1>(v, data)?.memo).map(Event::Added),
         MemoReplacedV1::KIND => named::<MemoReplacedV1>(v, read::<MemoReplacedV1>(v, data)?.memo).map(Event::Replaced),
+        MemoRedactedV1::KIND => named::<MemoRedactedV1>(v, read::<MemoRedactedV1>(v, data)?.memo).map(Event::Redacted),
         MemoDeletedV1::KIND => read::<MemoDeletedV1>(v, data).map(|_| Event::Deleted),
         other => Err(Error::UnknownType { kind: other.to_owned() }),
     }

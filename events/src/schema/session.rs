@@ -21,8 +21,8 @@ use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1, EnrichmentOwedV1,
     EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1,
     IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1, ModelAnsweredV1, ModelCalledV1, MovedV1,
-    ParentFoundV1, RecordsAppendedV3, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1, TrackingForcedV1,
-    TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
+    ParentFoundV1, RecordsAppendedV3, RedactedEpisodeV1, RedactedV1, RestoredV1, ResumedV1, RewrittenV1, Shape,
+    SignalledV1, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
 /// Why a stored event could not be read.
@@ -57,7 +57,7 @@ pub enum Error {
 }
 
 /// Every event type, in the order of [`Event`].
-pub const KINDS: [&str; 31] = [
+pub const KINDS: [&str; 32] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
     LocatedV1::KIND,
@@ -84,6 +84,7 @@ pub const KINDS: [&str; 31] = [
     HandoffClaimedV1::KIND,
     EpisodeDeletedV1::KIND,
     EpisodeRestoredV1::KIND,
+    RedactedV1::KIND,
     EnrichmentOwedV1::KIND,
     ModelCalledV1::KIND,
     ModelAnsweredV1::KIND,
@@ -206,6 +207,10 @@ pub fn encode(event: &Event) -> Encoded {
         Event::HandoffClaimed { episode } => write(&HandoffClaimedV1 { episode: episode.to_string() }),
         Event::EpisodeDeleted { episode } => write(&EpisodeDeletedV1 { episode: episode.to_string() }),
         Event::EpisodeRestored { episode } => write(&EpisodeRestoredV1 { episode: episode.to_string() }),
+        Event::Redacted { episode, notes } => write(&RedactedV1 {
+            episode: episode.as_ref().map(Into::into),
+            notes: notes.iter().map(|(old, new)| [old.to_string(), new.to_string()]).collect(),
+        }),
         Event::EnrichmentOwed { at, asked } => write(&EnrichmentOwedV1 { at: at.0, asked: *asked }),
         Event::ModelCalled { call } => write(&ModelCalledV1::from(call)),
         Event::ModelAnswered { answer } => write(&ModelAnsweredV1::from(answer)),
@@ -349,6 +354,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: EpisodeRestoredV1 = read(v, data)?;
             Event::EpisodeRestored { episode: Fields::of::<EpisodeRestoredV1>(v).uuid(&shape.episode)? }
         }
+        RedactedV1::KIND => redacted(read(v, data)?, &Fields::of::<RedactedV1>(v))?,
         EnrichmentOwedV1::KIND => {
             let shape: EnrichmentOwedV1 = read(v, data)?;
             Event::EnrichmentOwed { at: Timestamp(shape.at), asked: shape.asked }
@@ -426,6 +432,27 @@ fn indexed(shape: IndexedV1, fields: &Fields) -> Result<Event, Error> {
             items: shape.items,
             at: Timestamp(shape.at),
         },
+    })
+}
+
+fn redacted(shape: RedactedV1, fields: &Fields) -> Result<Event, Error> {
+    let episode = |shape: RedactedEpisodeV1| {
+        Ok(EpisodeRef {
+            uuid: fields.uuid(&shape.episode)?,
+            tier: fields.named("tier", Tier::parse(&shape.tier))?,
+            hash: fields.hash("hash", &shape.hash)?,
+            filter_version: shape.filter_version,
+            generation: shape.generation,
+            to: shape.to,
+            manifest: fields.hash("manifest", &shape.manifest)?,
+            items: shape.items,
+            at: Timestamp(shape.at),
+        })
+    };
+    let note = |[old, new]: [String; 2]| Ok((fields.hash("notes", &old)?, fields.hash("notes", &new)?));
+    Ok(Event::Redacted {
+        episode: shape.episode.map(episode).transpose()?,
+        notes: shape.notes.into_iter().map(note).collect::<Result<_, Error>>()?,
     })
 }
 

@@ -178,6 +178,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<u128>().prop_map(|episode| Event::HandoffClaimed { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeDeleted { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeRestored { episode: Uuid::from_u128(episode) }),
+        1 => (option::of(episode()), vec((hash(), hash()), 0..3))
+            .prop_map(|(episode, notes)| Event::Redacted { episode, notes }),
         5 => of_enrichment().boxed(),
     ]
 }
@@ -518,7 +520,7 @@ proptest! {
     ) {
         let hello = protocol::Hello { protocol, version: version.clone(), client, claude_config_dir: dir.clone(), codex_home: dir.clone(), works_in };
         comes_back(&hello)?;
-        comes_back(&protocol::Welcome { protocol, version, pid, roots: words.clone(), root_refused: dir.clone() })?;
+        comes_back(&protocol::Welcome { protocol, version, pid, roots: words.clone(), root_refused: dir.clone(), codex_refused: dir.clone(), roots_configured: dir.is_some() })?;
         comes_back(&protocol::Progress { what: text.clone(), done: u64::from(limit), total: u64::from(pid) })?;
         comes_back(&protocol::Failure { code: i64::from(limit) - 40_000, message: text.clone() })?;
         let (project, query) = (dir.clone(), text.clone());

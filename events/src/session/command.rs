@@ -85,6 +85,8 @@ pub enum Command {
         /// Whether its group was cleared since, which a session does not know.
         is_cleared: bool,
     },
+    /// What is stored was redacted again: have what changed stand in its place. What is no longer current is none.
+    Redact(Box<Redact>),
     /// Somebody wants a model to enrich the episode, now. Of content that a model has
     /// enriched, and was sent all of, this is none.
     Enrich,
@@ -104,6 +106,26 @@ pub enum Command {
         /// Why.
         why: GaveUp,
     },
+}
+
+/// See [`Command::Redact`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redact {
+    /// The conversation, where it changed.
+    pub conversation: Option<RedactedConversation>,
+    /// Notes and answers of models that changed, each with what stands in its place.
+    pub notes: Vec<(ContentHash, ContentHash)>,
+}
+
+/// See [`Redact::conversation`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedactedConversation {
+    /// The manifest of what was redacted.
+    pub of: ContentHash,
+    /// Hash of the content as it is now.
+    pub hash: ContentHash,
+    /// What was made durable.
+    pub stored: Stored,
 }
 
 /// See [`Command::CallModel`]. The fields are those of [`ModelCall`](super::ModelCall).

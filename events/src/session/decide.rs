@@ -3,7 +3,7 @@
 mod enrichment;
 mod signal;
 
-use super::command::{Asleep, Close, Command, Complete, Discover, Observe};
+use super::command::{Asleep, Close, Command, Complete, Discover, Observe, Redact};
 use super::event::{CloseReason, EffectId, EpisodeRef, Event, FailureWhy, Kind, Tier, Why};
 use super::state::{Phase, State, evolve};
 use super::{
@@ -21,8 +21,10 @@ pub fn decide(
     policy: &Policy,
     now: Timestamp,
 ) -> Result<Vec<Event>, Rejection> {
-    if !allowed_in_rest(state.phase, command) {
-        return Err(match state.phase {
+    // Of one that was let go unseen no more is known than of a new one.
+    let phase = if state.is_unseen() { Phase::New } else { state.phase };
+    if !allowed_in_rest(phase, command) {
+        return Err(match phase {
             Phase::New => Rejection::NotDiscovered,
             Phase::Forgotten => Rejection::Forgotten,
             _ => Rejection::Untracked,
@@ -95,6 +97,7 @@ pub fn decide(
             }
             _ => Err(Rejection::WrongEpisode),
         },
+        Command::Redact(redact) => decide_redact(id, state, redact),
         Command::Enrich => enrichment::ask(state, now),
         Command::CallModel(call) => enrichment::call(state, call, now),
         Command::TakeAnswer(taken) => enrichment::take(id, state, taken, policy, now),
@@ -110,7 +113,12 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
             // What only hooks have told of can be forgotten too: its transcript may still come.
             matches!(
                 command,
-                Command::Discover(_) | Command::Signal(_) | Command::Offer { .. } | Command::Claim | Command::Forget
+                Command::Discover(_)
+                    | Command::Signal(_)
+                    | Command::Offer { .. }
+                    | Command::Claim
+                    | Command::Forget
+                    | Command::Wake { .. }
             )
         }
         // A tombstone outlives every rediscovery: finding the file again is no news and no error.
@@ -134,6 +142,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::Forget
                 | Command::DeleteEpisode { .. }
                 | Command::RestoreEpisode { .. }
+                | Command::Redact(_)
                 | Command::Assign { .. }
                 | Command::Wake { .. }
                 | Command::TakeAnswer(_)
@@ -225,8 +234,20 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
     };
     if spoke && !late && open_again {
         events.push(Event::Resumed);
+        if let Some(reason) = left_again(state).filter(|_| policy.tracked) {
+            let after = events.iter().fold(state.clone(), evolve);
+            let close = Close { reason, note: None, by_self: false, unread: false };
+            events.extend(decide_close(&after, &close, policy, now));
+        }
     }
     Ok(events)
+}
+
+/// Why a session that goes on after its end is over all the same: a hook told of a later end while the first one stood, and
+/// what was said in between had not been read. Its close is still owed. A session that was begun again since goes on.
+fn left_again(state: &State) -> Option<CloseReason> {
+    let end = state.end.filter(|end| state.signals.started_at.is_none_or(|began| began <= end.at))?;
+    owed_close(state).filter(|owed| owed.ends_session() && *owed != end.reason)
 }
 
 /// Whether the records still belong to the end that was noted: a transcript may lag its hook, and an agent that closes
@@ -272,8 +293,8 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
             events.extend(end);
         }
         // Nothing to index; if there was something before a rewrite, its episode serves on.
-        Phase::Active | Phase::Inactive | Phase::Failed | Phase::Unindexed(_)
-            if state.counts.messages == 0 && !close.unread =>
+        Phase::New | Phase::Active | Phase::Inactive | Phase::Failed | Phase::Unindexed(_)
+            if state.counts.messages == 0 && (!close.unread || state.transcript.is_none()) =>
         {
             events.extend(end);
             if !matches!(state.phase, Phase::Unindexed(Why::Empty | Why::Gone)) {
@@ -310,6 +331,10 @@ fn decide_wake(state: &State, unread: bool, asleep: Asleep, policy: &Policy, now
     }
     if timeout_deadline(state, policy).is_some_and(|at| awake_now >= at) {
         return match policy.timeout_disabled() {
+            // A close that is owed stays owed: its transcript may still come.
+            _ if state.phase == Phase::New && (state.end.is_some() || policy.timeout_disabled()) => {
+                vec![Event::Abandoned { why: Why::Empty }]
+            }
             true => vec![Event::Abandoned { why: Why::TimeoutDisabled }],
             false => {
                 let close = Close { reason: CloseReason::InactivityTimeout, note: None, by_self: false, unread };
@@ -399,6 +424,30 @@ fn tier(state: &State, complete: &Complete) -> Tier {
     let is_same =
         |old: &&EpisodeRef| old.hash == complete.hash || (old.generation, old.to) == (complete.generation, complete.to);
     state.episode.as_ref().filter(is_same).map_or(Tier::Extractive, |old| old.tier)
+}
+
+/// Whatever the switches say: what is stored must hold no secret.
+fn decide_redact(id: &SessionId, state: &State, redact: &Redact) -> Result<Vec<Event>, Rejection> {
+    let mut episode = None;
+    if let Some(conversation) = &redact.conversation {
+        let current = state.episode.as_ref().filter(|current| current.manifest == conversation.of);
+        let (Some(current), stored) = (current, &conversation.stored) else { return Err(Rejection::WrongEpisode) };
+        if stored.episode != super::episode_uuid(id, &conversation.hash) {
+            return Err(Rejection::WrongEpisode);
+        }
+        episode = Some(EpisodeRef {
+            uuid: stored.episode,
+            hash: conversation.hash,
+            manifest: stored.manifest,
+            items: stored.items,
+            ..current.clone()
+        });
+    }
+    let notes: Vec<_> = redact.notes.iter().filter(|(old, new)| old != new).copied().collect();
+    Ok(match episode.is_none() && notes.is_empty() {
+        true => Vec::new(),
+        false => vec![Event::Redacted { episode, notes }],
+    })
 }
 
 /// Where there is an episode, or should be, and something in this generation of the file that it can be made of.

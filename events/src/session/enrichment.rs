@@ -549,6 +549,28 @@ pub(super) fn indexed(state: &mut State) {
     }
 }
 
+/// The content is the same, and has another hash.
+pub(super) fn rehashed(state: &mut State, before: ContentHash, after: ContentHash) {
+    let Some(enrichment) = &mut state.enrichment else { return };
+    let now = |hash: ContentHash| if hash == before { after } else { hash };
+    enrichment.content = enrichment.content.map(now);
+    enrichment.given_up = enrichment.given_up.map(|(content, why)| (now(content), why));
+    if let Some(call) = &mut enrichment.call {
+        call.content = now(call.content);
+    }
+}
+
+/// Stored answers have other names.
+pub(super) fn renamed(state: &mut State, now: impl Fn(ContentHash) -> ContentHash) {
+    let Some(enrichment) = &mut state.enrichment else { return };
+    if let Some(by) = &mut enrichment.current {
+        by.answer = now(by.answer);
+    }
+    for (_, answer) in &mut enrichment.answers {
+        *answer = now(*answer);
+    }
+}
+
 /// The session goes on: what its end owed is owed again when it ends again, what a person asked for stays owed.
 pub(super) fn resumed(state: &mut State) {
     if let Some(enrichment) = &mut state.enrichment {

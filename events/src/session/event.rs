@@ -187,6 +187,14 @@ pub enum Event {
         /// Which.
         episode: Uuid,
     },
+    /// What is stored of the session was redacted again by newer rules, and its text changed: other files stand in its
+    /// place. Nothing was read, and no model was asked.
+    Redacted {
+        /// The episode, where its conversation changed; nothing but its uuid, hash and manifest is another.
+        episode: Option<EpisodeRef>,
+        /// Notes and answers of models that changed, each with what stands in its place.
+        notes: Vec<(ContentHash, ContentHash)>,
+    },
     /// A model is to enrich the episode: the session has ended while one was enabled, or somebody asked for it.
     EnrichmentOwed {
         /// When.

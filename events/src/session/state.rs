@@ -214,6 +214,11 @@ impl State {
         self.end.is_none() && !is_left
     }
 
+    /// Whether only hooks have told of it: no transcript was ever seen. Lists do not show it.
+    pub fn is_unseen(&self) -> bool {
+        self.transcript.is_none() && matches!(self.phase, Phase::New | Phase::Unindexed(Why::Empty))
+    }
+
     /// Whether the episode was made by this version of the filter, if there is one.
     pub fn filter_is(&self, version: u32) -> bool {
         self.episode.as_ref().is_none_or(|episode| episode.filter_version == version)
@@ -222,6 +227,14 @@ impl State {
     /// The group a query finds it under: the assigned one, else the project.
     pub fn group_id(&self) -> Option<&str> {
         self.group.as_deref().or(self.place.as_ref().map(|place| place.project.as_str()))
+    }
+
+    /// The group as anybody is told it: what a forgotten session was put into may tell what it was about.
+    pub fn shown_group_id(&self) -> Option<&str> {
+        match self.phase {
+            Phase::Forgotten => self.place.as_ref().map(|place| place.project.as_str()),
+            _ => self.group_id(),
+        }
     }
 
     /// The parent, if this is a subagent's session that knows it.
@@ -403,6 +416,16 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.deleted = state.episode.as_ref().map(|current| current.uuid).filter(|current| current == episode);
         }
         Event::EpisodeRestored { episode } => state.deleted = state.deleted.filter(|deleted| deleted != episode),
+        Event::Redacted { episode, notes } => {
+            if let (Some(before), Some(after)) = (state.episode.clone(), episode) {
+                state.deleted = state.deleted.map(|gone| if gone == before.uuid { after.uuid } else { gone });
+                state.episode = Some(after.clone());
+                enrichment::rehashed(&mut state, before.hash, after.hash);
+            }
+            let now = |hash: ContentHash| notes.iter().find(|(old, _)| *old == hash).map_or(hash, |(_, new)| *new);
+            state.close_note = state.close_note.map(now);
+            enrichment::renamed(&mut state, now);
+        }
         Event::EnrichmentOwed { at, asked } => enrichment::owe(&mut state, *at, *asked),
         Event::ModelCalled { call } => enrichment::called(&mut state, call),
         Event::ModelAnswered { answer } => enrichment::answered(&mut state, answer),

@@ -15,6 +15,7 @@ mod late;
 mod signals;
 mod tracking;
 mod transcript;
+mod unseen;
 mod world;
 
 use world::{World, session};

@@ -87,6 +87,14 @@ impl fmt::Display for Event {
             Self::HandoffClaimed { episode } => write!(f, "has taken over from episode {episode}"),
             Self::EpisodeDeleted { episode } => write!(f, "episode {episode} deleted, until its content changes"),
             Self::EpisodeRestored { episode } => write!(f, "episode {episode} is found again"),
+            Self::Redacted { episode, notes } => {
+                f.write_str("stored text redacted again: ")?;
+                match episode {
+                    Some(episode) => write!(f, "episode {}, hash {}", episode.uuid, episode.hash.short())?,
+                    None => f.write_str("the conversation is the same")?,
+                }
+                write!(f, ", notes and answers {}", notes.len())
+            }
             Self::EnrichmentOwed { asked, .. } => {
                 write!(f, "to be enriched by a model{}", if *asked { ", asked for" } else { "" })
             }
@@ -345,6 +353,10 @@ mod tests {
                 "episode 00000000-0000-0000-0000-000000000000 deleted, until its content changes",
             ),
             (Event::EpisodeRestored { episode: nil }, "episode 00000000-0000-0000-0000-000000000000 is found again"),
+            (
+                Event::Redacted { episode: None, notes: vec![(ContentHash([1; 32]), ContentHash([2; 32]))] },
+                "stored text redacted again: the conversation is the same, notes and answers 1",
+            ),
             (Event::EnrichmentOwed { at, asked: false }, "to be enriched by a model"),
             (Event::EnrichmentOwed { at, asked: true }, "to be enriched by a model, asked for"),
             (

@@ -220,6 +220,9 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
             heed(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, scribe);
         }
         silent if known::RECORDS.contains(&silent) => {}
+        // For tests through the binary: a record over which a reader stumbles, everywhere or only where texts are read.
+        #[cfg(debug_assertions)]
+        b"baton:stumble" if S::TEXT || record.subtype.is_none() => unreachable!("a test asked for it"),
         unknown => scribe.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
     }
     scribe.end(&stamp);

@@ -21,6 +21,7 @@ use crate::hash::Mark;
 use crate::record::Timestamp;
 
 use super::Sink;
+use super::cursor::Queued;
 use super::format::{Format, Layout};
 use super::json::{Fields, Found, Text, Value, first_object};
 use super::place::{self, Located};
@@ -29,7 +30,8 @@ use super::scribe::{Scribe, Stamp};
 /// Longest name of a model, in characters.
 const MAX_MODEL_CHARS: usize = 100;
 /// Records that say nothing of the conversation.
-const SILENT: &[&[u8]] = &[b"world_state", b"inter_agent_communication_metadata", b"state", b"ghost_snapshot"];
+const SILENT: &[&[u8]] =
+    &[b"world_state", b"inter_agent_communication_metadata", b"state", b"ghost_snapshot", b"token_usage_record"];
 
 /// The format of Codex.
 pub(super) enum Codex {}
@@ -148,12 +150,38 @@ fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scr
     }
 }
 
-/// The conversation was cut down: the summary repeats what was said, and so does the history beside it.
+/// The conversation was cut down: the summary repeats what was said, and so does the history beside it. Where the model's last
+/// message was that summary, it is withdrawn: nobody said it to anybody.
 fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     scribe.compaction(stamp, "auto", None, None);
-    if let Some(message) = text(payload.get(b"message")).filter(|message| S::TEXT && !message.is_blank()) {
+    let Some(message) = text(payload.get(b"message")).filter(|message| !message.is_blank()) else { return };
+    let marks: Vec<Mark> = summaries(message).map(|summary| only(What::LastReply, summary)).collect();
+    if let Some(reply) = scribe.cursor.queue.take_first(|reply| marks.contains(&reply.mark)) {
+        scribe.withdraw(stamp, reply);
+    }
+    if S::TEXT {
         scribe.summary(stamp, &message.decode());
     }
+}
+
+/// What the model may have said as a summary: the message, or what stands in it behind a line that introduces it.
+fn summaries(message: Text<'_>) -> impl Iterator<Item = &[u8]> {
+    let whole = message.trim_end().raw();
+    let behind = message.trim_end().after(b"\\n").map(Text::raw).map(|mut rest| {
+        while let Some(line) = rest.strip_prefix(b"\\n") {
+            rest = line;
+        }
+        rest
+    });
+    [Some(whole), behind].into_iter().flatten()
+}
+
+/// The agent has said this: remembered until it says something else, for a compaction may say that it was its summary. No
+/// queue is recorded in this format, so its place in the cursor serves.
+fn remember_reply<S: Sink>(reply: Text<'_>, scribe: &mut Scribe<'_, S>) {
+    let (mark, line) = (only(What::LastReply, reply.trim_end().raw()), scribe.cursor.line);
+    scribe.cursor.queue.clear();
+    scribe.cursor.queue.push(Queued { mark, line });
 }
 
 /// What another agent wrote: news to this one.
@@ -239,6 +267,8 @@ enum What {
     Result = b'o' as isize,
     /// By the session's sum of tokens.
     Tokens = b'n' as isize,
+    /// What the agent said last.
+    LastReply = b'l' as isize,
 }
 
 /// Whether something is said for the first time. Of two channels that say the same the second is recognised; one that

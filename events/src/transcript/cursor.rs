@@ -32,7 +32,7 @@ pub struct Cursor {
     pub own_calls: Window<Mark, MAX_OPEN_CALLS>,
     /// Assistant messages that were counted, oldest first.
     pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
-    /// What waits in the agent's queue, oldest first.
+    /// What waits in the agent's queue, oldest first. Of Codex, which records no queue, what the agent said last.
     pub queue: Window<Queued, MAX_QUEUED>,
     /// How many messages were counted that are withdrawn: as many of the next are not counted.
     pub overcounted: u64,

@@ -1,8 +1,10 @@
 //! What was seen in the bytes read: counts, times and identities, no text.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::record::Timestamp;
+use crate::redact::redact;
 
 /// Most kinds of unknown things that are counted by name; those that sort last count as `(other)`.
 pub const MAX_UNKNOWN_KINDS: usize = 32;
@@ -82,10 +84,9 @@ impl Observation {
 
     /// Counts a record of a type.
     pub(crate) fn count_type(&mut self, name: &[u8]) {
-        let name = usable(name).unwrap_or(OTHER);
-        match self.by_type.get_mut(name) {
+        match std::str::from_utf8(name).ok().and_then(|name| self.by_type.get_mut(name)) {
             Some(count) => *count += 1,
-            None => add_type(&mut self.by_type, name, 1),
+            None => add_type(&mut self.by_type, usable(name).unwrap_or(OTHER), 1),
         }
     }
 
@@ -96,11 +97,11 @@ impl Observation {
     }
 }
 
-/// A name as it may be kept.
+/// A name as it may be kept: plain, short, and nothing that looks like a secret.
 fn usable(name: &[u8]) -> Option<&str> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.');
     let fits = !name.is_empty() && name.len() <= MAX_UNKNOWN_NAME_BYTES && name.iter().all(plain);
-    std::str::from_utf8(name).ok().filter(|_| fits)
+    std::str::from_utf8(name).ok().filter(|name| fits && matches!(redact(name), Cow::Borrowed(_)))
 }
 
 /// Adds to the count of what is unknown.
@@ -143,8 +144,11 @@ mod tests {
         seen.count_unknown("kind-00", 2);
         seen.count_unknown("a sentence that somebody wrote", 1);
         seen.count_unknown(&"x".repeat(1000), 1);
+        seen.count_unknown("AKIAIOSFODNN7EXAMPLQ", 1);
+        seen.count_type(b"AKIAIOSFODNN7EXAMPLQ");
+        assert_eq!(seen.by_type, BTreeMap::from([(OTHER.to_owned(), 1)]));
         assert_eq!(seen.unknown.len(), MAX_UNKNOWN_KINDS + 1);
         assert_eq!(seen.unknown["kind-00"], 3);
-        assert_eq!(seen.unknown[OTHER], 100 - MAX_UNKNOWN_KINDS as u64 + 2);
+        assert_eq!(seen.unknown[OTHER], 100 - MAX_UNKNOWN_KINDS as u64 + 3);
     }
 }

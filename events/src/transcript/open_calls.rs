@@ -1,6 +1,7 @@
 //! Calls that wait for their result: what a result must know of its call, since it names only the id.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -36,12 +37,12 @@ const TARGETS: &[&str] = &[
 
 /// The unanswered calls of a conversation, rebuilt from its items alone.
 ///
-/// An index job that reads a file's tail takes them from the stored items: `items.iter().collect()`.
+/// An index job that reads a file's tail takes them from the stored items: `items.iter().collect()`. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct OpenCalls {
-    calls: VecDeque<OpenCall>,
+    calls: VecDeque<Arc<OpenCall>>,
     /// The model that was last named: some agents name it once and not with each count of tokens.
-    model: String,
+    model: Arc<str>,
 }
 
 /// One call, as far as its result's line needs it.
@@ -64,6 +65,11 @@ impl OpenCall {
     }
 }
 
+/// How the line of a call's result begins: name and target.
+pub fn subject(call: &Call) -> String {
+    OpenCall::of(call).subject()
+}
+
 impl OpenCalls {
     /// Takes note of the next item of the conversation.
     pub fn note(&mut self, item: &Item) {
@@ -72,10 +78,10 @@ impl OpenCalls {
                 if self.calls.len() == MAX_OPEN_CALLS {
                     self.calls.pop_front();
                 }
-                self.calls.push_back(OpenCall::of(call));
+                self.calls.push_back(Arc::new(OpenCall::of(call)));
             }
             Body::Result(result) => self.calls.retain(|call| call.id != result.id),
-            Body::Meta(Meta::Usage(usage)) if !usage.model.is_empty() => self.model.clone_from(&usage.model),
+            Body::Meta(Meta::Usage(usage)) if !usage.model.is_empty() => self.model = usage.model.as_str().into(),
             _ => {}
         }
     }
@@ -87,13 +93,13 @@ impl OpenCalls {
 
     /// The ids of the further parts of a call: of a patch, whose files are calls of their own.
     pub(crate) fn parts(&self, id: &str) -> Vec<Box<str>> {
-        let is_part = |call: &&OpenCall| call.id.strip_prefix(id).is_some_and(|rest| rest.starts_with(PART));
+        let is_part = |call: &&Arc<OpenCall>| call.id.strip_prefix(id).is_some_and(|rest| rest.starts_with(PART));
         self.calls.iter().filter(is_part).map(|call| call.id.clone()).collect()
     }
 
     /// The call with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&OpenCall> {
-        self.calls.iter().rev().find(|call| *call.id == *id)
+        self.calls.iter().rev().map(AsRef::as_ref).find(|call: &&OpenCall| *call.id == *id)
     }
 }
 

@@ -48,8 +48,8 @@ pub(super) fn claude(rel_path: &str) -> Option<Located> {
         [_, parent, "subagents", ..] if subagent => Kind::Subagent { parent: Some(SessionId::new(parent)?) },
         _ => return None,
     };
-    // What is called as memos are is no session's.
-    let session = SessionId::new(stem).filter(|id| !memo::is_key(id.as_str()))?;
+    // What is called as memos are is no session's, nor is what looks like a secret.
+    let session = SessionId::new(stem).filter(|id| !memo::is_key(id.as_str()) && id.may_be_shown())?;
     Some(Located { agent: Agent::ClaudeCode, session, kind })
 }
 
@@ -150,6 +150,7 @@ mod tests {
             "-home-u-app/.0a1b.jsonl",
             "-home-u-app/journal.jsonl",
             "-home-u-app/memory:00000000-0000-0000-0000-000000000007.jsonl",
+            "-home-u-app/sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6.jsonl",
             "-home-u-app/../0a1b.jsonl",
             "-home-u-app/0a1b/0a1b.jsonl",
             "-home-u-app/0a1b/tool-results/x.jsonl",

@@ -4,6 +4,7 @@
 //! for all agents happens here. Without a sink for texts nothing is decoded that need not be.
 
 use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::conversation::{Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
 use crate::filter::result::{Output, summarise};
@@ -29,6 +30,10 @@ const MAX_FACT_BYTES: usize = 4_096;
 const MAX_ID_BYTES: usize = 128;
 /// Longest name of what brought a compaction about, in characters.
 const MAX_TRIGGER_CHARS: usize = 40;
+/// What stands in a conversation for a line over which this version stumbles.
+pub(super) const UNREAD: &str = "[baton: this record could not be read]";
+/// The name under which such lines are counted.
+const UNREAD_KIND: &str = "unread";
 /// Most line ends of a delivered text at which a queued prompt is looked for.
 const MAX_JOINS: usize = 64;
 
@@ -56,6 +61,8 @@ pub(crate) struct Scribe<'a, S> {
     pub(crate) cursor: Cursor,
     pub(crate) seen: Observation,
     open: OpenCalls,
+    /// What the line at hand has said so far.
+    said: Vec<Item>,
     sink: &'a mut S,
     /// Where outputs lie that are too large for the transcript.
     pub(crate) spilled: Option<&'a dyn Spilled>,
@@ -72,6 +79,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
             cursor,
             seen: Observation::default(),
             open,
+            said: Vec::new(),
             sink,
             spilled: None,
             subagent,
@@ -79,6 +87,23 @@ impl<'a, S: Sink> Scribe<'a, S> {
             last_cwd: Vec::new(),
             last_branch: Vec::new(),
         }
+    }
+
+    /// Reads one line by `step`. What it said is handed on when the step is over. A step that panics leaves the state as it
+    /// was before, and one item that names the line.
+    pub(crate) fn line<T: Default>(&mut self, step: impl FnOnce(&mut Self) -> T) -> T {
+        let (cursor, open) = (self.cursor.clone(), self.open.clone());
+        let read = catch_unwind(AssertUnwindSafe(|| step(self))).unwrap_or_else(|_| {
+            (self.cursor, self.open) = (cursor, open);
+            self.said.clear();
+            self.last_cwd.clear();
+            self.last_branch.clear();
+            self.seen.count_unknown(UNREAD_KIND, 1);
+            self.say(&Stamp::default(), || Some(Body::Notice { text: UNREAD.to_owned() }));
+            T::default()
+        });
+        self.said.drain(..).for_each(|item| self.sink.item(item));
+        read
     }
 
     /// A record begins.
@@ -394,8 +419,9 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// What was said when it was queued does not stand there: it was delivered, and stands in that record, or taken back.
-    fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
+    /// What was said when it was queued does not stand there: it was delivered, and stands in that record, or taken back. The
+    /// same of a reply that turned out to be none.
+    pub(crate) fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
         if queued.line > 0 {
             self.holds.conversation = true;
             self.cursor.overcounted = self.cursor.overcounted.saturating_add(1);
@@ -421,7 +447,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
                 body,
             };
             self.open.note(&item);
-            self.sink.item(item);
+            self.said.push(item);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::hash::ContentHash;
 mod claude;
 mod planted;
 mod queue;
+mod unread;
 
 const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
 
@@ -114,8 +115,13 @@ fn each_kind_of_user_line_is_what_it_is() {
         &["1 prompt why?"],
         1,
     );
-    one(&user(r#""a <baton-recall n=\"1\">old</baton-recall> b""#), &["1 prompt a  b"], 1);
-    one(&user(r#""<baton-recall>old</baton-recall>""#), &[], 0);
+    one(
+        &user(r#""a\n<baton-recall kind=\"handoff\" session=\"s\">\nold\n</baton-recall>\nb""#),
+        &["1 prompt a\n\nb"],
+        1,
+    );
+    one(&user(r#""<baton-recall kind=\"handoff\">\nold\n</baton-recall>""#), &[], 0);
+    one(&user(r#""what is <baton-recall for?""#), &["1 prompt what is <baton-recall for?"], 1);
     one(&user(r#""<private>me</private>""#), &["1 prompt [redacted:private]"], 1);
 
     let with = |field: &str, content: &str| user(content).replacen('{', &format!("{{{field},"), 1);

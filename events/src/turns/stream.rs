@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{NEIGHBOURS, Unit, cut, tool};
 use crate::conversation::{Body, Item, Meta};
-use crate::withdrawn::Withdrawn;
+use crate::withdrawn::{Withdrawn, delivers};
 
 /// Text behind a call that waits for its result, in bytes: thousands of units. A call whose result comes later than that
 /// stands without it, and the result stands alone.
 const WAITING_BYTES: usize = 2 * 1024 * 1024;
+/// What stands before a prompt that was queued and never reached the agent.
+const UNDELIVERED: &str = "queued, not delivered: ";
+/// Most withdrawn prompts that are followed.
+const MAX_QUEUED: usize = 64;
 /// What a unit takes besides its text.
 const UNIT_BYTES: usize = size_of::<Unit>() + 64;
 
@@ -17,7 +21,8 @@ const UNIT_BYTES: usize = size_of::<Unit>() + 64;
 /// Prompts, answers, replies and thinking give one unit or more, each of at most about 1,600 characters. A tool call
 /// gives exactly one, with the result that answers it; a result that answers no call gives one of its own, and so does one
 /// that comes megabytes later. Summaries repeat what was said, notices and facts about the session are nobody's words: they
-/// give none. Nor do prompts that were withdrawn, which have to be known before. As long as lines do not decrease, `(line, part)` names a unit.
+/// give none. Prompts that were withdrawn, which have to be known before, give none where they were delivered, and are marked
+/// where they never were. As long as lines do not decrease, `(line, part)` names a unit.
 #[derive(Debug, Default)]
 pub struct Stream {
     /// Units that are not told yet, in order.
@@ -35,8 +40,18 @@ pub struct Stream {
     /// The first of them that has changed since.
     changed: Option<usize>,
     withdrawn: Withdrawn,
-    /// Lines of prompts passed over whose withdrawal is still to come, and which unit each would have been.
-    passed_over: BTreeMap<u64, usize>,
+    /// The withdrawn prompts by their lines.
+    queued: BTreeMap<u64, QueuedUnit>,
+}
+
+/// A prompt that was withdrawn: what it is as a unit changes when it leaves the queue and when it is delivered.
+#[derive(Debug)]
+struct QueuedUnit {
+    /// Which unit it is, or would have been.
+    index: usize,
+    text: String,
+    has_left: bool,
+    is_delivered: bool,
 }
 
 #[derive(Debug)]
@@ -55,16 +70,35 @@ impl Stream {
     /// Takes the next item, and gives the units that are complete now, in order, until `take` fails.
     pub fn push<E>(&mut self, item: &Item, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<(), E> {
         match &item.body {
-            Body::Prompt { .. } if self.withdrawn.holds(item) => {
-                let index = self.count();
-                self.passed_over.entry(item.line).or_insert(index);
-            }
-            Body::Meta(Meta::Withdrawn(line)) => {
-                if let Some(index) = self.passed_over.remove(line) {
-                    self.change(index);
+            Body::Prompt { text } | Body::Reply { text } if self.withdrawn.holds(item) => {
+                let is_reply = matches!(item.body, Body::Reply { .. });
+                if !is_reply {
+                    self.deliver(item.line, text);
+                }
+                let queued =
+                    QueuedUnit { index: self.count(), text: text.clone(), has_left: false, is_delivered: is_reply };
+                self.queued.entry(item.line).or_insert(queued);
+                if self.queued.len() > MAX_QUEUED {
+                    self.queued.pop_first();
+                }
+                if self.withdrawn.is_undelivered(item) {
+                    for part in cut::parts(text) {
+                        self.add(item, format!("{UNDELIVERED}{part}"), None);
+                        self.tell(false, take)?;
+                    }
                 }
             }
+            Body::Meta(Meta::Withdrawn(line)) => {
+                let left = self.queued.get_mut(line).map(|queued| {
+                    queued.has_left = true;
+                    queued.index
+                });
+                left.into_iter().for_each(|index| self.change(index));
+            }
             Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => {
+                if let Body::Prompt { .. } = item.body {
+                    self.deliver(item.line, text);
+                }
                 for part in cut::parts(text) {
                     self.add(item, part.to_owned(), None);
                     self.tell(false, take)?;
@@ -123,6 +157,19 @@ impl Stream {
             None if marked == self.count() => marked,
             changed => changed.unwrap_or(marked).min(marked).saturating_sub(NEIGHBOURS),
         }
+    }
+
+    /// A prompt stands at this line: queued ones that say the same are no units any more.
+    fn deliver(&mut self, line: u64, text: &str) {
+        let mut changed = Vec::new();
+        for (_, queued) in self.queued.range_mut(..line).filter(|(_, queued)| !queued.is_delivered) {
+            if delivers(text, &queued.text) {
+                queued.is_delivered = true;
+                changed.push(queued.index);
+            }
+        }
+        changed.into_iter().for_each(|index| self.change(index));
+        self.queued.retain(|_, queued| !(queued.has_left && queued.is_delivered));
     }
 
     /// This unit is another one now, or gone.

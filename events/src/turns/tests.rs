@@ -194,7 +194,8 @@ fn a_call_waits_for_its_result_within_a_bound() {
 fn an_append_changes_the_tail_and_a_late_result_its_call() {
     let queued = |line| item(line, Body::Prompt { text: "later".into() });
     let taken_back = |line, of| item(line, Body::Meta(crate::conversation::Meta::Withdrawn(of)));
-    let rows: [(&[Item], &[Item], usize); 8] = [
+    let delivered = |line| item(line, Body::Prompt { text: "later".into() });
+    let rows: [(&[Item], &[Item], usize); 10] = [
         (&[said(1, "a"), said(2, "b"), said(3, "c")], &[], 3),
         (&[said(1, "a"), said(2, "b"), said(3, "c")], &[said(4, "d")], 1),
         (&[], &[said(1, "a")], 0),
@@ -205,8 +206,14 @@ fn an_append_changes_the_tail_and_a_late_result_its_call() {
         ),
         (&[said(1, "a"), said(2, "b"), said(3, "c"), queued(4)], &[taken_back(5, 4)], 1),
         (&[said(1, "a"), said(2, "b"), said(3, "c"), queued(4), said(5, "d")], &[taken_back(6, 4), said(7, "e")], 1),
-        (&[said(1, "a"), said(2, "b"), queued(3), taken_back(4, 3), said(5, "c")], &[], 3),
-        (&[said(1, "a"), said(2, "b"), queued(3), taken_back(4, 3), said(5, "c")], &[said(6, "d")], 1),
+        (&[said(1, "a"), said(2, "b"), queued(3), taken_back(4, 3), said(5, "c")], &[], 4),
+        (&[said(1, "a"), said(2, "b"), queued(3), taken_back(4, 3), said(5, "c")], &[said(6, "d")], 2),
+        (
+            &[said(1, "a"), said(2, "b"), said(3, "c"), queued(4), taken_back(5, 4), said(6, "d"), said(7, "e")],
+            &[delivered(8)],
+            1,
+        ),
+        (&[said(1, "a"), said(2, "b"), said(3, "c"), queued(4), delivered(5)], &[taken_back(6, 4)], 1),
     ];
     for (old, new, expected) in rows {
         let all = [old, new].concat();

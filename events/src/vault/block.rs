@@ -162,10 +162,9 @@ pub(super) fn content(lines: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// A line without its end.
+/// A line without its end, however often that was converted.
 pub(super) fn bare(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
+    line.strip_suffix('\n').unwrap_or(line).trim_end_matches('\r')
 }
 
 /// 16 hex digits of SHA-256.

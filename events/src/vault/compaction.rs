@@ -13,8 +13,10 @@ use super::note::{Field, Line, Note, Wanted, When};
 use super::told::{Said, Topic};
 use super::{Day, Merged, Told, markdown, merge, start};
 
-/// Why a note was archived.
+/// Why a note was archived: it was over a threshold.
 pub const REASON: &str = "Compaction threshold exceeded";
+/// Why a note was archived: a person wanted it, whatever its size.
+pub const REASON_ASKED: &str = "Compaction asked for";
 /// What is said where the copy could not be read back.
 pub const UNVERIFIED: &str = "Verification failed";
 /// Longest error in a note, in characters.
@@ -92,19 +94,19 @@ fn backlink(path: &str, session: &str, today: Day) -> Wanted {
     Wanted { path: path.to_owned(), note: Note { header, sections: vec![section] } }
 }
 
-/// The copy for the archive of a note as it lies there.
-pub fn archived(text: &str, today: Day) -> String {
-    set(text, archive_fields(today, When::Forced)).text
+/// The copy for the archive of a note as it lies there; `reason` is [`REASON`] or [`REASON_ASKED`].
+pub fn archived(text: &str, today: Day, reason: &str) -> String {
+    set(text, archive_fields(today, reason, When::Forced)).text
 }
 
 /// The original after its copy was verified: it stays, and says so; what went wrong before is gone.
-pub fn marked(text: &str, today: Day) -> Merged {
-    set(text, archive_fields(today, When::Always))
+pub fn marked(text: &str, today: Day, reason: &str) -> Merged {
+    set(text, archive_fields(today, reason, When::Always))
 }
 
-/// Whether a note in the archive is this copy: all but the dates on which it was made.
+/// Whether a note in the archive is this copy: all but the dates on which it was made, and why.
 pub fn is_same(there: &str, copy: &str) -> bool {
-    let same_day = Day::parse("2000-01-01").map(|day| (archived(there, day), archived(copy, day)));
+    let same_day = Day::parse("2000-01-01").map(|day| (archived(there, day, REASON), archived(copy, day, REASON)));
     same_day.is_some_and(|(there, copy)| there == copy)
 }
 
@@ -141,13 +143,13 @@ pub fn active(text: &str) -> Merged {
     set(text, fields)
 }
 
-fn archive_fields(today: Day, when: When) -> Vec<Field> {
+fn archive_fields(today: Day, reason: &str, when: When) -> Vec<Field> {
     let dated = if when == When::Forced { When::Forced } else { When::Touched };
     vec![
         Field::text("status", "archived", when),
         Field::text("updated", today.to_string(), dated),
         Field::text("archived_date", today.to_string(), dated),
-        Field::text("archived_reason", REASON, when),
+        Field::text("archived_reason", reason, when),
         Field::gone("error"),
         Field::gone("archive_error"),
     ]

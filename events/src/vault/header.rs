@@ -129,7 +129,7 @@ impl Entry<'_> {
 
     /// What tells whether it is as it was written, however it is spelled. A remark in it is a change.
     fn print(&self) -> String {
-        let raw = || self.lines.concat();
+        let raw = || self.lines.iter().map(|line| format!("{}\n", block::bare(line))).collect::<String>();
         match self.value() {
             Some(value) if marks(&raw()) == marks_of(&value) => print(&value),
             _ => block::short(&format!("raw {}", raw())),

@@ -1,6 +1,6 @@
 //! The note of one session.
 
-use super::compaction::REASON;
+use super::compaction::{REASON, REASON_ASKED};
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
 use super::told::{File, Said};
@@ -61,8 +61,8 @@ pub struct Identity {
     pub project: String,
     /// Its status.
     pub status: Status,
-    /// Whether Baton has compacted it: a person who calls it archived has not.
-    pub is_compacted: bool,
+    /// Why Baton has compacted it, if it has: a person who calls it archived has not.
+    pub compacted: Option<&'static str>,
     /// The day on which it was created.
     pub created: Option<Day>,
     /// Its title.
@@ -216,7 +216,7 @@ pub fn identity(text: &str) -> Option<Identity> {
         episode_uuid: field("episode_uuid"),
         project: field("project").unwrap_or_default(),
         status,
-        is_compacted: field("archived_reason").is_some_and(|reason| reason == REASON),
+        compacted: field("archived_reason").and_then(|said| [REASON, REASON_ASKED].into_iter().find(|it| said == *it)),
         created: field("created").as_deref().and_then(Day::parse),
         title: field("title").unwrap_or_default(),
         error: field("error"),

@@ -54,6 +54,16 @@ const PIECES: &[&[u8]] = &[
     b"password=",
     b"://a:b@",
     b"Authorization: Bearer ",
+    b"curl -u admin:",
+    b"key=",
+    "ü".as_bytes(),
+    "\u{2192}".as_bytes(),
+    "语".as_bytes(),
+    "😀".as_bytes(),
+    "：".as_bytes(),
+    "用 curl 来调用接口，密码是".as_bytes(),
+    "пароль от базы данных: ".as_bytes(),
+    "größer als 東京, über alle Maßen. ".as_bytes(),
 ];
 
 /// A few changes.

@@ -84,8 +84,13 @@ fn conversations(chunks: &ChunkStore, numbers: std::ops::Range<u64>) -> Result<V
         });
         let to = ROUNDS * 4_000;
         let cursor = Cursor { offset: to, line: ROUNDS * 4, ..Cursor::default() };
-        let header =
-            Header { generation: 1, filter_version: FILTER_VERSION, cursor: (&cursor).into(), tail: "ab".repeat(16) };
+        let header = Header {
+            generation: 1,
+            filter_version: FILTER_VERSION,
+            cursor: (&cursor).into(),
+            tail: "ab".repeat(16),
+            ..Header::default()
+        };
         let manifest = batch.append(&session(number), None, &lines.collect::<Vec<_>>(), header)?;
         stored.push(Stored { manifest, hash: ContentHash::of(&items), items: items.len() as u64, to });
     }

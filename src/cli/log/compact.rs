@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::super::{Error, ask};
 use crate::environment::Environment;
-use crate::print::{Output, Progress};
+use crate::print::{self, Output, Progress};
 
 const HELP: &str = "\
 Removes the files of conversations that were replaced or that a crash has left, and writes the index of the log anew, which grows \
@@ -47,13 +47,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let Compact { freed_bytes, index, conversations, .. } = super::super::read(&compacted)?;
     match freed_bytes {
         0 => output.line("Nothing to give back."),
-        freed => output.line(&format!("{} given back.", super::size(freed))),
+        freed => output.line(&format!("{} given back.", print::size(freed))),
     }
     output.line(&format!(
         "The index of {} events takes {}, and took {}.",
         index.events,
-        super::size(index.bytes_after),
-        super::size(index.bytes_before)
+        print::size(index.bytes_after),
+        print::size(index.bytes_before)
     ));
     let busy = match conversations.busy {
         0 => String::new(),
@@ -63,7 +63,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         "{} files of {} sessions' conversations were not needed ({}){busy}.",
         conversations.files,
         conversations.sessions,
-        super::size(conversations.bytes)
+        print::size(conversations.bytes)
     ));
     if conversations.unreadable > 0 {
         output.line(&format!(

@@ -42,7 +42,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     };
     let output = Output::new();
     match typed.json {
-        true => output.line(&serde_json::to_string(&told).unwrap_or_default()),
+        true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
         false => tell(&output, &told),
     }
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })

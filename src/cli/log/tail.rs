@@ -1,6 +1,6 @@
 //! `baton log tail`: the last events as lines, and those that come.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use baton_actors::journal::Exact;
 use baton_events::envelope::decode;
 use baton_events::protocol::answer::{Happened, LogRead};
 use baton_events::protocol::{LogReadParams, code, method};
-use baton_events::record::Position;
+use baton_events::record::{Position, SessionId};
 use baton_events::replay::Occurrence;
 use clap::Args;
 
@@ -90,7 +90,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             continue;
         };
         match client.call::<LogRead>(method::LOG_READ, &asked, |_| {}) {
-            Ok(read) => show(read, &mut asked, &output, typed)?,
+            Ok(read) => show(client, read, &mut asked, &output, typed)?,
             // It goes, and another may come.
             Err(client::Error::Broken(_)) => daemon = None,
             Err(client::Error::Refused(failure)) if failure.code == code::STOPPING => daemon = None,
@@ -103,23 +103,32 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 fn show_last(client: &mut Client, asked: &mut LogReadParams, output: &Output, typed: &Typed) -> Result<(), Error> {
     let first: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
     let end = first.position;
-    show(first, asked, output, typed)?;
+    show(client, first, asked, output, typed)?;
     loop {
         let read: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
         let is_end = read.records.is_empty();
         let goes_on = asked.session.is_some() || asked.from <= end;
-        show(read, asked, output, typed)?;
+        show(client, read, asked, output, typed)?;
         if is_end || !goes_on {
             return Ok(());
         }
     }
 }
 
-fn show(read: LogRead, asked: &mut LogReadParams, output: &Output, typed: &Typed) -> Result<(), Error> {
+fn show(
+    client: &mut Client,
+    read: LogRead,
+    asked: &mut LogReadParams,
+    output: &Output,
+    typed: &Typed,
+) -> Result<(), Error> {
     (asked.from, asked.last) = (read.next, None);
-    for record in read.records {
-        show_one(&remote::exact(record)?, output, typed);
-    }
+    let records = read.records.into_iter().map(remote::exact).collect::<Result<Vec<_>, _>>()?;
+    let session = |exact: &Exact| decode(&exact.bytes).ok()?.stream.session_id();
+    let ids = if typed.json { BTreeSet::new() } else { records.iter().filter_map(session).collect() };
+    let short = client.shorten(ids.iter().map(ToString::to_string).collect());
+    let short_id = |id: &SessionId| short.get(id.as_str()).cloned().unwrap_or_else(|| id.to_string());
+    records.iter().for_each(|exact| show_one(exact, &short_id, output, typed));
     Ok(())
 }
 
@@ -148,7 +157,8 @@ fn show_offline(
         Ok::<_, archive::Error>(())
     };
     source.records(from, end, session.as_ref(), &mut keep)?;
-    last.iter().for_each(|exact| show_one(exact, output, typed));
+    let short_id = |id: &SessionId| source.short_id(id).to_owned();
+    last.iter().for_each(|exact| show_one(exact, &short_id, output, typed));
     (asked.from, asked.last) = (if session.is_some() { count } else { end.0 } + 1, None);
     if let Some(broken) = source.broken() {
         print::error(&print::plain(&baton_events::redact::redact(broken)));
@@ -156,16 +166,16 @@ fn show_offline(
     Ok(())
 }
 
-fn show_one(exact: &Exact, output: &Output, typed: &Typed) {
+fn show_one(exact: &Exact, short_id: &dyn Fn(&SessionId) -> String, output: &Output, typed: &Typed) {
     // It was decoded where it was read.
     let Ok(record) = decode(&exact.bytes) else { return };
     let id = record.stream.session_id();
     let told = Occurrence::of(record, typed.json).told();
     if typed.json {
-        output.line(&serde_json::to_string(&told).unwrap_or_default());
+        output.data(&serde_json::to_string(&told).unwrap_or_default());
         return;
     }
-    let who = id.as_ref().map_or_else(|| told.stream.clone(), |id| id.short().to_owned());
+    let who = id.as_ref().map_or_else(|| told.stream.clone(), short_id);
     output.line(&line(output, &told, &who));
 }
 

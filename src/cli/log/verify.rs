@@ -60,7 +60,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let verified = verified?;
     let output = Output::new();
     match typed.json {
-        true => output.line(&serde_json::to_string(&verified).unwrap_or_default()),
+        true => output.data(&serde_json::to_string(&verified).unwrap_or_default()),
         false => tell(&output, &verified),
     }
     Ok(if verified.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -76,9 +76,9 @@ fn tell(output: &Output, told: &Verify) {
         checked.segments,
         checked.conversations,
         checked.notes,
-        super::size(read),
+        print::size(read),
         told.seconds,
-        super::size(told.bytes_per_second)
+        print::size(told.bytes_per_second)
     ));
     output.line(&format!(
         "Compared {} records and {} keys of the index, {} rows of the table, {} documents of the memory.",

@@ -53,7 +53,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let opened = !typed.print && (is_obsidian.then_some(&address).into_iter().chain([&shown])).any(|what| open(what));
     let output = Output::new();
     match typed.json {
-        true => output.line(&serde_json::json!({ "path": shown, "opened": opened }).to_string()),
+        true => output.data(&serde_json::json!({ "path": shown, "opened": opened }).to_string()),
         false => output.line(&print::plain(&shown)),
     }
     if !opened && !typed.print {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Abused;
-use crate::world::{World, say};
+use crate::world::{World, skipped};
 
 /// Where the stranger of [`comes_in`] finds the socket.
 const SOCKET: &str = "BATON_TEST_SOCKET";
@@ -38,17 +38,19 @@ fn another_user_is_hung_up_on() {
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::metadata(home).unwrap().permissions().mode() & 0o777, 0o700);
     if !rustix::process::geteuid().is_root() {
-        return say("skipped: only root may become another user");
+        return skipped("only root may become another user");
     }
     // Whatever the folders say.
     mode(&abused.world.path(""), 0o755);
     mode(home, 0o755);
     mode(&socket, 0o666);
-    let this = std::env::current_exe().unwrap();
+    // Where this program was built nobody else may be let in.
+    let this = abused.world.path("stranger");
+    std::fs::copy(std::env::current_exe().unwrap(), &this).unwrap();
     let stranger = |command: &mut Command| command.uid(NOBODY).gid(NOBODY).output();
     let came =
         stranger(Command::new(&this).args(["--ignored", "--exact", "abuse::strangers::comes_in"]).env(SOCKET, &socket));
-    let Ok(came) = came else { return say("skipped: no other user may run what is built here") };
+    let Ok(came) = came else { return skipped("no other user may run what is built here") };
     let told = String::from_utf8_lossy(&came.stdout).into_owned() + &String::from_utf8_lossy(&came.stderr);
     assert!(came.status.success() && told.contains("1 passed"), "{told}");
     assert!(abused.world.log().contains(&format!("peer has uid {NOBODY}")), "{}", abused.world.log());

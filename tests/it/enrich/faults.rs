@@ -175,7 +175,8 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
         world.close(&id(number));
     }
     assert!(wait(|| world.problems().contains("a page for browsers came")), "{}", world.problems());
-    assert!(world.problems().contains("log in to the network, if it asks for that"), "{}", world.problems());
+    let says = || world.problems().contains("log in to the network, if it asks for that");
+    assert!(wait(says), "while a call is under way another remedy is told: {}", world.problems());
     let failed = world.run(&["enrich", &id(1)]);
     assert!(failed.code == 1 && failed.err.contains("check that base_url is that of"), "{}{}", failed.out, failed.err);
     assert!(failed.err.contains("it stays owed, and is tried again by itself"), "{}", failed.err);

@@ -10,7 +10,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::peer::{Answer, Peer};
-use crate::world::{BATON, World, finished, id, say, wait};
+use crate::world::{BATON, World, finished, id, skipped, wait};
 
 /// Many times the longest that a hook may take, and far less than any agent waits for.
 const SOON: Duration = Duration::from_secs(5);
@@ -80,7 +80,7 @@ pub(super) fn lost(home: &Path) -> usize {
 
 /// Gives hooks all the time they may have (1 s at a session's end, else 3 s), so that what becomes of them does not depend on a busy machine.
 pub(super) fn patient(world: &World) {
-    configure(world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    configure(world, r#"{"hooks": {"timeout_ms": 3000}}"#);
 }
 
 pub(super) fn configure(world: &World, config: &str) {
@@ -241,7 +241,7 @@ fn the_small_program_links_neither_runtime_nor_parser() {
         told.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).filter(|names| !names.is_empty())
     };
     let (Some(small), Some(large)) = (names(HOOK), names(BATON)) else {
-        return say("skipped: there is no nm to tell what a program links, or the programs are stripped");
+        return skipped("there is no nm to tell what a program links, or the programs are stripped");
     };
     // As mangled names hold it: with its length before it.
     let holds = |names: &str, crate_name: &str| names.contains(&format!("{}{crate_name}", crate_name.len()));

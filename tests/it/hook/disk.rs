@@ -1,14 +1,16 @@
 //! What a hook does with a home that is full, not there, not its own, or configured in some way.
 
 use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use baton_events::protocol::{SPOOL, SPOOL_FILES_MAX};
 
-use super::called::{call, configure, event, lost, spool};
+use super::called::{HOOK, call, call_as, configure, event, lost, spool};
 use super::peer::{Answer, Peer};
-use crate::world::{World, files_below, id};
+use crate::world::{BATON, World, files_below, id, say};
 
 fn end(world: &World, number: u32) {
     call(world, "SessionEnd", &event(world, "SessionEnd", &id(number)));
@@ -32,7 +34,7 @@ fn a_home_is_made_for_this_user_alone() {
 #[test]
 fn a_full_spool_counts_what_it_cannot_take() {
     let world = World::new();
-    configure(&world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    configure(&world, r#"{"hooks": {"timeout_ms": 3000}}"#);
     end(&world, 1);
     for number in 1..SPOOL_FILES_MAX {
         fs::write(world.home().join(SPOOL).join(format!("{number:013}-x.json")), "{}").unwrap();
@@ -54,9 +56,35 @@ fn a_home_that_cannot_be_written_to_is_left_alone() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_ends_no_hook() {
+    for program in [HOOK, BATON] {
+        let limited = World::new().run_by(&["sh", "-c", "ulimit -f 0; exec \"$0\" \"$@\""]);
+        configure(&limited, "{}");
+        for name in ["SessionStart", "UserPromptSubmit", "SessionEnd"] {
+            let hook: &[&str] = if program == BATON { &["hook", name] } else { &[name] };
+            let input = event(&limited, name, &id(1));
+            let ended = call_as(limited.program(program, hook), |mut stdin| {
+                let _ = stdin.write_all(&input);
+                None
+            });
+            assert_eq!(ended.0, None, "{name}");
+        }
+        assert!(spool(limited.home()).is_empty() && limited.daemon().is_none(), "nothing can be left there");
+    }
+    // With room for less than a signal, that one was lost is counted.
+    let narrow = World::new().run_by(&["prlimit", "--fsize=64", "--"]);
+    if Command::new("prlimit").arg("--version").output().is_err() {
+        return say("skipped: there is no prlimit to set a limit of some bytes");
+    }
+    configure(&narrow, "{}");
+    end(&narrow, 1);
+    assert_eq!((spool(narrow.home()).len(), lost(narrow.home())), (0, 1));
+}
+
+#[test]
 fn a_home_that_others_can_write_to_is_not_believed() {
     let world = World::new();
-    configure(&world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    configure(&world, r#"{"hooks": {"timeout_ms": 3000}}"#);
     let peer = Peer::listen(&world.home().join("baton.sock"), Answer::Context);
     for mode in [0o777, 0o720, 0o702] {
         fs::set_permissions(world.home(), Permissions::from_mode(mode)).unwrap();
@@ -93,10 +121,10 @@ fn the_configuration_is_heeded_and_a_mistake_in_it_is_none() {
     let elsewhere = world.path("run/other.sock");
     for (config, expected) in [
         // Where the daemon listens.
-        (format!(r#"{{"_note": 1, "hooks": {{"socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#), Becomes::Told),
+        (format!(r#"{{"_note": 1, "hooks": {{"socket_path": {elsewhere:?}, "timeout_ms": 3000}}}}"#), Becomes::Told),
         // Switched off: told to a daemon that runs, which counts it.
         (
-            format!(r#"{{"hooks": {{"enabled": false, "socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#),
+            format!(r#"{{"hooks": {{"enabled": false, "socket_path": {elsewhere:?}, "timeout_ms": 3000}}}}"#),
             Becomes::Told,
         ),
         (r#"{"hooks": {"enabled": false}}"#.to_owned(), Becomes::Nothing),

@@ -29,7 +29,7 @@ fn input_that_never_begins_or_never_ends_costs_the_budget_and_no_more() {
     );
     assert_eq!((spooled[0].why.as_str(), hook.event.as_str()), ("timeout", "SessionEnd"));
     // A whole object, and no end after it: nobody waits for that.
-    configure(&world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    configure(&world, r#"{"hooks": {"timeout_ms": 3000}}"#);
     let whole = event(&world, "SessionEnd", &id(2));
     call_as(world.program(HOOK, &["SessionEnd"]), |mut stdin| {
         stdin.write_all(&whole).unwrap();
@@ -62,7 +62,7 @@ fn a_prompt_of_any_size_is_passed_over() {
 #[test]
 fn broken_input_counts_as_far_as_it_was_good() {
     let world = World::new();
-    configure(&world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    configure(&world, r#"{"hooks": {"timeout_ms": 3000}}"#);
     let session = id(1);
     let broken: [(Vec<u8>, Option<&str>); 9] = [
         (b"".to_vec(), None),

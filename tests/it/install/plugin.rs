@@ -68,3 +68,12 @@ fn never_both_ways_at_once() {
     let ran = world.run(&["install", "--yes"]);
     assert!(ran.code == 1 && ran.err.contains("baton@team"), "{}", ran.err);
 }
+
+#[test]
+fn uninstall_names_a_plugin_that_it_cannot_take_out() {
+    let world = without_claude();
+    fs::write(settings(&world), "{\"enabledPlugins\": {\"baton@baton-local\": true, \"other@x\": true}}").unwrap();
+    let told = world.ok(&["uninstall", "--yes"]).out;
+    assert!(told.contains("claude plugin uninstall baton@baton-local") && !told.contains("other@x"), "{told}");
+    assert!(told.contains("nothing to do"), "{told}");
+}

@@ -37,7 +37,7 @@ fn wrong_arguments_are_named() {
 fn a_tool_that_there_is_not_is_an_error_of_the_call() {
     let world = World::new();
     let agent = Agent::start(&world);
-    for (tool, near) in [("search_memory_node", "search_memory_nodes"), ("close", "session_tracking_close")] {
+    for (tool, near) in [("search_memory_node", "search_nodes"), ("close", "session_tracking_close")] {
         match agent.try_call(tool, &json!({})) {
             Err(ServiceError::McpError(error)) => {
                 assert_eq!(error.code.0, -32_602, "{error:?}");
@@ -83,5 +83,30 @@ fn what_is_too_much_is_refused_and_the_next_call_served() {
     assert!(refused.contains("16384"), "{refused}");
     let refused = agent.call("session_tracking_status", json!({"session_id": "nobody"})).refused();
     assert!(refused.contains("nobody"), "{refused}");
+    agent.end();
+}
+
+#[test]
+fn numbers_and_lists_in_quotes_are_read_and_answers_wrapped_as_graphitis_clients_expect() {
+    let world = World::new();
+    for number in 1..4 {
+        world.transcript("-work-one", &id(number)).prompt("the unmoved sloth").reply("yes");
+    }
+    let agent = Agent::start(&world);
+    let quoted = json!({"group_ids": "[\"-work-one\"]", "max_episodes": "2", "wait": "true"});
+    assert_eq!(agent.call("get_episodes", quoted).ok()["episodes"].as_array().unwrap().len(), 2);
+    for (tool, arguments, is_wrapped) in [
+        ("get_episodes", json!({}), true),
+        ("search_nodes", json!({"query": "sloth"}), true),
+        ("search_memory_nodes", json!({"query": "sloth"}), true),
+        ("search_memory_facts", json!({"query": "sloth", "max_facts": "none"}), true),
+        ("get_status", json!({}), false),
+        ("recall", json!({"query": "sloth"}), false),
+        ("session_tracking_status", json!({}), false),
+    ] {
+        let structured = agent.try_call(tool, &arguments).unwrap().structured_content.unwrap();
+        let fields = structured.as_object().unwrap();
+        assert_eq!(fields.len() == 1 && fields.contains_key("result"), is_wrapped, "{tool}: {structured}");
+    }
     agent.end();
 }

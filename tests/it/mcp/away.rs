@@ -41,7 +41,8 @@ fn a_close_is_answered_by_the_daemon_that_comes_next() {
     let agent = Agent::start(&world);
     let first = agent.call("session_tracking_close", json!({"session_id": id(1), "reason": "story done"})).ok();
     assert_eq!(first["status"], "success", "{first}");
-    assert!(text(&first["message"]).ends_with("enrichment is off"), "{first}");
+    let message = text(&first["message"]);
+    assert!(message.ends_with("; enrichment is off") && message.matches("enrichment").count() == 1, "{first}");
     world.kill();
     let again = agent.call("session_tracking_close", json!({"session_id": id(1)})).ok();
     assert_eq!(again["episode_uuid"], first["episode_uuid"], "unchanged content keeps its episode");

@@ -57,7 +57,7 @@ fn an_agent_is_told_when_to_search_and_when_to_close() {
     let words = [
         "recall",
         "search_memory_facts",
-        "search_memory_nodes",
+        "search_nodes",
         "get_episodes",
         "get_handoff",
         "session_tracking_close",
@@ -81,13 +81,19 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     // Name, read-only, destructive, arguments that are listed.
     let expected: [(&str, bool, bool, &[&str]); 14] = [
         ("recall", true, false, &["budget_tokens", "limit", "project", "query"]),
-        ("search_memory_nodes", true, false, &["center_node_uuid", "entity_types", "group_ids", "max_nodes", "query"]),
+        (
+            "search_nodes",
+            true,
+            false,
+            &["center_node_uuid", "cursor", "entity_types", "group_ids", "max_nodes", "query", "wait"],
+        ),
         (
             "search_memory_facts",
             true,
             false,
             &[
                 "center_node_uuid",
+                "cursor",
                 "edge_types",
                 "group_ids",
                 "invalid_at_after",
@@ -96,14 +102,18 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
                 "query",
                 "valid_at_after",
                 "valid_at_before",
+                "wait",
             ],
         ),
-        ("get_episodes", true, false, &["episode_uuids", "group_ids", "max_episodes"]),
-        ("get_passage", true, false, &["budget_tokens", "line", "session_id"]),
+        (
+            "get_episodes",
+            true,
+            false,
+            &["budget_tokens", "cursor", "episode_uuids", "group_ids", "max_episodes", "wait"],
+        ),
+        ("get_passage", true, false, &["budget_tokens", "context", "line", "session_id"]),
         ("get_handoff", true, false, &["project"]),
         ("fix", true, false, &["error", "project"]),
-        ("how", true, false, &["command", "project"]),
-        ("blame", true, false, &["path", "project"]),
         (
             "add_memory",
             false,
@@ -114,13 +124,22 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
         ("session_tracking_list_unindexed", true, false, &["include_inactive", "project_namespace"]),
         ("session_tracking_sync_history", false, false, &["days", "dry_run", "max_sessions", "project"]),
         ("session_tracking_status", true, false, &["session_id"]),
+        ("track_session", false, false, &["force", "group_id", "session_id"]),
+        ("stop_tracking_session", false, true, &["session_id"]),
     ];
     let listed: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(listed, expected.map(|(name, ..)| name));
     for (tool, (name, reads, destroys, arguments)) in tools.iter().zip(expected) {
         let hints = tool.annotations.as_ref().unwrap();
-        assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(reads), Some(destroys)), "{name}");
-        assert_eq!((hints.idempotent_hint, hints.open_world_hint), ((!reads).then_some(true), Some(false)), "{name}");
+        let changes = (!reads).then_some(());
+        assert_eq!(hints.read_only_hint, Some(reads), "{name}");
+        assert_eq!(
+            (hints.destructive_hint, hints.idempotent_hint),
+            (changes.map(|()| destroys), changes.map(|()| true)),
+            "{name}"
+        );
+        let always = tool.meta.as_ref().and_then(|meta| meta.0.get("anthropic/alwaysLoad"));
+        assert_eq!(always, ["recall", "get_handoff"].contains(&name).then_some(&json!(true)), "{name}");
         assert!(tool.title.is_some() && tool.description.is_some(), "{name}");
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["type"], "object", "{name}");
@@ -135,27 +154,37 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
 }
 
 #[test]
-fn garbage_on_the_input_disturbs_nothing() {
+fn garbage_on_the_input_is_answered_and_disturbs_nothing() {
     let world = World::new();
     let mut lines = Lines::start(&world);
     lines.send(b"\xff\xfe garbage");
-    lines.send("hello there");
     lines.send("");
+    let refused = lines.line().expect("an answer");
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32_700)), "{refused}");
     assert_eq!(lines.greet("2025-06-18")["result"]["serverInfo"]["name"], "baton");
-    for garbage in ["{", "}{", "\"text\"", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "\u{0}\u{1}\u{2}"] {
+    for garbage in ["{", "}{", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "\u{0}\u{1}\u{2}"] {
         lines.send(garbage);
+        let refused = lines.line().expect("an answer");
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&Value::Null, &json!(-32_700)),
+            "{garbage}: {refused}"
+        );
     }
-    // Well formed, and no request: an error without an id may come; the next answer is the next question's.
+    for odd in ["\"text\"", "[]", "{\"id\":{}}"] {
+        lines.send(odd);
+        let refused = lines.line().expect("an answer");
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32_600)), "{odd}: {refused}");
+    }
     lines.send(r#"{"jsonrpc":"2.0","method":"notifications/nobody_knows_this"}"#);
-    lines.send(json!({"jsonrpc": "2.0", "id": 8, "method": "no/such/method"}).to_string());
-    let answer = loop {
-        let line = lines.line().expect("an answer");
-        if line["id"] == 8 {
-            break line;
-        }
-        assert!(line["error"].is_object() && line["id"].is_null(), "{line}");
-    };
-    assert_eq!(answer["error"]["code"], -32_601, "{answer}");
+    let answer = lines.ask(&json!({"jsonrpc": "2.0", "id": 8, "method": "no/such/method"}));
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(8), &json!(-32_601)), "{answer}");
+    for arguments in [json!([]), json!("{}"), json!(7), json!(true)] {
+        let params = json!({"name": "get_status", "arguments": arguments});
+        let answer = lines.ask(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params}));
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(9), &json!(-32_602)), "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("an object is expected"), "{answer}");
+    }
     let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}));
     assert_eq!((&pong["id"], &pong["result"]), (&json!(9), &json!({})));
     // Half an emoji, as an agent writes it that cuts a text: it gets its answer.

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 
+use baton_events::protocol::tool;
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Lines};
@@ -84,7 +85,12 @@ impl StandIn {
                             Act::Answer(word) => {
                                 let value = json!({"message": word});
                                 let content = json!([{"type": "text", "text": value.to_string()}]);
-                                let result = json!({"content": content, "structuredContent": value, "isError": false});
+                                let structured = match tool::named(&text(&request["params"]["name"])) {
+                                    Some(tool) if tool.wraps_result() => json!({"result": value}),
+                                    _ => value,
+                                };
+                                let result =
+                                    json!({"content": content, "structuredContent": structured, "isError": false});
                                 break say(answer(result));
                             }
                             Act::Stopping => {
@@ -184,7 +190,10 @@ fn who_asks_for_no_progress_gets_none() {
     lines.greet("2025-06-18");
     let params = json!({"name": "get_episodes", "arguments": {}});
     let answer = lines.ask(&json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params}));
-    assert_eq!((&answer["id"], &answer["result"]["structuredContent"]["message"]), (&json!("a"), &json!("done")));
+    assert_eq!(
+        (&answer["id"], &answer["result"]["structuredContent"]["result"]["message"]),
+        (&json!("a"), &json!("done"))
+    );
 }
 
 #[test]

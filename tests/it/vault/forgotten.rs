@@ -40,6 +40,40 @@ fn without_a_register_notes_are_known_by_their_heads() {
 }
 
 #[test]
+fn a_note_s_first_name_goes_also_where_it_was_renamed_or_removed_and_no_register_knows_it() {
+    let check = |is_removed: bool, is_brought_in: bool| {
+        let world = with_notes(&json!({}));
+        with_two(&world);
+        world.stop();
+        fs::remove_dir_all(world.home().join("vault-register")).unwrap();
+        let sessions = notes(&own(&world)).into_iter().filter(|path| path.contains("/sessions/"));
+        let [note] = &sessions.filter(|path| path.contains("quokka")).collect::<Vec<_>>()[..] else {
+            panic!("one note")
+        };
+        let note = own(&world).join(note);
+        match is_removed {
+            true => fs::remove_file(&note).unwrap(),
+            false => fs::rename(&note, note.with_file_name("my own name.md")).unwrap(),
+        }
+        if is_brought_in {
+            world.ok(&["vault", "sync"]);
+        }
+        world.ok(&["forget", &id(1), "--yes"]);
+        let left = with_word(&world.home().join("vault"), "quokka");
+        assert_eq!(left, [""; 0], "removed: {is_removed}, brought in: {is_brought_in}");
+        assert_eq!(with_word(&world.home().join("vault-register"), "quokka"), [""; 0]);
+        // The other one of that day has all that it had.
+        until(&world, "the rest", |told| told["notes"] == 1 && told["to_remove"] == 0 && told["behind"] == 0);
+        assert!(with_word(&own(&world), "platypus").len() >= 4);
+        assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+    };
+    check(false, false);
+    check(false, true);
+    check(true, false);
+    check(true, true);
+}
+
+#[test]
 fn what_a_person_wrote_into_a_forgotten_note_stays() {
     let world = with_notes(&json!({}));
     with_one(&world);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{configure, goes_on, notes, ready, until, worked};
 use crate::full::run_where_mounting_is_allowed;
-use crate::world::{World, files_below, id, say, text, wait};
+use crate::world::{World, files_below, id, skipped, text, wait};
 
 fn with_vault() -> (World, PathBuf) {
     let world = World::new();
@@ -215,7 +215,7 @@ fn a_vault_that_may_not_be_written_is_said() {
 #[test]
 fn on_a_small_file_system_of_its_own() {
     if !run_where_mounting_is_allowed("vault::refused::mounted::", 4) {
-        say("skipped: a small file system may not be mounted here");
+        skipped("a small file system may not be mounted here");
     }
 }
 

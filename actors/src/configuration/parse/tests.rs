@@ -91,6 +91,11 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         ("{\"session_tracking\":{\"inactivity_timeout\": 1.5}}", "from 0 to 31622400, not 1.5"),
         ("{\"session_tracking\":{\"inactivity_timeout\": null}}", "from 0 to 31622400, not null"),
+        (
+            "{\"hooks\":{\"timeout_ms\": 30000}}",
+            "line 1: hooks.timeout_ms must be a whole number of milliseconds from 1 to 3000, or null (agents end a hook that takes \
+             longer; at a session's end 1000 counts at most), not 30000",
+        ),
         ("{\"session_tracking\":{\"check_interval\": 0}}", "from 1 to 86400, not 0"),
         ("{\"session_tracking\":{\"check_interval\": 1e99}}", "from 1 to 86400"),
         ("{\"session_tracking\":{\"lazy_index\":{\"budget_ms\": 60001}}}", "from 0 to 60000"),

@@ -7,7 +7,7 @@ use baton_events::projection::table::Row;
 use baton_events::protocol::{CloseParams, answer, code};
 use baton_events::record::{CommandId, Position};
 use baton_events::redact::redact;
-use baton_events::session::{CloseReason, Phase};
+use baton_events::session::CloseReason;
 use uuid::Uuid;
 
 use super::{Ended, enrichment};
@@ -29,7 +29,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         }
         Err(failure) => return Err(failure.into()),
     };
-    let is_new = services.table.now().get(&id).is_some_and(|row| row.state.phase == Phase::New);
+    let is_new = services.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
     let unread = if is_new { resolve::transcript(services, &id).await } else { Ok(None) };
     let nothing = match &unread {
         // Its hook was called, and nobody has said anything in it.

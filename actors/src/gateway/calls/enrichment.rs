@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
@@ -60,12 +61,12 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
         ..counted
     };
     let crowded = llm.crowded().map(|(what, fix)| answer::Problem { what, fix });
-    let problems = problems(&told, &shown).into_iter().chain(crowded).collect();
+    let problems = problems(&told, &shown, &services.table.now()).into_iter().chain(crowded).collect();
     (told, problems)
 }
 
 /// What `status` lists of it among what is wrong.
-fn problems(enrichment: &answer::Enrichment, shown: &Shown) -> Vec<answer::Problem> {
+fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
     let mut tell = |what: String, fix: String| problems.push(answer::Problem { what, fix });
     if let Some(what) = &enrichment.problem {
@@ -93,10 +94,10 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown) -> Vec<answer::Probl
         });
         tell(format!("{} to be enriched: {what}", waits(shown.rejected)), fix);
     }
-    let fix = |id: &SessionId, why: &GaveUp| format!("{}; then `baton enrich {}`", why.next_step(), id.short());
+    let fix = |id: &SessionId, why: &GaveUp| format!("{}; then `baton enrich {}`", why.next_step(), table.short_id(id));
     let named = |count: u64, id: &SessionId| match count {
-        1 => format!("session {}", id.short()),
-        _ => format!("{count} sessions, {} among them", id.short()),
+        1 => format!("session {}", table.short_id(id)),
+        _ => format!("{count} sessions, {} among them", table.short_id(id)),
     };
     if let Some((id, why)) = &shown.given_up_first {
         tell(format!("no model has made anything of {} ({why})", named(shown.given_up, id)), fix(id, why));

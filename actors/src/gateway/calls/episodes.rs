@@ -46,6 +46,9 @@ pub(in crate::gateway) async fn episodes(
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { freshness, .. } = ready(services, out, ask).await?;
+    for name in asked.uuids.iter().filter(|name| name.len() >= SHORT_ID_CHARS) {
+        resolve::not_ambiguous(services, name).await?;
+    }
     let table = services.table.now();
     let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;

@@ -11,6 +11,7 @@ mod hidden;
 mod notes;
 mod remains;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -77,6 +78,7 @@ pub(in crate::gateway) async fn forget(
     told.note_ids = note_ids;
     told.found_again = hidden.count() as u64;
     told.dry_run = asked.dry_run;
+    told.later = later(services, &asked, &told);
     if asked.dry_run {
         if !asked.undo {
             let stored = stored(services, &chosen).await?;
@@ -318,6 +320,24 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
         transcripts: there.await.unwrap_or_default().iter().map(|path| out(path)).collect(),
         ..answer::Forget::default()
     }
+}
+
+/// What is said of sessions that a project will have; nothing where none of it is read any more.
+fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> String {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let is_read = |row: &&answer::ForgetRow| {
+        let known = SessionId::new(&row.session_id).and_then(|id| table.get(&id));
+        known.is_none_or(|known| !settings.excludes(&known.state))
+    };
+    let read = told.sessions.iter().filter(is_read).filter_map(|row| row.project.as_deref());
+    let projects: BTreeSet<&str> = read.filter(|_| asked.project.is_some() && !asked.undo).collect();
+    let Some(first) = projects.first() else { return String::new() };
+    let directories = serde_json::to_string(&projects).unwrap_or_default();
+    let whose = if projects.len() == 1 { (*first).to_owned() } else { "these projects".to_owned() };
+    format!(
+        "sessions of {whose} that begin later are remembered again; to keep them out, put {directories} into \
+         session_tracking.exclude of config.json"
+    )
 }
 
 /// What there is to be deleted of conversations and notes.

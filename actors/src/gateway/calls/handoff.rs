@@ -60,11 +60,11 @@ fn none(services: &Services, project: &str) -> answer::Handoff {
             resolve::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
         })
     };
-    let shown = |phase: Phase| !matches!(phase, Phase::New | Phase::Forgotten);
-    let known = of_it().filter(|(_, row)| shown(row.state.phase)).count();
+    let shown = |state: &State| !state.is_unseen() && state.phase != Phase::Forgotten;
+    let known = of_it().filter(|(_, row)| shown(&row.state)).count();
     let runs = |state: &State| handoff::runs(state, &settings.policy, services.clock.now());
     let running: Vec<&SessionId> = of_it()
-        .filter(|(_, row)| shown(row.state.phase) && runs(&row.state) && row.state.counts.messages > 0)
+        .filter(|(_, row)| shown(&row.state) && runs(&row.state) && row.state.counts.messages > 0)
         .map(|(id, _)| id)
         .collect();
     let message = match (known, running.as_slice()) {
@@ -79,11 +79,12 @@ fn none(services: &Services, project: &str) -> answer::Handoff {
         (_, [only]) => {
             format!(
                 "Nothing to hand over: session {only} of {project} still runs. `baton close {}` ends it",
-                only.short()
+                table.short_id(only)
             )
         }
         (_, several) => {
-            let named: Vec<String> = several.iter().take(resolve::NAMED).map(|id| id.short().to_string()).collect();
+            let named: Vec<String> =
+                several.iter().take(resolve::NAMED).map(|id| table.short_id(id).to_owned()).collect();
             let more = if several.len() > named.len() { ", …" } else { "" };
             format!(
                 "Nothing to hand over: {} sessions of {project} still run: {}{more}. `baton close ID` ends one",

@@ -13,8 +13,9 @@ use baton_events::protocol::{Failure, RecallParams, answer, code};
 use baton_events::query::Question;
 use baton_events::recall::{self, Asked, Entry, Kind, Later, Place, Sort, gathered, still_open};
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::State;
 
-use super::search::{Wanted, find, prepared};
+use super::search::{Wanted, Whose, find, prepared};
 use super::vault::{Recalled, recalled};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
@@ -57,6 +58,7 @@ pub(in crate::gateway) async fn recall(
         now: prepared.now,
         directory: asked.caller.directory.clone(),
         asking: prepared.asking,
+        whose: Whose::Others,
         sessions: asked.limit.clamp(1, MOST_SESSIONS) as usize,
         budget: u64::from(asked.budget_tokens).clamp(*BUDGET.start(), *BUDGET.end()),
         freshness: answer::Brief::from(&prepared.freshness),
@@ -66,6 +68,8 @@ pub(in crate::gateway) async fn recall(
         searcher: prepared.searcher,
         client: out.clone(),
     };
+    let asking_last = looking.own_parts();
+    let looking = Looking { freshness: answer::Brief { asking_last, ..looking.freshness.clone() }, ..looking };
     let looked = tokio::task::spawn_blocking(move || looking.answer());
     let told = looked.await.map_err(|error| internal("looking broke", error))??;
     let sessions = told.entries.iter().map(|entry| entry.session_id.clone()).collect();
@@ -83,6 +87,7 @@ struct Looking {
     now: Timestamp,
     directory: Option<String>,
     asking: Option<SessionId>,
+    whose: Whose,
     sessions: usize,
     budget: u64,
     freshness: answer::Brief,
@@ -135,8 +140,32 @@ impl Looking {
         Ok(looking.within_budget(&asked, found))
     }
 
-    /// Everything that is known of it, and of that what answers.
+    /// Everything that is known of it, and of that what answers. What the asking session itself said, as far as it was read
+    /// before, comes below everything else: after a compaction the agent does not know it any more.
     fn look(&self, asked: &Asked) -> Result<Answer, Ended> {
+        let (mut notes, mut told) = self.told(asked)?;
+        if self.own_parts() {
+            let (_, own) = Self { whose: Whose::Own, ..self.clone() }.told(asked)?;
+            recall::below(&mut told, own);
+        }
+        let recall::Told { entries, unknown, unsaid } = told;
+        notes.extend(self.what_is_unknown(&entries, &unknown));
+        if unknown.is_empty() && asked.is(Kind::Decisions) && !unsaid.is_empty() && !self.question.has_secret {
+            let unsaid: String = unsaid.join(", ").chars().take(UNSAID_CHARS).collect();
+            notes.push(format!("no decision about it is known that speaks of {unsaid}"));
+        }
+        Ok(Answer { entries, unknown, notes })
+    }
+
+    /// Whether something of the asking session was read before and may be shown.
+    fn own_parts(&self) -> bool {
+        let row = self.asking.as_ref().and_then(|id| Some((id, self.table.get(id)?)));
+        let is_asked = |state: &State| self.project.as_deref().is_none_or(|project| resolve::is_in(state, project));
+        row.is_some_and(|(id, row)| row.state.episode.is_some() && is_asked(&row.state) && !self.is_hidden(id.as_str()))
+    }
+
+    /// What answers, of the sessions that are looked into, and notes on how the question was taken.
+    fn told(&self, asked: &Asked) -> Result<(Vec<String>, recall::Told), Ended> {
         let mut found = self.sessions(asked)?;
         self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
@@ -172,14 +201,7 @@ impl Looking {
             entries.append(&mut self.wishes(asked)?);
         }
         entries.append(&mut facts);
-        let recall::Told { entries, unknown, unsaid } = recall::told(asked, entries);
-        let mut notes = found.notes;
-        notes.extend(self.what_is_unknown(&entries, &unknown));
-        if unknown.is_empty() && asked.is(Kind::Decisions) && !unsaid.is_empty() && !self.question.has_secret {
-            let unsaid: String = unsaid.join(", ").chars().take(UNSAID_CHARS).collect();
-            notes.push(format!("no decision about it is known that speaks of {unsaid}"));
-        }
-        Ok(Answer { entries, unknown, notes })
+        Ok((found.notes, recall::told(asked, entries)))
     }
 
     /// What there is to say of what is not known. Nothing while there is more to read: then it may be there.
@@ -226,7 +248,7 @@ impl Looking {
             project: self.project.clone(),
             directory: self.directory.clone(),
             asking: self.asking.clone(),
-            leaves_out_asking: true,
+            whose: self.whose,
             sessions,
             turns: PASSAGES,
         }

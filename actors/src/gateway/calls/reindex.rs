@@ -59,8 +59,8 @@ pub(in crate::gateway) async fn reindex(
 }
 
 /// The sessions that are meant, those last at work first: named ones, those of a project, all; else those whose episode
-/// another filter made.
-async fn choose(asked: &ReindexParams, services: &Services) -> Result<Vec<SessionId>, Ended> {
+/// another filter made, or lacks lines that could not be read.
+async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, Ended> {
     let mut chosen = Vec::new();
     for text in &asked.sessions {
         let id = resolve::session(services, text).await?;
@@ -73,12 +73,13 @@ async fn choose(asked: &ReindexParams, services: &Services) -> Result<Vec<Sessio
     }
     let (table, settings) = (services.table.now(), services.settings.now());
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
-    let is_meant = |state: &State| {
+    let unread = services.indexer.unread();
+    let is_meant = |id: &SessionId, state: &State| {
         let is_in = project.as_deref().is_none_or(|project| resolve::is_in(state, project));
-        let is_older = !state.filter_is(settings.policy_for(state).filter_version);
+        let is_older = !state.filter_is(settings.policy_for(state).filter_version) || unread.contains_key(id);
         is_in && state.episode.is_some() && (asked.all || project.is_some() || is_older)
     };
-    let mut rows: Vec<_> = table.iter().filter(|(_, row)| is_meant(&row.state)).collect();
+    let mut rows: Vec<_> = table.iter().filter(|(id, row)| is_meant(id, &row.state)).collect();
     rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
     Ok(rows.into_iter().map(|(id, _)| id.clone()).collect())
 }

@@ -38,10 +38,11 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     let _asking = services.pace.asking();
     let tail = services.journal.tail().position;
     let step = lazy::step(services, out, ask).await?;
-    let mut position: Position = lazy::catch_up(services, out, step.position, ask.all).await?;
+    let mut position: Position = lazy::covered(services, out, &step, ask.all).await?;
     if position < tail {
         // What others have indexed a moment ago is not the answer's to wait for, but for a moment.
         let budget = services.settings.now().lazy_budget;
+        let budget = if step.is_backfill { step.until - tokio::time::Instant::now() } else { budget };
         position = services.indexer.caught_up(tail, budget).await.unwrap_or(position);
     }
     let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
@@ -83,8 +84,9 @@ fn behind(services: &Services, pending: u64) -> Option<String> {
 
 /// The session that asks, unless the question names it.
 pub(in crate::gateway) fn asking(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
-    let id = resolve::own(&services.table.now(), caller)?;
-    (!question.contains(id.short())).then_some(id)
+    let table = services.table.now();
+    let id = resolve::own(&table, caller)?;
+    (!question.contains(table.short_id(&id))).then_some(id)
 }
 
 /// A question in words, read, with the memory that it is asked of.
@@ -148,7 +150,7 @@ pub(in crate::gateway) async fn search(
         project: prepared.project,
         directory: asked.caller.directory,
         asking: prepared.asking,
-        leaves_out_asking: false,
+        whose: Whose::All,
         sessions: asked.limit.min(SEARCH_LIMIT) as usize,
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
     };
@@ -167,13 +169,24 @@ pub(super) struct Wanted {
     pub(super) project: Option<String>,
     /// Where the caller works: what `.` stands for, and what is favoured where no project is named.
     pub(super) directory: Option<String>,
-    /// The asking session: it comes last,
+    /// The asking session.
     pub(super) asking: Option<SessionId>,
-    /// or not at all.
-    pub(super) leaves_out_asking: bool,
+    pub(super) whose: Whose,
     pub(super) sessions: usize,
     /// Of each session.
     pub(super) turns: usize,
+}
+
+/// In which sessions something is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// In all, the asking one last.
+    #[default]
+    All,
+    /// In all but the asking one.
+    Others,
+    /// In the asking one alone.
+    Own,
 }
 
 /// What was found.
@@ -198,13 +211,17 @@ pub(super) fn find(
     let broke = |error| internal("the search failed", error);
     let narrowing = Narrowing::of(question, table, settings, searcher, directory).map_err(broke)?;
     let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
-    let left_out = wanted.asking.as_ref().filter(|_| wanted.leaves_out_asking);
+    let is_own = |id: &str| wanted.asking.as_ref().is_some_and(|asking| asking.as_str() == id);
+    let left_out = |id: &str| match wanted.whose {
+        Whose::All => false,
+        Whose::Others => is_own(id),
+        Whose::Own => !is_own(id),
+    };
     let called = |hit: memory::Hit| {
         let title = titles::given(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
         answers::hit(table, memory::Hit { title, ..hit })
     };
-    let hidden =
-        |id: &str| left_out.is_some_and(|asking| asking.as_str() == id) || shown::hidden(table, settings, &[], id);
+    let hidden = |id: &str| left_out(id) || shown::hidden(table, settings, &[], id);
     let admits = |id: &str| match shown::memo_as_state(table, id) {
         Some(state) => narrowing.admits(question, id, Some(&state)),
         None => narrowing.admits(question, id, row(id).as_ref().map(|row| &row.state)),

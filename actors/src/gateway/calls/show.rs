@@ -43,8 +43,11 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
         let relations = related
             .and_then(|(family, searcher)| family.relations(&row, &account.calls, &services, &table, searcher).ok())
             .unwrap_or_default();
+        let mut unread_lines = Vec::new();
         let (usage, episode) = match current {
             Some(current) => {
+                let manifest = services.chunks.manifest(&id, &current.manifest);
+                unread_lines = manifest.map(|manifest| manifest.header.unread).unwrap_or_default();
                 let by = answer_of(&row.state, &current);
                 if let (Some(by), Some(told)) = (by, &mut shown.enrichment) {
                     told.dropped_claims = read_answer(&services.chunks, &id, &by).map_or(0, |answer| answer.dropped);
@@ -55,7 +58,7 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
             }
             None => (None, None),
         };
-        Ok::<_, Failure>(answer::Show { row: shown, episode, usage, relations })
+        Ok::<_, Failure>(answer::Show { row: shown, unread_lines, episode, usage, relations })
     });
     Ok(read.await.map_err(|error| internal("reading the episode broke", error))??)
 }

@@ -9,6 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
 use baton_events::session::Phase;
+use baton_events::transcript::named_lines;
 
 use super::{Ended, enrichment, reindex, vectors};
 use crate::gateway::{Services, answers};
@@ -37,7 +38,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let overview = overview.unwrap_or_default();
     let table = services.table.now();
     let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
-    for (_, row) in table.iter().filter(|(_, row)| row.state.phase != Phase::New) {
+    for (_, row) in table.iter().filter(|(_, row)| !row.state.is_unseen()) {
         let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
         *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
     }
@@ -91,6 +92,17 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("the stored conversation of session {session} cannot be read, so searches do not find it: {why}"),
         fix: "put that file back from a backup, or the transcript as it was; `baton show` then restores it".to_owned(),
     }));
+    problems.extend(services.indexer.unread().into_iter().map(|(session, lines)| {
+        answer::Problem {
+            what: format!("session {session}: {} could not be read and left out", named_lines(&lines)),
+            fix: "update Baton, then `baton reindex` reads them again; please report it with the lines of `daemon.log`"
+                .to_owned(),
+        }
+    }));
+    problems.extend(services.indexer.partly().into_iter().map(|(session, parts)| answer::Problem {
+        what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
+        fix: "please report it with the lines of `daemon.log`".to_owned(),
+    }));
     problems.extend(services.remains.problem().map(|why| answer::Problem {
         what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
         fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
@@ -123,6 +135,11 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     problems.extend((vault.to_remove > 0).then(|| answer::Problem {
         what: format!("notes of {} could not be reached", several(vault.to_remove, "forgotten session")),
         fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
+    }));
+    let redacting = services.redacting.told();
+    problems.extend(redacting.iter().filter_map(|redacting| redacting.problem.clone()).map(|what| answer::Problem {
+        what: format!("text that an earlier version stored is not redacted everywhere yet: {what}"),
+        fix: "it is tried again by itself; `daemon.log` tells more".to_owned(),
     }));
     let problems = bounded(problems);
     let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
@@ -181,6 +198,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         problems,
         note: services.settings.now().note(),
         older_filter: (older > 0).then_some(older),
+        redacting,
         hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
     })
 }

@@ -92,7 +92,14 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
     let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
     for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
-        wanted.push(Wanted { id: id.clone(), file: None, bytes: 0, at: row.state.last_activity() });
+        wanted.push(Wanted {
+            id: id.clone(),
+            file: None,
+            is_new: false,
+            rests: false,
+            bytes: 0,
+            at: row.state.last_activity(),
+        });
     }
     let in_project = |state: &State| project.as_deref().is_none_or(|project| resolve::is_in(state, project));
     let mut wanted: std::collections::BTreeMap<SessionId, Wanted> =
@@ -408,7 +415,7 @@ mod tests {
             at: Timestamp(100 * DAY_MS - days_old * DAY_MS),
             subagent: name.starts_with('s'),
             parent: parent.map(id),
-            wanted: Some(Wanted { id: id(name), file: None, bytes: 0, at: Timestamp(0) }),
+            wanted: Some(Wanted { id: id(name), file: None, is_new: false, rests: false, bytes: 0, at: Timestamp(0) }),
             file: None,
         };
         vec![

@@ -38,18 +38,22 @@ pub(in crate::gateway) async fn call(
     let Some(tool) = tool::named(&asked.name) else {
         return Err(failure(code::INVALID_PARAMS, tool::unknown(&asked.name)).into());
     };
-    let arguments = match tool.check(asked.arguments.as_deref().map(serde_json::value::RawValue::get)) {
-        Ok(arguments) => arguments,
-        Err(wrong) => return Ok(refused(&wrong)),
-    };
-    let call = Call { arguments, caller: asked.caller, command_id: asked.command_id, services, out };
-    match call.answer(tool.which).await {
-        Ok(result) => Ok(result),
-        Err(Ended::Failure(failure)) if failure.code != code::STOPPING && !*services.stop.borrow() => {
-            Ok(refused(&failure.message))
+    let mut answer = match tool.check(asked.arguments.as_deref().map(serde_json::value::RawValue::get)) {
+        Ok(arguments) => {
+            let call = Call { arguments, caller: asked.caller, command_id: asked.command_id, services, out };
+            match call.answer(tool.which).await {
+                Err(Ended::Failure(failure)) if failure.code != code::STOPPING && !*services.stop.borrow() => {
+                    refused(&failure.message)
+                }
+                answered => answered?,
+            }
         }
-        Err(ended) => Err(ended),
+        Err(wrong) => refused(&wrong),
+    };
+    if tool.wraps_result() {
+        answer.structured_content = answer.structured_content.map(|content| json!({"result": content}));
     }
+    Ok(answer)
 }
 
 /// One call of a tool, checked.
@@ -243,12 +247,8 @@ impl Call<'_> {
             command_id: self.command_id.clone(),
             deadline_ms: CLOSE_DEADLINE_MS,
         };
-        let mut closed = close::close(asked, self.services).await?;
-        let success = closed.status == "success";
-        if success {
-            closed.message.push_str("; enrichment is off");
-        }
-        told(&closed, success)
+        let closed = close::close(asked, self.services).await?;
+        told(&closed, closed.status == "success")
     }
 
     async fn unindexed(&self) -> Result<answer::ToolResult, Ended> {

@@ -68,7 +68,7 @@ pub(in crate::gateway) async fn untrack(
 
 /// The session that is meant, with its transcript if it was never discovered.
 async fn meant(
-    services: &Services,
+    services: &Arc<Services>,
     named: Option<&str>,
     caller: &Caller,
 ) -> Result<(SessionId, Option<FileSeen>), Failure> {

@@ -40,7 +40,8 @@ pub(in crate::gateway) async fn tracking(
     lazy::look(services).await;
     let table = services.table.now();
     let settings = services.settings.now();
-    let project = match &asked.project {
+    // Who has just switched a project off wants to know what is tracked still.
+    let project = match asked.project.as_ref().filter(|_| asked.enabled.is_none()) {
         Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {
             switch_of(&table, &settings, text).map(|meant| match meant {
                 Meant::Project(text) | Meant::Glob(text) => text,

@@ -86,7 +86,7 @@ pub(super) fn is_under_way(state: &State) -> bool {
 
 /// Whether nobody works in it any more.
 pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
-    !matches!(state.phase, Phase::New | Phase::Forgotten) && !runs(state, policy, now)
+    !state.is_unseen() && state.phase != Phase::Forgotten && !runs(state, policy, now)
 }
 
 /// Whether somebody may still work in it. The end of one that was begun again counts for nothing, unless it has been silent
@@ -118,17 +118,21 @@ pub(super) fn ended_at(state: &State) -> Timestamp {
     }
 }
 
-/// The session that has claimed this episode and still runs; `but` is not meant.
+/// The session that has claimed this episode of `from`, whether it still runs or not; `but` is not meant. What was claimed
+/// before the same conversation was indexed anew is claimed all the same; what was said since is nobody's yet.
 pub(crate) fn claimer(
     table: &SessionTable,
-    policy: &Policy,
-    now: Timestamp,
+    from: &SessionId,
     episode: Uuid,
     but: Option<&SessionId>,
 ) -> Option<SessionId> {
+    let said_at = table.get(from).map(|row| row.state.last_activity());
     let claims = |state: &State| {
-        state.handoff.as_ref().is_some_and(|handoff| handoff.claimed && handoff.episode == episode)
-            && runs(state, policy, now)
+        let handoff = state.handoff.as_ref().filter(|handoff| handoff.claimed && state.phase != Phase::Forgotten);
+        handoff.is_some_and(|handoff| {
+            let is_as_old = handoff.from == *from && said_at.is_some_and(|at| at <= handoff.at);
+            handoff.episode == episode || is_as_old
+        })
     };
     table.iter().find(|(id, row)| claims(&row.state) && Some(*id) != but).map(|(id, _)| id.clone())
 }

@@ -154,25 +154,30 @@ fn who_goes_on_is_told_what_ended_since() {
 }
 
 #[test]
-fn a_claim_holds_while_its_session_runs() {
-    let policy = Policy::default();
+fn a_claim_holds_also_when_its_session_is_over() {
     // Sessions, who has claimed x.
     for (sessions, claimed_by) in [
         ("y claims=x worked=99000", Some("y")),
         ("y claims=x worked=10", Some("y")),
         ("y offered=x worked=99000", None),
         ("y claims=z worked=99000", None),
-        ("y claims=x worked=50 end=60", None),
+        ("y claims=x worked=50 end=60", Some("y")),
         ("y claims=x worked=50 end=60 started=99990", Some("y")),
         ("y claims=x forgotten", None),
         ("y claims=x new started=99990", Some("y")),
         ("y claims=x new started=10 active=99990", Some("y")),
-        ("y claims=x new started=10", None),
-        ("y claims=x new started=99000 left=99100", None),
+        ("y claims=x new started=10", Some("y")),
+        ("y claims=x new started=99000 left=99100", Some("y")),
         ("me claims=x worked=99000", None),
     ] {
-        let found = claimer(&table(sessions), &policy, at(NOW), uuid("x"), Some(&id("me")));
+        let found = claimer(&table(sessions), &id("x"), uuid("x"), Some(&id("me")));
         assert_eq!(found.as_ref().map(SessionId::as_str), claimed_by, "{sessions}");
+    }
+    // Another filter gives the same conversation another episode; what was said since was told to nobody.
+    for (worked, claimed_by) in [("worked=0", Some("y")), ("worked=10", None)] {
+        let sessions = table(&format!("x {worked} end=20 episode\ny claims=x worked=50"));
+        let found = claimer(&sessions, &id("x"), uuid("anew"), None);
+        assert_eq!(found.as_ref().map(SessionId::as_str), claimed_by, "{worked}");
     }
 }
 

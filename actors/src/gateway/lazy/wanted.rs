@@ -10,6 +10,7 @@ use baton_events::transcript::Source;
 
 use super::resolve;
 use crate::files::FileSeen;
+use crate::limits;
 use crate::place;
 use crate::reading::{self, Peek};
 use crate::settings::Settings;
@@ -20,6 +21,10 @@ pub(in crate::gateway) struct Wanted {
     pub(in crate::gateway) id: SessionId,
     /// Its file, if that has grown since it was read.
     pub(in crate::gateway) file: Option<FileSeen>,
+    /// Whether nothing of it was ever read.
+    pub(in crate::gateway) is_new: bool,
+    /// Whether it is so large, and was indexed so lately, that no query has it indexed again.
+    pub(in crate::gateway) rests: bool,
     /// Bytes that are not indexed.
     pub(in crate::gateway) bytes: u64,
     /// When it was last at work.
@@ -43,6 +48,8 @@ pub(in crate::gateway) fn all(
         let indexed = row.map_or(0, |row| indexed_to(&row.state));
         let entry = Wanted {
             id: file.session.clone(),
+            is_new: row.is_none_or(|row| row.state.read.offset == 0),
+            rests: row.is_some_and(|row| rests(&row.state, now)),
             bytes: file.stat.size.saturating_sub(indexed),
             at: file.stat.modified(),
             file: Some(file),
@@ -54,7 +61,8 @@ pub(in crate::gateway) fn all(
         let state = &row.state;
         if is_owed(state, now) && settings.reads(state) && !wanted.contains_key(id) {
             let bytes = state.read.offset.saturating_sub(indexed_to(state));
-            wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, bytes, at: state.last_activity() });
+            let (rests, at) = (rests(state, now), state.last_activity());
+            wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, is_new: false, rests, bytes, at });
         }
     }
     let mut wanted: Vec<Wanted> = wanted.into_values().collect();
@@ -97,6 +105,13 @@ pub(super) fn project_first(table: &SessionTable, project: &str, wanted: &mut [W
     wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
 }
 
+/// Whether a conversation is let alone for a while, because it is large and was indexed a moment ago.
+fn rests(state: &State, now: Timestamp) -> bool {
+    let large = state.episode.as_ref().filter(|episode| episode.items > limits::LARGE_ITEMS);
+    let pause_ms = |items: u64| i64::try_from(items.saturating_mul(limits::LARGE_PAUSE_US) / 1_000).unwrap_or(i64::MAX);
+    large.is_some_and(|episode| (0..pause_ms(episode.items)).contains(&now.since_ms(episode.at)))
+}
+
 /// Up to where the episode of this generation says what the transcript says.
 fn indexed_to(state: &State) -> u64 {
     state.checked.filter(|checked| checked.generation == state.generation).map_or(0, |checked| checked.to)
@@ -120,8 +135,9 @@ mod tests {
     use crate::files::FileStat;
     use crate::settings::{Switches, pattern::Pattern};
     use baton_events::conversation::Agent;
+    use baton_events::hash::ContentHash;
     use baton_events::record::{Position, SequenceNumber};
-    use baton_events::session::{Event, FileIdentity, Place};
+    use baton_events::session::{EpisodeRef, Event, FileIdentity, Place, Tier};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -168,6 +184,27 @@ mod tests {
         assert_eq!(names(&wanted), ["other", "brand-new", "known"]);
         project_first(&table, "/a", &mut wanted);
         assert_eq!(names(&wanted), ["brand-new", "known", "other"]);
+    }
+
+    #[test]
+    fn a_large_conversation_is_let_alone_for_a_while_after_it_was_indexed() {
+        let episode = |items, at| EpisodeRef {
+            uuid: uuid::Uuid::nil(),
+            tier: Tier::Extractive,
+            hash: ContentHash([1; 32]),
+            filter_version: 1,
+            generation: 1,
+            to: 1,
+            manifest: ContentHash([1; 32]),
+            items,
+            at: Timestamp(at),
+        };
+        let rests =
+            |items, at, now| rests(&State { episode: Some(episode(items, at)), ..State::default() }, Timestamp(now));
+        assert!(!rests(limits::LARGE_ITEMS, 1_000, 1_001), "a long day's");
+        assert!(rests(100_000, 1_000, 1_000) && rests(100_000, 1_000, 25_999) && !rests(100_000, 1_000, 26_000));
+        assert!(!rests(100_000, 1_000, 999), "the clock was set back");
+        assert!(!super::rests(&State::default(), Timestamp(0)));
     }
 
     #[test]

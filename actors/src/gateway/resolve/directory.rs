@@ -92,7 +92,7 @@ fn candidates<'a>(
 /// The first of them, one a line.
 fn listed(candidates: &[Candidate<'_>]) -> String {
     let named = candidates.iter().take(NAMED).map(|Candidate { id, state, at, .. }| {
-        let phase = if state.phase == Phase::New { "just begun" } else { state.phase.as_str() };
+        let phase = if state.is_unseen() { "just begun" } else { state.phase.as_str() };
         format!("\n  {id}  {phase}, last activity {at}")
     });
     let more = if candidates.len() > NAMED { "\n  …" } else { "" };
@@ -110,7 +110,7 @@ fn candidate<'a>(
         return None;
     }
     let signalled = state.signals.started_at.max(state.signals.active_at);
-    if state.phase != Phase::New {
+    if !state.is_unseen() {
         let cwd = state.place.as_ref().map(|place| place.cwd.clone());
         let at = state.last_activity().max(signalled.unwrap_or(state.last_activity()));
         return is_in(state, &place.project).then_some(Candidate { id, state, cwd, at });

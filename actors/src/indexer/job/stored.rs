@@ -1,17 +1,21 @@
 //! A job whose transcript is gone: what is stored of it stays, under the filter that made it. Made anew, it is redacted by
 //! today's rules, and a transcript that comes back is continued where it was left.
 
-use baton_events::conversation::Item;
+use std::collections::BTreeMap;
+
+use baton_events::conversation::{Body, Item};
 use baton_events::hash::ContentHash;
+use baton_events::record::SessionId;
 use baton_events::redact::json::redact_json;
+use baton_events::redact::redact_owned;
 use baton_events::schema::item;
 use baton_events::session::{Complete, EpisodeRef, FailureWhy, Stored, episode_uuid};
-use baton_events::transcript::Sink;
+use baton_events::transcript::{Sink, subject};
 
-use super::{Prepared, Stop, not_stored};
+use super::{Prepared, Stop};
 use crate::chunks::ChunkStore;
 use crate::indexer::JobRequest;
-use crate::indexer::gathered::Gathered;
+use crate::indexer::gathered::{Gathered, Written};
 
 /// What becomes of a job whose transcript is gone. `None`: nothing is stored of this generation, or not all that was read, so
 /// that it is missing.
@@ -40,35 +44,77 @@ fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored:
 }
 
 fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result<Prepared, Stop> {
-    let unreadable = |error: String| Stop::Failed(FailureWhy::StoredUnreadable, error);
-    let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| unreadable(error.to_string()))?;
-    let mut gathered = Gathered::new(chunks, &request.session, None);
-    for chunk in &manifest.chunks {
-        let lines = chunks.chunk(&request.session, chunk).map_err(|error| unreadable(error.to_string()))?;
-        redacted(&lines, |item| gathered.item(item)).map_err(unreadable)?;
-    }
-    let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
-    let written = gathered.written(manifest.header).map_err(not_stored)?;
+    let Again { hash, stored, written } =
+        again(chunks, &request.session, &prior.manifest).map_err(|(why, reason)| Stop::Failed(why, reason))?;
     if written.manifest == prior.manifest {
         return Ok(unchanged(request, prior));
     }
-    let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest: written.manifest, items };
     Ok(Prepared { complete: complete(request, prior, hash, Some(stored)), written: Some(written) })
 }
 
+/// A stored conversation by today's rules of redaction, written and not durable yet.
+pub(in crate::indexer) struct Again {
+    pub(in crate::indexer) hash: ContentHash,
+    pub(in crate::indexer) stored: Stored,
+    pub(in crate::indexer) written: Written,
+}
+
+/// Redacts a stored conversation again. An error says why, and what to tell.
+pub(in crate::indexer) fn again(
+    chunks: &ChunkStore,
+    session: &SessionId,
+    manifest: &ContentHash,
+) -> Result<Again, (FailureWhy, String)> {
+    let unreadable = |error: String| (FailureWhy::StoredUnreadable, error);
+    let not_stored = |error: crate::chunks::Error| (FailureWhy::NotStored, error.to_string());
+    let manifest = chunks.manifest(session, manifest).map_err(|error| unreadable(error.to_string()))?;
+    let mut gathered = Gathered::new(chunks, session, None);
+    let mut subjects = Subjects::default();
+    for chunk in &manifest.chunks {
+        let lines = chunks.chunk(session, chunk).map_err(|error| unreadable(error.to_string()))?;
+        redacted(&lines, &mut subjects, |item| gathered.item(item)).map_err(unreadable)?;
+    }
+    let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
+    let written = gathered.written(manifest.header).map_err(not_stored)?;
+    let stored = Stored { episode: episode_uuid(session, &hash), manifest: written.manifest, items };
+    Ok(Again { hash, stored, written })
+}
+
+/// How the lines of results begin whose calls were redacted: as stored, and as now. A value that is redacted by the name of
+/// its field stands there without the name.
+type Subjects = BTreeMap<Box<str>, (String, String)>;
+
 /// Gives the items of a stored chunk, redacted by today's rules.
-fn redacted(lines: &[u8], mut take: impl FnMut(Item)) -> Result<(), String> {
+fn redacted(lines: &[u8], subjects: &mut Subjects, mut take: impl FnMut(Item)) -> Result<(), String> {
+    let decoded = |text: &str| item::decode(text.as_bytes()).map_err(|error| error.to_string());
     lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).try_for_each(|line| {
         let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-        let redacted = redact_json(text);
-        take(item::decode(redacted.as_deref().unwrap_or(text).as_bytes()).map_err(|error| error.to_string())?);
+        let clean = redact_json(text);
+        let mut item = decoded(clean.as_deref().unwrap_or(text))?;
+        match &mut item.body {
+            Body::Call(call) if clean.is_some() && !call.id.is_empty() => {
+                if let Body::Call(stored) = decoded(text)?.body {
+                    subjects.insert(call.id.clone(), (subject(&stored), subject(call)));
+                }
+            }
+            Body::Result(result) => {
+                if let Some((stored, now)) = subjects.remove(&result.id)
+                    && let Body::Result(whole) = decoded(text)?.body
+                    && let Some(rest) = whole.text.strip_prefix(&stored)
+                {
+                    result.text = redact_owned(now + rest);
+                }
+            }
+            _ => {}
+        }
+        take(item);
         Ok(())
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::{Body, Meta};
+    use baton_events::conversation::{Call, Meta, Outcome, ToolResult};
 
     use super::*;
 
@@ -88,10 +134,35 @@ mod tests {
             item::encode(&item, &mut stored).unwrap();
         }
         let mut items = Vec::new();
-        redacted(&stored, |item| items.push(item)).unwrap();
+        redacted(&stored, &mut Subjects::default(), |item| items.push(item)).unwrap();
         assert_eq!(items[0], item("main"));
         let Body::Meta(Meta::Branch(branch)) = &items[1].body else { panic!("{items:?}") };
         assert!(branch.contains("[redacted") && !branch.contains(secret), "{branch}");
-        assert!(redacted(b"{\"no\":\"item\"}\n", |_| ()).is_err());
+        assert!(redacted(b"{\"no\":\"item\"}\n", &mut Subjects::default(), |_| ()).is_err());
+    }
+
+    #[test]
+    fn a_result_names_no_argument_that_its_call_hides() {
+        let item = |body: Body| Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body };
+        let input = [("apiKey".to_owned(), "Zx81kLmn29Qp".into()), ("host".to_owned(), "db".into())];
+        let call = Call { id: "t1".into(), name: "connect".to_owned(), input: input.into(), edit: None };
+        let result = ToolResult {
+            id: "t1".into(),
+            name: Some("connect".to_owned()),
+            outcome: Outcome::Ok,
+            exit_code: None,
+            text: "connect Zx81kLmn29Qp: 1 line".to_owned(),
+            error: None,
+            duration_ms: None,
+            agent: None,
+        };
+        let mut stored = Vec::new();
+        for body in [Body::Call(call), Body::Result(result)] {
+            item::encode(&item(body), &mut stored).unwrap();
+        }
+        let mut items = Vec::new();
+        redacted(&stored, &mut Subjects::default(), |item| items.push(item)).unwrap();
+        let Body::Result(result) = &items[1].body else { panic!("{items:?}") };
+        assert_eq!(result.text, "connect [redacted:secret]: 1 line");
     }
 }

@@ -24,7 +24,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             // The session table counts it and says so.
             (Err(_), _) => Ok(()),
             // Where it was told anew since, that is taken in now already, and once more when its turn comes.
-            (Ok(memo::Event::Added(_) | memo::Event::Replaced(_)), Some((_, memo))) => self.put_memo(uuid, memo),
+            (Ok(memo::Event::Added(_) | memo::Event::Replaced(_) | memo::Event::Redacted(_)), Some((_, memo))) => {
+                self.put_memo(uuid, memo)
+            }
             (Ok(memo::Event::Deleted), Some(_)) => Ok(()),
             (Ok(_), None) => self.remove_memo(uuid, &table),
         }

@@ -4,13 +4,15 @@
 use std::convert::Infallible;
 
 use baton_events::conversation::{Body, Item, Link, Meta};
-use baton_events::digest::Abridged;
-use baton_events::graph::Surroundings;
+use baton_events::digest::{Abridged, Episode};
+use baton_events::enrichment::{Answer, Lines};
+use baton_events::graph::{Graph, Surroundings};
 use baton_events::outcomes::Pieces;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::schema::outcomes::Outcomes;
 use baton_events::turns::{Stream, Unit};
 use baton_events::withdrawn::Withdrawn;
+use baton_events::{graph, outcomes};
 
 use crate::indexer::conversation::Conversation;
 use crate::indexer::episode;
@@ -81,6 +83,24 @@ impl Outline {
         self.abridged.as_ref().map_or(0, |(_, left_out)| *left_out)
     }
 
+    /// What was tried in it. Of a conversation of which a digest holds only a part every call counts all the same.
+    pub(super) fn outcomes(
+        &self,
+        conversation: &Conversation,
+        episode: &Episode,
+        at: Surroundings<'_>,
+    ) -> Result<Outcomes, memory::Error> {
+        if self.left_out() == 0 {
+            return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
+        }
+        let mut pieces = Pieces::of(at);
+        conversation.each(|item| {
+            pieces.push(item.clone());
+            Ok::<_, memory::Error>(())
+        })?;
+        Ok(pieces.finish())
+    }
+
     /// Lets go of these: the units come next, and are made of what is stored.
     pub(super) fn let_go(&mut self) {
         if let Some((items, _)) = &mut self.abridged {
@@ -106,14 +126,19 @@ impl Outline {
     }
 }
 
-/// What was tried in a conversation of which a digest holds only a part: every call of it counts.
-pub(super) fn outcomes(conversation: &Conversation, at: Surroundings<'_>) -> Result<Outcomes, memory::Error> {
-    let mut pieces = Pieces::of(at);
-    conversation.each(|item| {
-        pieces.push(item.clone());
-        Ok::<_, memory::Error>(())
-    })?;
-    Ok(pieces.finish())
+/// What a conversation says of the world, by rules and as a model said it.
+pub(super) fn graph(
+    items: &[Item],
+    episode: &Episode,
+    at: &Surroundings<'_>,
+    answer: Option<&Answer>,
+    lines: &Lines,
+) -> Graph {
+    let graph = graph::graph(items, episode, at);
+    match answer {
+        Some(answer) => graph::of_model(graph, answer, at, episode.cwd.as_deref(), lines),
+        None => graph,
+    }
 }
 
 /// The units of a conversation, made as they are asked for.

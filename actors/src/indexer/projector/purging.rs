@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::{Command, Error, Port, Projector, memos};
 
-/// Somebody waits for sessions to be purged.
+/// Somebody waits for sessions to be purged: of those that are forgotten everything goes, of others what they said before.
 pub(super) struct Purge {
     sessions: Vec<SessionId>,
     pub(super) at_least: Position,
@@ -45,9 +45,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.purges).into_iter().partition(|purge| purge.at_least <= self.applied);
         self.purges = waiting;
-        self.forgotten.extend(ready.iter().flat_map(|purge| purge.sessions.iter().cloned()));
-        // One whose tombstone was lifted meanwhile is there again, and what is there is not purged.
         let table = self.options.table.now();
+        let asked = ready.iter().flat_map(|purge| purge.sessions.iter().cloned());
+        let (gone, changed): (Vec<_>, Vec<_>) = asked.partition(|session| is_gone(&table, session));
+        self.forgotten.extend(gone);
+        // One whose tombstone was lifted meanwhile is there again, and what is there is not purged.
         self.forgotten.retain(|session| is_gone(&table, session));
         if self.forgotten.is_empty() && ready.is_empty() {
             return Ok(());
@@ -55,7 +57,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         // What a job has stored a moment ago is read back from its files as well.
         self.fresh.clear();
         let sessions: Vec<SessionId> = self.forgotten.iter().cloned().collect();
-        let purged = self.store.purge(&sessions);
+        let purged = self.store.purge(&sessions, &changed);
         let without_vectors = match &purged {
             Ok(()) => self.purge_vectors(),
             Err(error) => Err(error.to_string()),

@@ -55,6 +55,15 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
+    /// Makes the current episode what the memory holds of its session, whatever of it was put before.
+    pub(super) fn put_anew(&mut self, session: &SessionId, row: &Row) -> Result<(), Error> {
+        self.put.remove(session);
+        match &row.state.episode {
+            Some(current) if row.state.phase != Phase::Forgotten => self.put_shown(session, row, current),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the current episode what the memory holds of its session; nothing, if it is deleted or cleared.
     pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
         let is_deleted = self.options.table.now().is_deleted(row);

@@ -20,23 +20,24 @@ use super::{Error, Store};
 const OWN_FILES: [&str; 2] = ["meta.json", ".managed.json"];
 
 impl Store {
-    /// Makes sure that no file of the memory holds anything of these sessions, which must have been removed and that
-    /// committed. Does next to nothing where that is so already. Searches go on meanwhile, on what they had when they began.
+    /// Makes sure that no file of the memory holds anything of the sessions in `gone`, which must have been removed and that
+    /// committed, nor anything that those in `changed` said before. Does next to nothing where that is so already. Searches go
+    /// on meanwhile, on what they had when they began.
     ///
     /// # Errors
     ///
     /// When something is uncommitted, when a segment cannot be merged, or when a file cannot be deleted. What is committed
     /// stays searchable.
-    pub fn purge(&mut self, sessions: &[SessionId]) -> Result<(), Error> {
+    pub fn purge(&mut self, gone: &[SessionId], changed: &[SessionId]) -> Result<(), Error> {
         if self.dirty {
             return Err(Error::Broken("something is uncommitted, so nothing is purged".to_owned()));
         }
-        if self.touched(sessions)?.is_empty() && self.strays()?.is_empty() {
+        if self.touched(gone, changed)?.is_empty() && self.strays()?.is_empty() {
             return Ok(());
         }
         // Merges under way would take segments away under ours.
         self.idle()?;
-        let touched = self.touched(sessions)?;
+        let touched = self.touched(gone, changed)?;
         let writer = self.writer()?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         let merged = touched.iter().try_for_each(|segment| writer.merge(&[*segment]).wait().map(drop));
@@ -45,7 +46,7 @@ impl Store {
         self.idle()?;
         merged?;
         collected?;
-        match (self.touched(sessions)?.len(), self.strays()?) {
+        match (self.touched(gone, changed)?.len(), self.strays()?) {
             (0, strays) if strays.is_empty() => Ok(()),
             (0, strays) => {
                 // The system may still hold one for a search; nobody but us writes here.
@@ -84,13 +85,14 @@ impl Store {
         Ok(found)
     }
 
-    /// Segments in which a document of these sessions is, deleted or not.
-    fn touched(&self, sessions: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
+    /// Segments in which a document of a session that is gone is, deleted or not; or a deleted one, maybe, of one that changed.
+    fn touched(&self, gone: &[SessionId], changed: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
         let snapshot = self.snapshot();
         let mut touched = Vec::new();
         for reader in snapshot.searcher.segment_readers() {
             let index = reader.inverted_index(self.fields.session)?;
-            for session in sessions {
+            let changed = if reader.has_deletes() { changed } else { &[] };
+            for session in gone.iter().chain(changed) {
                 if index.get_term_info(&Term::from_field_text(self.fields.session, session.as_str()))?.is_some() {
                     touched.push(reader.segment_id());
                     break;

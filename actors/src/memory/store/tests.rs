@@ -112,3 +112,47 @@ fn what_another_has_committed_meanwhile_is_not_put_in_twice() {
     assert_eq!(before.len(), 4);
     assert_eq!(held(&next), before);
 }
+
+/// The files and folders of a memory, copied to another directory.
+fn copied(dir: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+    }
+    copy
+}
+
+fn deletion_files(dir: &Path) -> BTreeSet<String> {
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".del")).collect()
+}
+
+#[test]
+fn a_commit_that_ended_before_its_metadata_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(unmerged(dir.path()));
+    let change = |dir: &Path| {
+        let mut store = Store::open(dir).unwrap().store;
+        store.writer().unwrap().set_merge_policy(Box::new(NoMergePolicy));
+        store.remove(&SessionId::new("still").unwrap()).unwrap();
+        commit(&mut store, 4);
+        held(&store)
+    };
+    // The same work ends in the same number: what it writes first is what a killed process has left behind.
+    let other = copied(dir.path());
+    let before = deletion_files(dir.path());
+    let expected = change(other.path());
+    let written: Vec<String> = deletion_files(other.path()).difference(&before).cloned().collect();
+    assert!(!written.is_empty() && !before.is_empty(), "{written:?} {before:?}");
+    for name in &written {
+        fs::write(dir.path().join(name), "half").unwrap();
+    }
+    assert_eq!(change(dir.path()), expected);
+    assert_eq!(deletion_files(dir.path()), deletion_files(other.path()));
+    let mut store = Store::open(dir.path()).unwrap().store;
+    put(&mut store, "kept", 3);
+    commit(&mut store, 5);
+    store.idle().unwrap();
+    assert_eq!(store.checkpoint().unwrap().position, Position(5));
+}

@@ -80,7 +80,7 @@ fn outcomes_are_replaced_and_go_with_their_session() {
     memory.store.remove(&SessionId::new("a").unwrap()).unwrap();
     memory.store.commit(checkpoint(3)).unwrap();
     assert_eq!(memory.tried(""), "b");
-    memory.store.purge(&[SessionId::new("a").unwrap()]).unwrap();
+    memory.store.purge(&[SessionId::new("a").unwrap()], &[]).unwrap();
     let [_, others @ ..] = four();
     let fresh = Memory::of(&others);
     assert_eq!(memory.searcher.dump().unwrap(), fresh.searcher.dump().unwrap(), "as one that is filled afresh");

@@ -105,9 +105,9 @@ fn what_is_purged_is_in_no_file() {
     }
     let before = memory.searcher.pinned();
     memory.store.remove(&forgotten.id).unwrap();
-    assert!(memory.store.purge(std::slice::from_ref(&forgotten.id)).is_err(), "not committed");
+    assert!(memory.store.purge(std::slice::from_ref(&forgotten.id), &[]).is_err(), "not committed");
     memory.store.commit(checkpoint(4)).unwrap();
-    memory.store.purge(std::slice::from_ref(&forgotten.id)).unwrap();
+    memory.store.purge(std::slice::from_ref(&forgotten.id), &[]).unwrap();
     for word in words {
         assert!(!is_in_files(&memory, word), "{word}");
     }
@@ -117,12 +117,12 @@ fn what_is_purged_is_in_no_file() {
     assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&sessions(0..5)).searcher.dump().unwrap());
     let files = || fs::read_dir(memory.dir.path()).unwrap().count();
     let count = files();
-    memory.store.purge(std::slice::from_ref(&forgotten.id)).unwrap();
+    memory.store.purge(std::slice::from_ref(&forgotten.id), &[]).unwrap();
     assert_eq!(files(), count, "nothing is left to be done");
     // What an interrupted merge has left.
     let stray = memory.dir.path().join("0123456789abcdef0123456789abcdef.store");
     fs::write(&stray, "quokka").unwrap();
-    memory.store.purge(&[]).unwrap();
+    memory.store.purge(&[], &[]).unwrap();
     assert!(!stray.exists());
     // And the memory goes on.
     memory.store.put(&Session::new("g", &["a potoroo"]).entry(0)).unwrap();
@@ -140,7 +140,7 @@ fn a_memory_of_one_session_that_is_purged_is_empty() {
     let mut memory = Memory::of(std::slice::from_ref(&session));
     memory.store.remove(&session.id).unwrap();
     memory.store.commit(checkpoint(2)).unwrap();
-    memory.store.purge(std::slice::from_ref(&session.id)).unwrap();
+    memory.store.purge(std::slice::from_ref(&session.id), &[]).unwrap();
     assert!(!is_in_files(&memory, "quokka"));
     assert_eq!(memory.store.checkpoint(), Some(checkpoint(2)));
     assert!(memory.searcher.dump().unwrap().is_empty());

@@ -113,6 +113,13 @@ impl Scan {
         self.words.are_in(text)
     }
 
+    /// What Baton's lines lead to, by how it begins, and what no note is called.
+    pub(super) fn leading_nowhere(&self, beginning: &str) -> impl Iterator<Item = &str> {
+        let is_there = |target: &str| self.paths.iter().any(|path| stem(path) == Some(target));
+        let targets = self.links.keys().map(String::as_str).filter(move |target| target.starts_with(beginning));
+        targets.filter(move |target| self.tags.contains_key(&forget::tag(target)) && !is_there(target))
+    }
+
     /// Notes in which a link stands to one of these, or that told of it.
     pub(super) fn leading_to<'a>(&self, targets: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
         let of = |target: &'a String| [self.links.get(target), self.tags.get(&forget::tag(target))];

@@ -7,7 +7,7 @@ use std::path::Path;
 use baton_events::record::SessionId;
 
 use super::scan::Words;
-use super::{Scope, not_forgotten, sought};
+use super::{Scope, sought};
 use crate::vault::desk::Open;
 use crate::vault::index::stem;
 use crate::vault::place::{Error, Outside, Place, Refused};
@@ -36,6 +36,14 @@ pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<S
     }
     .map_err(|error| not_forgotten(&error))?;
     Ok(shown(open, theirs))
+}
+
+/// The register takes nothing.
+pub(super) fn not_forgotten(error: &std::io::Error) -> Refused {
+    Refused {
+        what: format!("the register of the vault still names them: {error}"),
+        fix: "free space on the disk of BATON_HOME".to_owned(),
+    }
 }
 
 /// Where in the vault somebody has put the folder of notes: it is known by its id.

@@ -5,6 +5,9 @@ use std::sync::atomic::AtomicUsize;
 use baton_events::conversation::Agent;
 use notify::ErrorKind;
 
+use super::super::Root;
+use crate::files;
+
 /// A system whose change notification does as it is told.
 #[derive(Clone, Default)]
 struct System(Arc<Switches>);
@@ -69,42 +72,43 @@ impl System {
 struct World {
     _temp: tempfile::TempDir,
     system: System,
-    roots: Vec<Root>,
+    roots: Vec<Looked>,
     changes: Changes,
 }
 
-fn world(none: bool, full: bool) -> World {
+async fn world(none: bool, full: bool) -> World {
     let temp = tempfile::tempdir().expect("a folder");
     let (projects, markers) = (temp.path().join("projects"), temp.path().join("watch"));
     std::fs::create_dir_all(&projects).expect("a folder");
     let switches = Switches { none: none.into(), full: full.into(), markers: markers.clone(), ..Switches::default() };
     let system = System(Arc::new(switches));
     let mut changes = Changes::new(Arc::new(|| ()), &markers, system.make());
-    let roots = vec![Root { agent: Agent::ClaudeCode, projects }];
-    changes.watch(&roots);
+    let identity = std::fs::metadata(&projects).ok().as_ref().map(files::identity);
+    let roots = vec![Looked { root: Root { agent: Agent::ClaudeCode, projects }, identity, shared: None }];
+    changes.watch(&roots).await;
     World { _temp: temp, system, roots, changes }
 }
 
 impl World {
     fn swept(&self) -> Option<Swept> {
-        self.changes.swept(&self.roots[0].projects)
+        self.changes.swept(&self.roots[0])
     }
 
     /// As at a sweep, so long after the last one.
     async fn sweep_after(&mut self, pause: Duration) {
         tokio::time::advance(pause).await;
-        self.changes.mend(&self.roots);
-        self.changes.watch(&self.roots);
+        self.changes.mend(&self.roots).await;
+        self.changes.watch(&self.roots).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn watches_that_are_used_up_are_tried_again_after_a_while_and_not_before() {
-    let mut world = world(false, true);
+    let mut world = world(false, true).await;
     assert!(matches!(world.swept(), Some(Swept::NoMoreWatches(_))), "{:?}", world.swept());
     assert!(!world.changes.trusts(&world.roots));
     for _ in 0..10 {
-        world.changes.watch(&world.roots);
+        world.changes.watch(&world.roots).await;
     }
     world.sweep_after(Duration::from_secs(30)).await;
     assert_eq!(world.system.0.asked.load(Ordering::SeqCst), 1, "a query is no reason to walk through the tree again");
@@ -120,7 +124,7 @@ async fn watches_that_are_used_up_are_tried_again_after_a_while_and_not_before()
 
 #[tokio::test(start_paused = true)]
 async fn where_there_is_no_notification_it_is_tried_again_too() {
-    let mut world = world(true, false);
+    let mut world = world(true, false).await;
     assert!(matches!(world.swept(), Some(Swept::NoMoreInstances(_))), "{:?}", world.swept());
     assert!(!world.changes.barrier().await);
     world.system.0.none.store(false, Ordering::SeqCst);
@@ -131,7 +135,7 @@ async fn where_there_is_no_notification_it_is_tried_again_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_folder_that_cannot_be_watched_any_more_makes_the_whole_root_swept() {
-    let mut world = world(false, false);
+    let mut world = world(false, false).await;
     assert!(world.changes.trusts(&world.roots));
     world.system.0.full.store(true, Ordering::SeqCst);
     world.system.fail();

@@ -5,6 +5,25 @@ use super::words::Joint;
 use super::{Command, Pipe, Step};
 use crate::filter::Verdict;
 
+/// What only one subcommand says when it fails, where its program's name does not stand before the error.
+const WORDS_OF: [(&str, &str); 7] = [
+    ("git add", "did not match any files"),
+    ("git add", "ignored by one of your .gitignore files"),
+    ("git commit", "nothing to commit"),
+    ("git commit", "nothing added to commit"),
+    ("git commit", "no changes added to commit"),
+    ("git push", "failed to push some refs"),
+    ("git push", "has no upstream branch"),
+];
+
+impl Step<'_> {
+    /// Whether an error is in its own words.
+    fn says(&self, error: &str) -> bool {
+        let is_its = |(name, words): &(&str, &str)| error.contains(words) && *name == self.name();
+        WORDS_OF.iter().any(is_its) || error.strip_prefix(&*self.program).is_some_and(|rest| rest.starts_with(": "))
+    }
+}
+
 impl<'a> Command<'a> {
     /// Whether the exit code of a line that failed is that of something that only looks.
     pub(in crate::digest) fn found_nothing(&self) -> bool {
@@ -27,10 +46,8 @@ impl<'a> Command<'a> {
         if self.failed_unseen() {
             return self.unseen_checks().cloned().collect();
         }
-        let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
-        let last = &self.steps[first.map_or(0, |at| at + 1)..];
         let may_fail = |step: &&Step<'a>| !step.only_looks() && step.pipe != Pipe::Search;
-        let mut suspects: Vec<Step<'a>> = last.iter().filter(may_fail).cloned().collect();
+        let mut suspects: Vec<Step<'a>> = self.chained().iter().filter(may_fail).cloned().collect();
         // What hardly ever fails did not, where something else may have.
         if suspects.iter().any(|step| !step.is_harmless()) {
             suspects.retain(|step| !step.is_harmless());
@@ -38,13 +55,21 @@ impl<'a> Command<'a> {
         suspects
     }
 
+    /// The steps bound by `&&` to the last, and that one.
+    fn chained(&self) -> &[Step<'a>] {
+        let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
+        &self.steps[first.map_or(0, |at| at + 1)..]
+    }
+
     /// The programs that the line runs, each once and in order, by the names that all their spellings share.
     ///
     /// `succeeded` is how the line ended, if that is known. Of a line that succeeded only what the exit code or the output
-    /// stands for did, and of several that may have failed the last is taken to have.
-    pub(in crate::digest) fn ran(&self, succeeded: Option<bool>) -> Vec<Ran> {
+    /// stands for did. Of several that may have failed, the one has whose words the `error` is, else the last is taken to
+    /// have.
+    pub(in crate::digest) fn ran(&self, succeeded: Option<bool>, error: &str) -> Vec<Ran> {
         let proven = if succeeded == Some(true) { self.proven() } else { Vec::new() };
-        let suspect = (succeeded == Some(false)).then(|| self.suspects().pop()).flatten();
+        let suspect = || self.chained().iter().find(|step| step.says(error)).cloned().or_else(|| self.suspects().pop());
+        let suspect = (succeeded == Some(false)).then(suspect).flatten();
         let mut ran: Vec<Ran> = Vec::new();
         for step in &self.steps {
             let name = step.name();

@@ -140,7 +140,7 @@ fn an_output_tells_what_an_exit_code_cannot() {
     let check = |line: &str, verdict: Verdict, exit: bool, expected: Option<bool>, part: Part| {
         let command = Command::read(line).saying(Some(verdict.clone()));
         let succeeded = exit && !command.failed_unseen();
-        let ran = command.ran(Some(succeeded));
+        let ran = command.ran(Some(succeeded), "");
         let test = ran.iter().find(|program| program.name == "cargo test").unwrap();
         assert_eq!((test.ended, test.part), (expected, part), "{line} {verdict:?}");
     };
@@ -165,7 +165,7 @@ fn an_output_tells_what_an_exit_code_cannot() {
 #[test]
 fn a_program_has_its_part_in_how_a_line_ends() {
     let check = |line: &str, expected: &[(&str, Part)]| {
-        let ran = Command::read(line).ran(None);
+        let ran = Command::read(line).ran(None, "");
         let parts: Vec<(&str, Part)> = ran.iter().map(|program| (program.name.as_str(), program.part)).collect();
         assert_eq!(parts, expected, "{line}");
     };
@@ -233,4 +233,24 @@ proptest::proptest! {
             proptest::prop_assert!(command.steps.len() <= MAX_STEPS);
         }
     }
+}
+
+#[test]
+fn an_error_tells_which_of_several_has_failed() {
+    let check = |line: &str, error: &str, failed: &[&str]| {
+        let ran = Command::read(line).ran(Some(false), error);
+        let found: Vec<&str> =
+            ran.iter().filter(|program| program.ended == Some(false)).map(|program| program.name.as_str()).collect();
+        assert_eq!(found, failed, "{line} {error}");
+    };
+    let chain = "git add nope.rs && git commit -m x && git push";
+    check(chain, "fatal: pathspec 'nope.rs' did not match any files", &["git add"]);
+    check(chain, "The following paths are ignored by one of your .gitignore files:", &["git add"]);
+    check(chain, "nothing to commit, working tree clean", &["git commit"]);
+    check(chain, "error: failed to push some refs to 'origin'", &["git push"]);
+    check("git add nope && git push", "fatal: pathspec 'nope' did not match any files", &["git add"]);
+    check("rm a && cargo test", "rm: cannot remove 'a': No such file or directory", &["rm"]);
+    check("cargo fmt && cargo test", "error[E0382]: use of moved value", &["cargo test"]);
+    // What stands before something else than `&&` does not keep the rest from running.
+    check("git add nope; git push", "fatal: pathspec 'nope' did not match any files", &["git push"]);
 }

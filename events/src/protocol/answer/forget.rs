@@ -38,6 +38,9 @@ pub struct Forget {
     pub kept_elsewhere: String,
     /// The agent's transcripts that are still there, the first of them.
     pub transcripts: Vec<String>,
+    /// Of a project: what becomes of sessions that begin there later, and how to keep them out.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub later: String,
     /// What was done, and what to do next.
     pub message: String,
 }

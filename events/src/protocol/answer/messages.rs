@@ -60,8 +60,8 @@ pub struct Message {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Part {
-    /// `prompt`, `answer` (typed into a tool's question or denial), `media`, `text`, `thinking`, `tool`, `summary`, `notice`,
-    /// `compaction`.
+    /// `prompt`, `queued` (a prompt that never reached the agent), `answer` (typed into a tool's question or denial), `media`,
+    /// `text`, `thinking`, `tool`, `summary`, `notice`, `compaction`.
     pub kind: String,
     /// Its line in the transcript.
     pub line: u64,

@@ -36,6 +36,12 @@ pub struct Brief {
     pub indexed_now: u64,
     /// Sessions that are still being read and may be missing.
     pub pending: u64,
+    /// Whether the asking session has something new that was left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub left_out_asking: bool,
+    /// Whether the asking session was looked into as far as it was read before; what it says comes last.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asking_last: bool,
     /// Position in the log that the answer covers.
     pub position: u64,
     /// As for a search.
@@ -129,7 +135,13 @@ pub struct Past {
 
 impl From<&Freshness> for Brief {
     fn from(fresh: &Freshness) -> Self {
-        let vectors = fresh.vectors.clone();
-        Self { indexed_now: fresh.indexed_now, pending: fresh.pending, position: fresh.position, vectors }
+        Self {
+            indexed_now: fresh.indexed_now,
+            pending: fresh.pending,
+            left_out_asking: fresh.left_out_asking,
+            asking_last: false,
+            position: fresh.position,
+            vectors: fresh.vectors.clone(),
+        }
     }
 }

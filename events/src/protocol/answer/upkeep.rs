@@ -166,6 +166,21 @@ pub struct Lost {
     pub conversations_missing: u64,
 }
 
+/// How far redacting what earlier versions stored is, by the rules of this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Redacting {
+    /// Sessions and notes that were looked at.
+    pub done: u64,
+    /// How many there are.
+    pub total: u64,
+    /// Those whose text changed.
+    pub changed: u64,
+    /// What keeps it from being done, while something does; it is tried again by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
 /// Bytes on disk by what they are for, and how many of them are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

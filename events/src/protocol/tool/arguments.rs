@@ -135,6 +135,8 @@ impl Argument {
 impl Kind {
     /// The value, if it is one of this kind; else what is wrong with it.
     fn take(self, value: &Value) -> Result<Option<Given>, String> {
+        let read = self.unquoted(value);
+        let value = read.as_ref().unwrap_or(value);
         let expected = |what: &str| Err(format!("is {}; expected is {what}", told(value)));
         match (self, value) {
             (Self::Ignored, _) => Ok(Some(Given::Ignored)),
@@ -178,6 +180,20 @@ impl Kind {
             (Self::Flag { .. }, Value::Bool(flag)) => Ok(Some(Given::Flag(*flag))),
             (Self::Flag { .. }, _) => expected("true or false"),
         }
+    }
+}
+
+impl Kind {
+    /// What a string holds where something else is wanted: some clients put numbers and lists into quotes.
+    fn unquoted(self, value: &Value) -> Option<Value> {
+        let read: Value = serde_json::from_str(value.as_str()?).ok()?;
+        let is_meant = match self {
+            Self::Count { .. } | Self::Entries { .. } | Self::AtMost { .. } => read.is_number(),
+            Self::Flag { .. } => read.is_boolean(),
+            Self::Texts | Self::TextsNeeded => read.as_array()?.iter().all(Value::is_string),
+            Self::Needed | Self::Words | Self::Long { .. } | Self::Text | Self::Ignored => false,
+        };
+        is_meant.then_some(read)
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) const TOOLS: &[Tool] = &[
         title: "How to run it",
         description: "How a command is really run here: lines with flags, counts, success rate, last failure.",
         effect: Effect::Reads,
-        listed: true,
+        listed: false,
         arguments: &[
             argument("command", Kind::Needed, "A program: cargo test."),
             argument("project", Kind::Text, PROJECT),
@@ -36,7 +36,7 @@ pub(super) const TOOLS: &[Tool] = &[
         title: "Blame a file",
         description: "Which sessions changed a file, read it or decided about it, newest first.",
         effect: Effect::Reads,
-        listed: true,
+        listed: false,
         arguments: &[
             argument("path", Kind::Needed, "A path, or the end of one."),
             argument("project", Kind::Text, PROJECT),

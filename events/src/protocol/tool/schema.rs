@@ -7,11 +7,11 @@ use super::{Argument, Kind, Tool};
 impl Tool {
     /// The arguments that are told.
     pub(super) fn listed(&self) -> impl Iterator<Item = &'static Argument> {
-        self.arguments.iter().filter(|argument| argument.listed && argument.kind != Kind::Ignored)
+        self.arguments.iter().filter(|argument| argument.kind != Kind::Ignored)
     }
 
-    /// The JSON Schema of the arguments, as short as it can be, for it costs every session of an agent. Aliases and what is
-    /// not listed are accepted and not in it, so it is not closed; bounds of numbers are told by whoever checks them.
+    /// The JSON Schema of the arguments, as short as it can be, for it costs every session of an agent. Aliases are
+    /// accepted and not in it, so it is not closed; bounds of numbers are told by whoever checks them.
     pub fn input_schema(&self) -> Map<String, Value> {
         let properties: Map<String, Value> =
             self.listed().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
@@ -35,10 +35,12 @@ impl Argument {
             Kind::Needed | Kind::Words | Kind::Text | Kind::Long { .. } => json!({"type": "string"}),
             Kind::Ignored => json!({}),
             Kind::Texts | Kind::TextsNeeded => {
-                json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+                // A single string is taken, too.
+                json!({"type": "array", "items": {"type": "string"}})
             }
             Kind::Count { default, .. } | Kind::Entries { default } => json!({"type": "integer", "default": default}),
             Kind::AtMost { .. } => json!({"type": "integer"}),
+            Kind::Flag { default: false } => json!({"type": "boolean"}),
             Kind::Flag { default } => json!({"type": "boolean", "default": default}),
         };
         schema["description"] = json!(self.description);

@@ -2,7 +2,7 @@
 
 use super::{
     CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument,
-    renamed, unlisted,
+    renamed,
 };
 use crate::protocol::{RECALL_SESSIONS, RECALL_TOKENS};
 
@@ -32,8 +32,8 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         which: Which::SearchNodes,
-        name: "search_memory_nodes",
-        aliases: &["search_nodes"],
+        name: "search_nodes",
+        aliases: &["search_memory_nodes"],
         title: "Search entities",
         description: "Files, commands, errors, packages, commits, topics and preferences of past sessions, with \
                       summaries.",
@@ -64,10 +64,10 @@ pub(super) const TOOLS: &[Tool] = &[
             argument("max_facts", TEN, "How many."),
             argument("center_node_uuid", Kind::Text, CENTER),
             argument("edge_types", Kind::Texts, "DECIDED, PREFERS, MODIFIED, …"),
-            argument("valid_at_after", Kind::Text, "ISO 8601."),
-            argument("valid_at_before", Kind::Text, "ISO 8601."),
-            argument("invalid_at_after", Kind::Text, "ISO 8601."),
-            argument("invalid_at_before", Kind::Text, "ISO 8601."),
+            argument("valid_at_after", Kind::Text, "True only from then on: 2026-03-14."),
+            argument("valid_at_before", Kind::Text, "True by then."),
+            argument("invalid_at_after", Kind::Text, "Ceased to be true after it."),
+            argument("invalid_at_before", Kind::Text, "Ceased by then."),
             WAIT,
             CURSOR,
         ],
@@ -84,11 +84,7 @@ pub(super) const TOOLS: &[Tool] = &[
             renamed("group_ids", &["group_id"], Kind::Texts, GROUPS),
             argument("episode_uuids", Kind::Texts, "Only these, or sessions' ids."),
             renamed("max_episodes", &["last_n"], TEN, "How many."),
-            unlisted(
-                "budget_tokens",
-                Kind::AtMost { most: EPISODES_TOKENS_MOST },
-                "About how much the answer may take.",
-            ),
+            argument("budget_tokens", Kind::AtMost { most: EPISODES_TOKENS_MOST }, "Length of the answer."),
             WAIT,
             CURSOR,
         ],
@@ -104,7 +100,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[
             argument("session_id", Kind::Needed, "Or an episode's uuid."),
             argument("line", Kind::Count { default: 1, least: 1, most: u32::MAX }, "Of its transcript."),
-            unlisted("context", Kind::Count { default: 20, least: 0, most: 50 }, "Messages on either side."),
+            argument("context", Kind::Count { default: 20, least: 0, most: 50 }, "Messages on either side."),
             argument(
                 "budget_tokens",
                 Kind::Count { default: 1_200, least: 200, most: 20_000 },

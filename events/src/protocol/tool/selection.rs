@@ -2,10 +2,10 @@
 
 use super::{Tool, all, named, nearest};
 
-/// The tools of Graphiti's server that there are here, by the names they are listed under.
-const GRAPHITI: [&str; 11] = [
+/// The tools of Graphiti's server that there are here, by their names there.
+pub(super) const GRAPHITI: [&str; 11] = [
     "add_memory",
-    "search_memory_nodes",
+    "search_nodes",
     "search_memory_facts",
     "get_episodes",
     "get_episode_entities",
@@ -60,7 +60,7 @@ mod tests {
         let every: Vec<&str> = all().map(|tool| tool.name).collect();
         assert_eq!(names("all").unwrap(), every);
         assert_eq!(names(" core , all").unwrap(), every);
-        assert_eq!(names("get_episodes,search_nodes,get_episodes").unwrap(), ["search_memory_nodes", "get_episodes"]);
+        assert_eq!(names("get_episodes,search_nodes,get_episodes").unwrap(), ["search_nodes", "get_episodes"]);
         let graphiti = names("graphiti").unwrap();
         assert!(graphiti.contains(&"search_memory_facts") && !graphiti.contains(&"session_tracking_close"));
         for (wanted, says) in [
@@ -81,9 +81,11 @@ mod tests {
         assert!(core.len() <= 14, "{core:?}");
         for needed in [
             "recall",
-            "search_memory_nodes",
+            "search_nodes",
             "search_memory_facts",
             "get_episodes",
+            "track_session",
+            "stop_tracking_session",
             "session_tracking_close",
             "session_tracking_list_unindexed",
             "session_tracking_sync_history",

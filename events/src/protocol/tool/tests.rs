@@ -11,7 +11,7 @@ fn the_tools_are_those_of_the_contract() {
     // Name, aliases, arguments as they are listed: `!` needed, `=` default.
     let contract = "\
         recall | query! project limit=5 budget_tokens=1200\n\
-        search_memory_nodes search_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
+        search_nodes search_memory_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
         search_memory_facts | query! group_ids max_facts=10 center_node_uuid edge_types valid_at_after valid_at_before invalid_at_after invalid_at_before wait=false cursor\n\
         get_episodes | group_ids/group_id episode_uuids max_episodes/last_n=10 budget_tokens wait=false cursor\n\
         get_passage | session_id! line=1 context=20 budget_tokens=1200\n\
@@ -89,9 +89,10 @@ fn schemas_are_plain_and_short() {
         let schema = Value::Object(tool.input_schema());
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().expect("properties");
-        assert_eq!(properties.len(), tool.listed().count());
+        let known = tool.arguments.iter().filter(|argument| argument.kind != Kind::Ignored);
+        assert_eq!(properties.len(), known.count());
         for (name, property) in properties {
-            assert!(property["type"].is_string() || property["anyOf"].is_array(), "{name}: {property}");
+            assert!(property["type"].is_string(), "{name}: {property}");
             assert!(property["description"].is_string(), "{name}: {property}");
         }
         assert!(!schema.to_string().contains("\"format\""), "{}", tool.name);
@@ -99,7 +100,8 @@ fn schemas_are_plain_and_short() {
     let nodes = Value::Object(tool("search_memory_nodes").input_schema());
     assert_eq!(nodes["required"], json!(["query"]));
     assert_eq!(nodes["properties"]["max_nodes"]["default"], 10);
-    assert!(nodes["properties"]["wait"].is_null(), "it is accepted, and told of elsewhere");
+    assert_eq!(nodes["properties"]["wait"]["type"], "boolean");
+    assert_eq!(nodes["properties"]["group_ids"]["type"], "array");
     assert!(Value::Object(tool("get_episodes").input_schema())["required"].is_null());
 }
 
@@ -110,6 +112,10 @@ fn arguments_are_checked() {
         ("search_nodes", json!({"query": "a"}), &[]),
         ("search_nodes", json!({"query": "a", "max_nodes": null, "cursor": null, "group_ids": null}), &[]),
         ("search_nodes", json!({"query": "a", "max_nodes": 3.0}), &[]),
+        ("search_nodes", json!({"query": "a", "max_nodes": "5", "wait": "true"}), &[]),
+        ("search_nodes", json!({"query": "[\"a\"]", "group_ids": "[\"main\"]", "cursor": "7"}), &[]),
+        ("search_nodes", json!({"query": "a", "max_nodes": "0"}), &["the number 0", "from 1 to 100"]),
+        ("get_episode_entities", json!({"episode_uuids": "[]"}), &["episode_uuids is empty"]),
         ("search_nodes", json!({"query": "a", "group_ids": ["x", "y"], "entity_types": "File"}), &[]),
         ("search_nodes", json!({}), &["query is missing"]),
         ("search_nodes", json!({"query": null}), &["query is missing"]),
@@ -189,6 +195,14 @@ fn what_was_given_and_what_was_not() {
     assert_eq!(some.text("query").as_deref(), Some("a b"));
     assert_eq!(some.texts("group_ids"), ["x", "y"]);
     assert_eq!((some.text("cursor"), some.flag("wait"), some.count("max_nodes")), (None, true, 10));
+    let quoted =
+        r#"{"query":"7","max_nodes":"5","group_ids":"[\"main\", \"b\"]","entity_types":"[File]","wait":"true"}"#;
+    let quoted = tool("search_nodes").check(Some(quoted)).expect("what is in quotes is read");
+    assert_eq!((quoted.text("query").as_deref(), quoted.count("max_nodes"), quoted.flag("wait")), (Some("7"), 5, true));
+    assert_eq!(
+        (quoted.texts("group_ids"), quoted.texts("entity_types")),
+        (vec!["main".into(), "b".into()], vec!["[File]".into()])
+    );
     let aliased = tool("get_episodes").check(Some(r#"{"group_id":"g","last_n":3}"#)).expect("aliases are taken");
     assert_eq!((aliased.texts("group_ids"), aliased.count("max_episodes")), (vec!["g".to_owned()], 3));
 }
@@ -196,9 +210,9 @@ fn what_was_given_and_what_was_not() {
 #[test]
 fn a_name_nearby_is_found() {
     let cases = [
-        ("search_memory_node", Some("search_memory_nodes")),
+        ("search_memory_node", Some("search_nodes")),
         ("search_facts", Some("search_memory_facts")),
-        ("Search_Nodes", Some("search_memory_nodes")),
+        ("Search_Nodes", Some("search_nodes")),
         ("session_tracking_stop", Some("stop_tracking_session")),
         ("sesion_tracking_status", Some("session_tracking_status")),
         ("close", Some("session_tracking_close")),

@@ -40,11 +40,11 @@ pub(super) const TOOLS: &[Tool] = &[
         listed: true,
         arguments: &[
             argument("project", Kind::Text, PROJECT),
-            argument("days", Kind::Count { default: 7, least: 0, most: 36_500 }, "At work in so many days; 0: all."),
+            argument("days", Kind::Count { default: 7, least: 0, most: 36_500 }, "Days back; 0: all."),
             argument(
                 "max_sessions",
                 Kind::Count { default: 100, least: 0, most: 1_000_000 },
-                "So many, the newest; 0: all.",
+                "Most, newest first; 0: all.",
             ),
             argument("dry_run", ON, "Only look and count."),
         ],
@@ -64,36 +64,24 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "track_session",
         aliases: &[],
         title: "Track a session",
-        description: "Has a session tracked: lifts stop_tracking_session, and puts the session into a group when one is \
-                      given, so that sessions of several directories can be searched together. Sessions are tracked \
-                      without it; call it only to undo a stop or to choose a group.",
+        description: "Lifts stop_tracking_session, or puts a session into a group. Sessions are tracked without it.",
         effect: Effect::Adds,
-        listed: false,
+        listed: true,
         arguments: &[
             argument("session_id", Kind::Text, SESSION),
-            argument(
-                "group_id",
-                Kind::Text,
-                "The group it belongs to from now on: a known project, or 1 to 64 letters, digits, dots, dashes and \
-                 underscores.",
-            ),
-            argument("force", OFF, "Track it although the configuration says no."),
+            argument("group_id", Kind::Text, "The group to put it into."),
+            argument("force", OFF, "Against the settings."),
         ],
     },
     Tool {
         which: Which::StopTracking,
         name: "stop_tracking_session",
         aliases: &[],
-        title: "Stop tracking a session",
-        description: "Has a session left alone from now on: it is neither read nor indexed any more, by nothing and also \
-                      after a restart, until track_session is called for it. Call it when a person asks for it.",
+        title: "Stop tracking",
+        description: "Leaves a session alone until track_session. Call it when a person asks for it.",
         effect: Effect::TakesAway,
-        listed: false,
-        arguments: &[argument(
-            "session_id",
-            Kind::Needed,
-            "The session's id, or a beginning of it that fits only one.",
-        )],
+        listed: true,
+        arguments: &[argument("session_id", Kind::Needed, "The session's id.")],
     },
     Tool {
         which: Which::Explain,

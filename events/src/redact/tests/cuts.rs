@@ -389,7 +389,7 @@ fn assigned_secrets_are_cut() {
         ("DB_PASSWORD=\u{1b}[32m¶\u{1b}[0m", "DB_PASSWORD=\u{1b}[32m[redacted:secret]\u{1b}[0m"),
         ("echo \"DB_PASSWORD=¶\" >> .env", "echo \"DB_PASSWORD=[redacted:secret]\" >> .env"),
         ("password%3D¶%26x", "password%3D[redacted:secret]"),
-        ("password: $2b$12$§", "password: [redacted:secret]"),
+        ("password: $2b$12$§", "password: [redacted:password_hash]"),
         ("APP_KEY=base64:§=", "APP_KEY=[redacted:secret]"),
         ("spring.datasource.password=hunter22", "spring.datasource.password=[redacted:secret]"),
         ("dataSource.passWord: ¶", "dataSource.passWord: [redacted:secret]"),

@@ -79,6 +79,34 @@ fn prose_and_code_stay() {
 }
 
 #[test]
+fn words_of_other_scripts_stay_and_passwords_in_them_go() {
+    stays(&[
+        "password: пароль",
+        "password: обязательно",
+        "Password: требуется для входа",
+        "password: 请输入您的密码",
+        "password: Übergröße",
+        "\"password\": \"Пароль\"",
+        "\"password\": \"请输入密码\"",
+        "密码：请输入",
+        "密码：我们需要重置",
+        "пароль: нужно сменить",
+    ]);
+    for (text, expected) in [
+        ("password: Зимний2024!", "password: [redacted:secret]"),
+        ("password: 冬天2024!", "password: [redacted:secret]"),
+        ("password: Москва24", "password: [redacted:secret]"),
+        ("password=\"секретное\"", "password=\"[redacted:secret]\""),
+        ("DB_PASSWORD=секретное", "DB_PASSWORD=[redacted:secret]"),
+        ("\"password\": \"Зима2024!\"", "\"password\": \"[redacted:secret]\""),
+        ("密码：hunter2024!", "密码：[redacted:secret]"),
+        ("пароль: Hunter2024!", "пароль: [redacted:secret]"),
+    ] {
+        assert_eq!(redact(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn placeholders_stay() {
     stays(&[
         "Authorization: Bearer $TOKEN",

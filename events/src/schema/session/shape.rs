@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use crate::schema::cursor::{CursorV1, CursorV2, CursorV3};
-use crate::session::{EffectId, FileIdentity};
+use crate::session::{EffectId, EpisodeRef, FileIdentity};
 
 /// One version of one event's stored shape.
 pub(in crate::schema) trait Shape: Serialize + DeserializeOwned {
@@ -88,6 +88,7 @@ first_version! {
     HandoffClaimedV1 = "handoff_claimed",
     EpisodeDeletedV1 = "episode_deleted",
     EpisodeRestoredV1 = "episode_restored",
+    RedactedV1 = "redacted",
     EnrichmentOwedV1 = "enrichment_owed",
     ModelCalledV1 = "model_called",
     ModelAnsweredV1 = "model_answered",
@@ -396,6 +397,43 @@ pub(super) struct EpisodeDeletedV1 {
 #[derive(Serialize, Deserialize)]
 pub(super) struct EpisodeRestoredV1 {
     pub(super) episode: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct RedactedV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) episode: Option<RedactedEpisodeV1>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<[String; 2]>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct RedactedEpisodeV1 {
+    pub(super) episode: String,
+    pub(super) tier: String,
+    pub(super) hash: String,
+    pub(super) filter_version: u32,
+    pub(super) generation: u32,
+    pub(super) to: u64,
+    pub(super) manifest: String,
+    pub(super) items: u64,
+    pub(super) at: i64,
+}
+
+impl From<&EpisodeRef> for RedactedEpisodeV1 {
+    fn from(episode: &EpisodeRef) -> Self {
+        Self {
+            episode: episode.uuid.to_string(),
+            tier: episode.tier.as_str().to_owned(),
+            hash: episode.hash.to_string(),
+            filter_version: episode.filter_version,
+            generation: episode.generation,
+            to: episode.to,
+            manifest: episode.manifest.to_string(),
+            items: episode.items,
+            at: episode.at.0,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! that brings it about, so that whoever folds the word knows whether it was one.
 
 use crate::record::Timestamp;
-use crate::session::{Event, Phase, Policy, Signal, State};
+use crate::session::{Event, Policy, Signal, State};
 
 /// The facts that follow. A signal cannot have been noticed later than now.
 pub(super) fn decide_signal(state: &State, signal: &Signal, policy: &Policy, now: Timestamp) -> Vec<Event> {
@@ -22,7 +22,7 @@ pub(super) fn decide_signal(state: &State, signal: &Signal, policy: &Policy, now
 /// Whether somebody was at work in the session after the end that stands: what was said then may not be read yet, and what
 /// is noticed now is its end. That somebody opened it says nothing; it may have been left without a word.
 fn went_on_unread(state: &State, signal: &Signal) -> bool {
-    let Some(end) = state.end.filter(|_| state.phase != Phase::New) else { return false };
+    let Some(end) = state.end.filter(|_| state.transcript.is_some()) else { return false };
     let since = |at: Option<Timestamp>| at.is_some_and(|at| end.at < at && at <= signal.at);
     // An agent that closed its own session still answers: that it was at work after its close is no sign of more.
     since(state.signals.active_at) && (!end.by_self || since(state.signals.started_at))

@@ -27,6 +27,32 @@ fn another_content_brings_the_session_back() {
 }
 
 #[test]
+fn what_is_redacted_again_is_the_same_session_with_another_text() {
+    after(
+        INDEXED,
+        "30s redact                   -> redacted | indexed end=explicit episode=2
+         31s redact                   -> refused: wrong episode
+         32s redact of=2 hash=3       -> redacted | indexed end=explicit episode=3
+         33s close explicit           -> requested skipped | indexed end=explicit episode=3
+         34s delete hash=3            -> deleted | indexed end=explicit episode=3(deleted)
+         35s redact of=3 hash=4       -> redacted | indexed end=explicit episode=4(deleted)
+         36s untrack                  -> stopped | unindexed(untracked) end=explicit episode=4(deleted)
+         37s redact of=4 hash=5       -> redacted | unindexed(untracked) end=explicit episode=5(deleted)
+         38s forget                   -> forgotten | forgotten
+         39s redact of=5              -> refused: forgotten",
+    );
+    check("0s redact -> refused: not discovered");
+    // While a job runs: what it read before is none, and it is owed once more.
+    after(
+        INDEXED,
+        "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300
+         31s redact                   -> redacted | indexing end=explicit episode=2 owes=index..300
+         32s complete same            -> refused: wrong episode
+         33s complete hash=6          -> indexed | indexed end=explicit episode=6",
+    );
+}
+
+#[test]
 fn what_has_no_episode_has_none_to_delete() {
     check("0s delete -> refused: not discovered");
     after(OPEN, "20s delete -> refused: wrong episode");

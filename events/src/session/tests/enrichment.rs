@@ -108,6 +108,20 @@ fn an_answer_makes_the_episode_enriched_and_the_same_content_is_not_asked_about_
 }
 
 #[test]
+fn what_a_model_made_stays_when_it_is_redacted_again() {
+    let world = world(
+        OWED,
+        "80s call                -> called(whole) | indexed end=explicit episode=1 enrich=80s
+         81s redact              -> redacted | indexed end=explicit episode=2 enrich=80s
+         82s answer good nanos=9 -> answered(good) enriched | indexed end=explicit episode=2(enriched)
+         83s redact notes        -> redacted | indexed end=explicit episode=2(enriched)
+         84s redact of=2 hash=3  -> redacted | indexed end=explicit episode=3(enriched)
+         85s close explicit      -> requested skipped | indexed end=explicit episode=3(enriched)",
+    );
+    assert_eq!(world.aggregate.state().enriched_by().map(|by| by.answer), Some(ContentHash([8; 32])));
+}
+
+#[test]
 fn it_is_quiet_for_the_check_interval_first() {
     after(
         MODEL,

@@ -94,9 +94,9 @@ fn an_end_in_any_phase_comes_to_one_episode_with_its_reason() {
 
 #[test]
 fn an_end_before_the_transcript_waits_for_it() {
-    let ended = "5s signal session_end clear -> ended signalled(session_end) | active end=hook_clear";
+    let ended = "5s signal session_end clear -> ended signalled(session_end) | active end=hook_clear wake=65s";
     check(&format!(
-        "0s signal session_start startup -> signalled(session_start) | active
+        "0s signal session_start startup -> signalled(session_start) | active wake=1800s
          {ended}
          10s discover                 -> discovered | active end=hook_clear owes=close(hook_clear) wake=70s
          10s observe records=3 at=4   -> located appended | active end=hook_clear owes=close(hook_clear) wake=64s
@@ -109,21 +109,6 @@ fn an_end_before_the_transcript_waits_for_it() {
          10s discover                 -> discovered | active end=hook_clear owes=close(hook_clear) wake=70s
          10s observe records=3        -> located appended resumed | active wake=70s"
     ));
-}
-
-#[test]
-fn a_session_without_a_transcript_owes_nothing_whatever_is_said_of_it() {
-    check(
-        "0s signal session_start startup -> signalled(session_start) | active
-         1s offer                     -> offered | active
-         2s signal user_prompt_submit -> signalled(user_prompt_submit) | active
-         3s claim                     -> claimed | active
-         4s signal pre_compact        -> signalled(pre_compact) | active
-         5s signal mcp_disconnect     -> signalled(mcp_disconnect) | active
-         6s close explicit            -> refused: not discovered
-         7s signal session_end        -> ended signalled(session_end) | active end=hook_other
-         99999s wake                  -> refused: not discovered",
-    );
 }
 
 #[test]
@@ -176,6 +161,33 @@ fn an_agent_that_closed_itself_and_is_left_has_ended_by_its_own_word() {
         "40s signal session_end       -> signalled(session_end) | indexed end=explicit episode=1 owes=close(hook_other)
          40s observe at=29            -> appended(late) | indexed end=explicit episode=1 owes=close(hook_other) wake=100s
          40s wake                     -> requested started | indexing end=explicit episode=1 owes=index..400",
+    );
+    // What somebody typed after the close is read only after the hook has told of the end.
+    for (typed, resumed) in [("prompt at=35", true), ("at=39", false)] {
+        let then = match resumed {
+            true => {
+                "appended resumed requested ended started | indexing end=hook_other episode=1 owes=index..400
+                 41s wake                     -> | indexing end=hook_other episode=1 owes=index..400
+                 42s observe at=39            -> appended(late) | indexing end=hook_other episode=1 owes=index..400
+                 43s complete hash=2          -> indexed | indexed end=hook_other episode=2 wake=102s"
+            }
+            false => "appended(late) | indexed end=explicit episode=1 owes=close(hook_other) wake=101s",
+        };
+        after(
+            &format!("{OPEN}{closed}"),
+            &format!(
+                "40s signal session_end       -> signalled(session_end) \
+                     | indexed end=explicit episode=1 owes=close(hook_other)
+                 41s observe {typed}          -> {then}"
+            ),
+        );
+    }
+    // Somebody began again in it before that was read.
+    after(
+        &format!("{OPEN}{closed}"),
+        "40s signal session_end       -> signalled(session_end) | indexed end=explicit episode=1 owes=close(hook_other)
+         41s signal session_start resume -> signalled(session_start) | indexed end=explicit episode=1 owes=close(hook_other)
+         42s observe prompt at=42     -> appended resumed | active episode=1 wake=102s",
     );
     // Opened again and worked at, it is left anew.
     after(
@@ -431,9 +443,9 @@ fn a_session_is_told_once_and_takes_over_once() {
 fn whom_a_session_follows_stays_known() {
     let world = world(
         "",
-        "0s signal session_start clear follows=before -> signalled(session_start) | active
-         9s signal session_start compact -> signalled(session_start) | active
-         9s signal session_start resume at=5 -> signalled(session_start) | active",
+        "0s signal session_start clear follows=before -> signalled(session_start) | active wake=1800s
+         9s signal session_start compact -> signalled(session_start) | active wake=1809s
+         9s signal session_start resume at=5 -> signalled(session_start) | active wake=1809s",
     );
     let signals = &world.aggregate.state().signals;
     let follows = Follows { session: SessionId::new("before").unwrap(), at: Timestamp(0) };

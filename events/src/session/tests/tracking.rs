@@ -102,10 +102,10 @@ fn what_only_hooks_have_told_of_is_forgotten_before_its_transcript_comes() {
          4s discover                  -> discovered | active generation=2 wake=64s",
     );
     check(
-        "0s signal session_start startup -> signalled(session_start) |  active
+        "0s signal session_start startup -> signalled(session_start) | active wake=1800s
          1s forget                    -> forgotten | forgotten
          2s discover                  -> | forgotten
-         3s restore                   -> restored | active generation=2
+         3s restore                   -> restored | active generation=2 wake=1800s
          4s discover                  -> discovered | active generation=2 wake=64s",
     );
 }

@@ -139,6 +139,16 @@ impl World {
             }
             "fail" => Command::Fail { effect, why: FailureWhy::parse(words[1]).unwrap() },
             "reindex" => Command::Reindex,
+            "redact" => {
+                let [of, hash] = [("of=", 1), ("hash=", 2)]
+                    .map(|(key, usual)| ContentHash([number(key).unwrap_or(usual) as u8; 32]));
+                let stored = Stored { episode: episode_uuid(&session(), &hash), manifest: hash, items: 3 };
+                let conversation = (!words.contains(&"notes")).then_some(RedactedConversation { of, hash, stored });
+                // The answer of a model: see "answer".
+                let notes = vec![(ContentHash([7; 32]), ContentHash([8; 32]))];
+                let notes = if words.contains(&"notes") { notes } else { Vec::new() };
+                Command::Redact(Box::new(Redact { conversation, notes }))
+            }
             "track" => Command::Track { force: words.contains(&"force") },
             "untrack" => Command::Untrack,
             "assign" => Command::Assign { group: words[1].to_owned() },
@@ -301,6 +311,7 @@ fn name(event: &Event) -> String {
         Event::HandoffClaimed { .. } => "claimed".to_owned(),
         Event::EpisodeDeleted { .. } => "deleted".to_owned(),
         Event::EpisodeRestored { .. } => "shown".to_owned(),
+        Event::Redacted { .. } => "redacted".to_owned(),
         Event::EnrichmentOwed { asked: false, .. } => "owed".to_owned(),
         Event::EnrichmentOwed { asked: true, .. } => "owed(asked)".to_owned(),
         Event::ModelCalled { call } if call.again => format!("called({} again)", call.ask),

@@ -8,6 +8,10 @@ pub(super) const RECORDS: &[&[u8]] = &[
     b"agent-color",
     b"agent-name",
     b"agent-setting",
+    // What a request to the model was made of: prompts and results once more, by their hashes.
+    b"api-request",
+    b"api-request-blob",
+    b"api-request-shape",
     b"artifact-autoreact-ledger",
     b"artifact-comment-monitor",
     b"atis-latch",
@@ -33,6 +37,7 @@ pub(super) const RECORDS: &[&[u8]] = &[
     b"speculation-accept",
     b"tag",
     b"task-summary",
+    b"tools-used",
     b"worktree-state",
     // Of a workflow's journal, which is no transcript; here only where one was joined to another.
     b"failed",

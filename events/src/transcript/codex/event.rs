@@ -66,6 +66,7 @@ const SILENT: &[&[u8]] = &[
     b"terminal_interaction",
     b"thread_goal_updated",
     b"thread_settings_applied",
+    b"token_usage_record",
     b"turn_diff",
     b"undo_completed",
     b"undo_started",

@@ -57,8 +57,10 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
             if is_called(id, call::SHELL, scribe) && S::TEXT {
                 let [command, place] = pick(item, [b"command", b"cwd"]);
                 let command = command.map(call::command_of).unwrap_or_default();
+                // As a path, or as a URL of one.
                 let place = text(place).map(Text::decode);
-                call::shell(id, &command, place.as_deref(), stamp, scribe);
+                let place = place.as_deref().map(|place| place.strip_prefix("file://").unwrap_or(place));
+                call::shell(id, &command, place, stamp, scribe);
             }
             event::command_end(id, item, stamp, scribe);
         }

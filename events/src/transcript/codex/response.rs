@@ -8,7 +8,7 @@ use crate::transcript::json::{Text, Value};
 use crate::transcript::scribe::{Scribe, Stamp};
 
 use super::words::{self, Words};
-use super::{Channel, What, call, from_agent, is_news, pick, plain, text};
+use super::{Channel, What, call, from_agent, is_news, pick, plain, remember_reply, text};
 
 /// Items that carry nothing to keep: instructions, what only the service can read, and images it has drawn.
 const SILENT: &[&[u8]] = &[
@@ -132,6 +132,7 @@ pub(super) fn reply<S: Sink>(
 ) {
     if !part.is_blank() && is_news(What::Reply, channel, part.trim_end().raw(), scribe) {
         scribe.reply(stamp, part, ends_turn);
+        remember_reply(part, scribe);
     }
 }
 

@@ -163,3 +163,71 @@ fn an_answer_of_a_server_names_the_tool_that_no_call_names() {
     let own = end.replace("tracker", "baton");
     assert_eq!(read(format!("{own}\n").as_bytes()).2, []);
 }
+
+#[test]
+fn the_summary_of_a_compaction_is_no_reply() {
+    let say = |role: &str, text: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"output_text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let counted = r#"{"type":"event_msg","payload":{"type":"token_count","info":null}}"#.to_owned();
+    let compacted = |message: &str| format!(r#"{{"type":"compacted","payload":{{"message":"{message}"}}}}"#);
+    let prefix = "Another language model started to solve this problem and produced a summary of its thinking process.";
+    const SUMMARY: &str = r#"Tests \"pass\".\nNext: docks."#;
+    for (summary, is_summary) in [
+        (SUMMARY.to_owned(), true),
+        (format!(r"{prefix}\n{SUMMARY}"), true),
+        (format!(r"{prefix}\n\n{SUMMARY}\n"), true),
+        ("Something else.".to_owned(), false),
+    ] {
+        let lines = [
+            say("user", "mend the crane"),
+            say("assistant", "It is mended."),
+            say("assistant", SUMMARY),
+            counted.clone(),
+            compacted(&summary),
+            say("user", "go on"),
+            say("assistant", "Done."),
+        ];
+        let bytes = format!("{}\n", lines.join("\n")).into_bytes();
+        let (cursor, seen, items) = read(&bytes);
+        let replies = crate::withdrawn::standing(&items)
+            .iter()
+            .filter_map(|item| match &item.body {
+                Body::Reply { text } => Some(text.lines().next().unwrap_or("").to_owned()),
+                _ => None,
+            })
+            .collect::<Vec<_>>();
+        let expected = ["It is mended.", "Tests \"pass\".", "Done."];
+        let expected: Vec<_> =
+            expected.iter().enumerate().filter(|(at, _)| *at != 1 || !is_summary).map(|it| *it.1).collect();
+        assert_eq!(replies, expected, "{summary}");
+        assert!(items.iter().any(|item| matches!(&item.body, Body::Summary { .. })), "{summary}");
+        let messages = crate::digest::Metadata::of(&items, 0).message_count;
+        assert_eq!(
+            (seen.messages - cursor.overcounted, messages),
+            (expected.len() as u64 + 2, expected.len() as u64 + 2)
+        );
+        let units = crate::turns::units(&items).len();
+        assert_eq!(units, expected.len() + 2, "{summary}");
+        for border in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1) {
+            let mut pieces: Vec<Item> = Vec::new();
+            let mut first = Reader::new(SOURCE, Cursor::default(), OpenCalls::default(), &mut pieces);
+            first.feed(&bytes[..border]);
+            let (at, _) = first.into_parts();
+            let open: OpenCalls = pieces.iter().collect();
+            let mut second = Reader::new(SOURCE, at, open, &mut pieces);
+            second.feed(&bytes[border..]);
+            assert_eq!((second.into_parts().0, &pieces), (cursor.clone(), &items), "{summary} at {border}");
+        }
+    }
+}
+
+#[test]
+fn records_of_newer_versions_are_known_and_no_text() {
+    let record =
+        r#"{"type":"token_usage_record","ordinal":7,"payload":{"usage":{"input_tokens":1},"response_id":"r"}}"#;
+    let (_, seen, items) = read(format!("{record}\n").as_bytes());
+    assert_eq!((seen.unknown.len(), items.len()), (0, 0));
+}

@@ -344,3 +344,12 @@ fn nothing_of_an_account_is_in_any_item() {
         assert!(!made.contains(part), "{part} in {made}");
     }
 }
+
+#[test]
+fn copies_of_requests_are_known_and_no_text() {
+    for kind in ["api-request", "api-request-blob", "api-request-shape", "tools-used", "atis-latch", "cost-state"] {
+        let line = format!(r#"{{"type":"{kind}","hash":"h","message":{{"role":"user","content":"mend the crane"}}}}"#);
+        let (_, seen) = check(&[&line], &[]);
+        assert_eq!((seen.unknown.len(), seen.conversation), (0, 0), "{kind}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::sample::{day, layout, told, wanted};
 use crate::vault::forget::{self, Left};
-use crate::vault::{compaction, knowledge, merge, start};
+use crate::vault::{compaction, conflicts, knowledge, merge, start};
 
 #[test]
 fn a_note_of_baton_alone_goes() {
@@ -10,8 +10,11 @@ fn a_note_of_baton_alone_goes() {
     assert_eq!(forget::own(&text), Left::Nothing);
     assert!(forget::is_own(&text) && !forget::is_own(&text.replace("- deploy it", "- deploy it now")));
     assert!(!forget::is_own(&(text.clone() + "mine\n")));
-    assert_eq!(forget::own(&text.replace('\n', "\r\n")), Left::Nothing);
-    assert_eq!(forget::own(&compaction::archived(&text, day("2026-03-20"))), Left::Nothing);
+    for eol in ["\r\n", "\r\r\n"] {
+        assert_eq!(forget::own(&text.replace('\n', eol)), Left::Nothing);
+        assert_eq!(conflicts(&text.replace('\n', eol)), 0);
+    }
+    assert_eq!(forget::own(&compaction::archived(&text, day("2026-03-20"), compaction::REASON)), Left::Nothing);
     assert_eq!(forget::own("mine\n"), Left::Unchanged);
 }
 

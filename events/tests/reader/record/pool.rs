@@ -9,6 +9,9 @@ pub(super) const TEXTS: &[&str] = &[
     r#""""#,
     r#""  \n ""#,
     r#""größer als 東京 😀 \u00e9\ud83d\ude00""#,
+    r#""用 curl -u admin:你的密码 来调用接口，然后把结果写入 /srv/数据/输出.json。""#,
+    r#""Нужно исправить ошибку входа: пароль не принимается. Далее: проверить тесты.""#,
+    r#""I decided to use größe instead of länge because über 東京 👩‍💻 said so. Next: é.""#,
     r#""lone \ud83d and \udc00 here""#,
     r#""line one\nline two\r\n\tthree\u0000four\u001b[31m""#,
     r#""[Request interrupted by user]""#,
@@ -92,9 +95,30 @@ pub(super) const WRONG: &[&str] =
     &["null", "7", "true", "[]", "{}", r#""x""#, "-1.5e3", "[[{}]]", "1e999", r#"{"type":null}"#];
 
 pub(super) fn long(dice: &mut Dice) -> String {
-    let unit =
-        dice.pick(&["x", "wort ", "\\n", "é", "\\ud83d\\ude00", "a.rs:1: error ", "eyJ", "=", "<private>", "\\\\"]);
-    format!("\"{}\"", unit.repeat(1 + dice.below(900)))
+    let unit = dice.pick(&[
+        "x",
+        "wort ",
+        "\\n",
+        "é",
+        "\\ud83d\\ude00",
+        "a.rs:1: error ",
+        "eyJ",
+        "=",
+        "<private>",
+        "\\\\",
+        "ü",
+        "语",
+        "😀",
+        "👩‍💻 ",
+        "数据库的密码是什么？我不知道。",
+        "Как сбросить пароль? ",
+        "größer, schöner, später. ",
+        "\u{2192} ",
+        "か\u{3099}",
+    ]);
+    // What announces a value that is judged by its first bytes, and how far the first character is from it.
+    let before = dice.pick(&["", "key=", "password: ", "curl -u admin:", "- ", "Error: ", "a ", "ab ", "abc "]);
+    format!("\"{before}{}\"", unit.repeat(1 + dice.below(900)))
 }
 
 pub(super) fn text(dice: &mut Dice) -> String {

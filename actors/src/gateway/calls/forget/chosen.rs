@@ -150,7 +150,7 @@ fn check(asked: &ForgetParams) -> Result<(), Failure> {
 }
 
 /// The session that a text names, known or only there as a file; also one that the configuration keeps from being read or shown.
-async fn named(services: &Services, text: &str) -> Result<Target, Ended> {
+async fn named(services: &Arc<Services>, text: &str) -> Result<Target, Ended> {
     let known = resolve::session(services, text).await;
     let failure = match known {
         Ok(id) => return Ok(Target::of(id)),
@@ -191,7 +191,7 @@ async fn fitting(
             false => !project.is_empty() && state.place.as_ref().is_some_and(|place| place.project == project),
         })
     };
-    let rows = table.iter().filter(|(_, row)| is_wanted(row.state.phase));
+    let rows = table.iter().filter(|(_, row)| is_wanted(row.state.phase) && !row.state.is_unseen());
     let rows = rows.filter(|(_, row)| is_in(&row.state) && is_before(asked, row.state.last_activity()));
     let mut found: Vec<Target> = rows.map(|(id, _)| Target::of(id.clone())).collect();
     let unread: Vec<FileSeen> = grown

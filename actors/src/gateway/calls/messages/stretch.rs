@@ -77,7 +77,7 @@ impl Stretch {
 
     fn take(&mut self, place: Place, item: &Item, most: usize) {
         let Some(message) = place.message() else { return };
-        if let Place::Begins(_) = place {
+        if place.begins() {
             if message + 1 == self.first {
                 self.ahead = Some(item.line);
             }
@@ -164,11 +164,11 @@ impl Survey {
                 if at == line {
                     self.holder = Some(self.holder.map_or(message, |holder| holder.min(message)));
                 }
-                if at <= line && matches!(place, Place::Begins(_)) {
+                if at <= line && place.begins() {
                     self.before = Some(message);
                 }
             }
-            Wanted::From(line, limit) if matches!(place, Place::Begins(_)) => {
+            Wanted::From(line, limit) if place.begins() => {
                 match &mut self.page {
                     None if at >= line => self.page = Some((message, message + limit)),
                     Some((_, end)) if message == *end && self.last == Some(at) => *end += 1,

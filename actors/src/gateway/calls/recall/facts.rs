@@ -8,6 +8,7 @@ use baton_events::record::{SessionId, Timestamp};
 
 use super::{Looking, internal};
 use crate::gateway::calls::Ended;
+use crate::gateway::calls::search::Whose;
 use crate::gateway::graph;
 use crate::gateway::narrowing::Narrowing;
 use crate::gateway::shown;
@@ -60,7 +61,8 @@ impl Looking {
             }
         };
         let is_asking = |id: &str| self.asking.as_ref().is_some_and(|asking| asking.as_str() == id);
-        let exclude = |id: &str| self.is_hidden(id) || is_asking(id) || !admits(id);
+        let left_out = |id: &str| is_asking(id) != (self.whose == Whose::Own);
+        let exclude = |id: &str| self.is_hidden(id) || left_out(id) || !admits(id);
         let before = question.before.map(|before| before.plus_ms(-1));
         let sieve = Sieve {
             relations: if is_searched { &TELLING } else { &wanted },

@@ -116,10 +116,7 @@ impl Looking {
         let directory = self.directory.as_deref()?;
         let own = crate::place::of(directory).project;
         let told = |id: &SessionId, row: &Row| {
-            row.state.episode.is_some()
-                && self.asking.as_ref() != Some(id)
-                && !self.is_hidden(id.as_str())
-                && resolve::is_in(&row.state, &own)
+            row.state.episode.is_some() && !self.is_hidden(id.as_str()) && resolve::is_in(&row.state, &own)
         };
         self.table.iter().any(|(id, row)| told(id, row)).then_some(own)
     }

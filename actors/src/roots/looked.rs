@@ -1,0 +1,209 @@
+//! What the roots look like. A file system that does not answer keeps one thread for each of its roots: whoever looks
+//! waits [`limits::ROOT`] for it the first time and not at all after that, and until it answers its roots are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use baton_events::conversation::Agent;
+use baton_events::session::FileIdentity;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+
+use super::holding;
+use crate::files;
+use crate::limits;
+use crate::watcher::{Root, Swept};
+
+/// A root that answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// Which one.
+    pub root: Root,
+    /// The directory that is there.
+    pub identity: Option<FileIdentity>,
+    /// Why what changes there may not be announced, by its file system.
+    pub shared: Option<Swept>,
+}
+
+/// The roots, as they were a moment ago.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Those that answered.
+    pub answered: Vec<Looked>,
+    /// Those that did not.
+    pub hung: Vec<Root>,
+}
+
+/// A directory of which it may not be known yet whose transcripts it holds.
+pub(super) type Named = (PathBuf, Option<Agent>);
+
+/// Is called with each path before the disk is asked: a test makes it hang.
+pub(super) type Reach = Arc<dyn Fn(&Path) + Send + Sync>;
+
+/// See the module.
+pub(super) struct Sight {
+    reach: Reach,
+    seen: Mutex<Seen>,
+    /// Looks that have not come back.
+    under_way: tokio::sync::Mutex<BTreeMap<PathBuf, JoinHandle<Looked>>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    known: BTreeMap<PathBuf, Looked>,
+    hung: BTreeSet<PathBuf>,
+}
+
+impl Default for Sight {
+    fn default() -> Self {
+        Self::reached_by(Arc::new(|_| ()))
+    }
+}
+
+impl Sight {
+    pub(super) fn reached_by(reach: Reach) -> Self {
+        Self { reach, seen: Mutex::default(), under_way: tokio::sync::Mutex::default() }
+    }
+
+    /// Looks at these directories. The others are forgotten.
+    pub(super) async fn look(&self, named: Vec<Named>) -> Look {
+        let mut under_way = self.under_way.lock().await;
+        for (path, agent) in &named {
+            if !under_way.contains_key(path) {
+                let (path, agent, reach) = (path.clone(), *agent, self.reach.clone());
+                let look = tokio::task::spawn_blocking({
+                    let path = path.clone();
+                    move || looked(path, agent, &reach)
+                });
+                under_way.insert(path, look);
+            }
+        }
+        let (until, mut look) = (Instant::now() + limits::ROOT, Look::default());
+        for (path, agent) in &named {
+            let Some(looking) = under_way.get_mut(path) else { continue };
+            let until = if self.lock().hung.contains(path) { Instant::now() } else { until };
+            match timeout_at(until, looking).await {
+                Ok(looked) => {
+                    under_way.remove(path);
+                    // One that broke is looked at again by whoever asks next.
+                    look.answered.extend(looked.ok());
+                }
+                Err(_) => {
+                    let agent = agent.unwrap_or_else(|| self.agent_of(path));
+                    look.hung.push(Root { agent, projects: path.clone() });
+                }
+            }
+        }
+        drop(under_way);
+        self.keep(&look);
+        look
+    }
+
+    /// The same before there is a runtime: whoever starts a daemon waits as long as for any look.
+    pub(super) fn look_first(&self, named: &[Named]) {
+        let (tell, told) = std::sync::mpsc::channel();
+        for (path, agent) in named.iter().cloned() {
+            let (tell, reach) = (tell.clone(), self.reach.clone());
+            std::thread::spawn(move || drop(tell.send(looked(path, agent, &reach))));
+        }
+        drop(tell);
+        let until = std::time::Instant::now() + limits::ROOT;
+        let mut seen = self.lock();
+        seen.hung = named.iter().map(|(path, _)| path.clone()).collect();
+        while let Ok(looked) = told.recv_timeout(until.saturating_duration_since(std::time::Instant::now())) {
+            seen.hung.remove(&looked.root.projects);
+            seen.known.insert(looked.root.projects.clone(), looked);
+        }
+    }
+
+    fn keep(&self, look: &Look) {
+        let mut seen = self.lock();
+        let hung: BTreeSet<PathBuf> = look.hung.iter().map(|root| root.projects.clone()).collect();
+        for path in hung.difference(&seen.hung) {
+            tracing::warn!(root = %path.display(), "root does not answer; left out");
+        }
+        for path in seen.hung.difference(&hung) {
+            tracing::info!(root = %path.display(), "root is hung no more");
+        }
+        seen.hung = hung;
+        seen.known = look.answered.iter().map(|looked| (looked.root.projects.clone(), looked.clone())).collect();
+    }
+
+    /// Whose transcripts a directory holds, as far as somebody has looked. Looks at nothing.
+    pub(super) fn agent_of(&self, path: &Path) -> Agent {
+        self.lock().known.get(path).map_or_else(|| holding::agent_by_name(path), |looked| looked.root.agent)
+    }
+
+    /// Whether a directory was there when somebody last looked; one that nobody has looked at counts as there. Looks at
+    /// nothing.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        self.lock().known.get(path).is_none_or(|looked| looked.identity.is_some())
+    }
+
+    /// Whether a path lies in a root that does not answer. Looks at nothing.
+    pub(super) fn is_hung(&self, path: &Path) -> bool {
+        self.lock().hung.iter().any(|root| path.starts_with(root))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn looked(path: PathBuf, agent: Option<Agent>, reach: &Reach) -> Looked {
+    reach(&path);
+    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_dir);
+    let agent = agent.unwrap_or_else(|| holding::agent_of(&path));
+    let shared = Swept::of_file_system(&path);
+    Looked { root: Root { agent, projects: path }, identity: metadata.as_ref().map(files::identity), shared }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_root_that_hangs_is_waited_for_once_and_keeps_one_thread_and_the_others_answer() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = |name: &str| {
+            let path = temp.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let (good, hung) = (path("good"), path("hung"));
+        let (release, wait) = mpsc::channel::<()>();
+        let (wait, asked) = (Mutex::new(wait), Arc::new(Mutex::new(0)));
+        let (stuck, count) = (hung.clone(), asked.clone());
+        let sight = Sight::reached_by(Arc::new(move |path| {
+            if path == stuck {
+                *count.lock().unwrap() += 1;
+                let _ = wait.lock().unwrap().recv();
+            }
+        }));
+        let named = || vec![(hung.clone(), Some(Agent::ClaudeCode)), (good.clone(), Some(Agent::ClaudeCode))];
+        let names = |look: &Look| -> (Vec<PathBuf>, Vec<PathBuf>) {
+            let answered = look.answered.iter().map(|looked| looked.root.projects.clone()).collect();
+            (answered, look.hung.iter().map(|root| root.projects.clone()).collect())
+        };
+        let left_out = (vec![good.clone()], vec![hung.clone()]);
+        assert_eq!(names(&sight.look(named()).await), left_out);
+        let begun = Instant::now();
+        for _ in 0..20 {
+            assert_eq!(names(&sight.look(named()).await), left_out);
+        }
+        assert!(begun.elapsed() < limits::ROOT, "nobody waits for it again");
+        assert_eq!(*asked.lock().unwrap(), 1, "one thread");
+        assert!(sight.is_hung(&hung.join("a/b.jsonl")) && !sight.is_hung(&good.join("a/b.jsonl")));
+
+        drop(release);
+        let answered = (vec![hung.clone(), good.clone()], vec![]);
+        while names(&sight.look(named()).await) != answered {
+            tokio::task::yield_now().await;
+        }
+        assert!(!sight.is_hung(&hung));
+    }
+}

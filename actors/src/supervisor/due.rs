@@ -1,0 +1,94 @@
+//! When each session's time comes. The table changes many times a second while history is read, and of hundreds of thousands of
+//! sessions few have changed since the last look.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::session::wake_at;
+
+use crate::settings::Settings;
+
+/// The sessions that time wakes.
+#[derive(Default)]
+pub(super) struct Due {
+    at: BTreeMap<SessionId, Timestamp>,
+    /// As of which position and under which settings; absent before the first look.
+    as_of: Option<(Position, Arc<Settings>)>,
+}
+
+impl Due {
+    /// Sessions whose time has come by `now`, and the next moment at which another's comes.
+    pub(super) fn look(
+        &mut self,
+        table: &SessionTable,
+        settings: &Arc<Settings>,
+        now: Timestamp,
+    ) -> (Vec<SessionId>, Option<Timestamp>) {
+        let known = self.as_of.as_ref().filter(|(_, under)| Arc::ptr_eq(under, settings));
+        match known.and_then(|(as_of, _)| table.changed_since(*as_of)) {
+            Some(changed) => changed.into_iter().for_each(|id| self.note(table, settings, id)),
+            None => {
+                self.at.clear();
+                table.iter().for_each(|(id, _)| self.note(table, settings, id));
+            }
+        }
+        self.as_of = Some((table.position(), settings.clone()));
+        let due = self.at.iter().filter(|(_, at)| **at <= now).map(|(id, _)| id.clone()).collect();
+        (due, self.at.values().filter(|at| **at > now).min().copied())
+    }
+
+    fn note(&mut self, table: &SessionTable, settings: &Settings, id: &SessionId) {
+        let state = table.get(id).map(|row| &row.state);
+        match state.and_then(|state| wake_at(state, &settings.policy_for(state))) {
+            Some(at) => drop(self.at.insert(id.clone(), at)),
+            None => drop(self.at.remove(id)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::conversation::Agent;
+    use baton_events::record::SequenceNumber;
+    use baton_events::session::{Event, FileIdentity, Kind, Policy};
+
+    use super::*;
+
+    /// Whatever happens in whatever order, and whenever it is looked: it is what a look at all sessions says.
+    #[test]
+    fn it_is_what_a_look_at_every_session_says() {
+        let (mut table, mut due) = (SessionTable::default(), Due::default());
+        let mut settings = Arc::new(Settings::default());
+        let id = |number: u64| SessionId::new(&format!("s-{number}")).unwrap();
+        let discovered = |at| Event::Discovered {
+            agent: Agent::ClaudeCode,
+            path: "/t".to_owned(),
+            identity: FileIdentity::default(),
+            kind: Kind::Main,
+            at: Timestamp(at),
+        };
+        let (mut position, mut found) = (0, 0);
+        for round in 0..40_u64 {
+            // Now and then more than the table remembers.
+            for step in 0..if round % 13 == 12 { 10_000 } else { round } {
+                position += 1;
+                let number = (step * 7 + round) % 50;
+                let events =
+                    [discovered(i64::try_from(position).unwrap()), Event::WentIdle, Event::Resumed, Event::Forgotten];
+                let event = &events[usize::try_from((step + round) % 4).unwrap()];
+                table.apply(Position(position), &id(number), SequenceNumber(position), event);
+            }
+            if round % 7 == 6 {
+                let policy = Policy { check_interval_ms: i64::try_from(round).unwrap() * 1_000, ..Policy::default() };
+                settings = Arc::new(Settings { policy, ..Settings::default() });
+            }
+            let now = Timestamp(i64::try_from(position).unwrap() / 2 + 60_000);
+            let looked = due.look(&table, &settings, now);
+            assert_eq!(looked, table.due(|state| settings.policy_for(state), now), "round {round}");
+            found += looked.0.len();
+        }
+        assert!(found > 0);
+    }
+}

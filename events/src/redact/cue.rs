@@ -1,0 +1,72 @@
+//! Words that are looked for together: by a few bytes of each, its cue, and then by the whole word.
+//!
+//! Vector instructions look for as many as 32 cues of four bytes in one pass. What makes a pass slow are places that look
+//! like a cue and are none, and each pass has only eight masks: so cues are bytes that are rare in texts, words that share
+//! a cue cost nothing more, and the order of the cues decides which of them share a mask.
+
+use aho_corasick::packed::{self, Searcher};
+use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
+
+/// Most cues of one table: more take twice the time.
+const MAX_CUES: usize = 32;
+/// Shortest cue, in bytes.
+const MIN_CUE_BYTES: usize = 4;
+
+/// A table of words, and what looks for them.
+pub(super) struct Cues<T: 'static> {
+    rows: &'static [(&'static str, T)],
+    /// For each cue: the rows that hold it, and how far behind their beginning it stands.
+    held: Vec<Vec<(usize, usize)>>,
+    fast: Option<Searcher>,
+    /// For machines that have no such instructions.
+    slow: AhoCorasick,
+}
+
+/// A word that was found.
+pub(super) struct Found<T> {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) tells: T,
+}
+
+impl<T: Copy> Cues<T> {
+    /// `None` where a row holds no cue, or the cues are too many or too short. Tests build every table.
+    pub(super) fn new(rows: &'static [(&'static str, T)], cues: &[&str]) -> Option<Self> {
+        let mut held = vec![Vec::new(); cues.len()];
+        for (row, (word, _)) in rows.iter().enumerate() {
+            let (cue, at) = cues.iter().enumerate().find_map(|(cue, bytes)| Some((cue, word.find(bytes)?)))?;
+            held[cue].push((row, at));
+        }
+        let fits = cues.len() <= MAX_CUES && cues.iter().all(|cue| cue.len() >= MIN_CUE_BYTES);
+        let fast = packed::Config::new().match_kind(packed::MatchKind::LeftmostFirst).builder().extend(cues).build();
+        let slow = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(cues).ok()?;
+        fits.then_some(Self { rows, held, fast, slow })
+    }
+
+    /// The first word that begins at `from` or later and whose cue stands at `at` or later. `at` moves behind it.
+    pub(super) fn find(&self, text: &str, from: usize, at: &mut usize) -> Option<Found<T>> {
+        let bytes = text.as_bytes();
+        while *at < bytes.len() {
+            let found = match &self.fast {
+                Some(fast) => fast.find_in(bytes, Span::from(*at..bytes.len())),
+                None => self.slow.find(Input::new(bytes).range(*at..)),
+            };
+            // Nothing is left to look through.
+            let Some(cue) = found else { break };
+            *at = cue.start() + 1;
+            for (row, before) in &self.held[cue.pattern().as_usize()] {
+                let (word, tells) = self.rows[*row];
+                let start = cue.start().checked_sub(*before).filter(|start| *start >= from);
+                if let Some(start) = start
+                    && bytes[start..].starts_with(word.as_bytes())
+                {
+                    let end = start + word.len();
+                    *at = end;
+                    return Some(Found { start, end, tells });
+                }
+            }
+        }
+        *at = bytes.len();
+        None
+    }
+}

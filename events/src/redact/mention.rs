@@ -1,0 +1,310 @@
+//! Values that follow a telling name without a separator: in a call, in a cell, in a column, or in what is built of a text.
+
+use super::alphabet::{ALNUM, LOWER, UNDERSCORE, UPPER, floor, is, run_end, run_start};
+use super::assignment::{self, Join, past_blanks};
+use super::chance::is_words;
+use super::command::{is_password, word};
+use super::fed::looks_chosen;
+use super::name::{self, Sign};
+use super::{Cut, MARK};
+
+/// Longest row of a table, in bytes.
+const MAX_ROW_BYTES: usize = 1_000;
+/// Most rows that are looked through.
+const MAX_ROWS: usize = 1_000;
+/// Longest list of arguments, in bytes.
+const MAX_CALL_BYTES: usize = 400;
+/// What a function does that is told a name and gives a value: its argument is no value.
+const READS: &[&str] = &[
+    "get", "fetch", "read", "find", "load", "has", "is", "check", "valid", "hash", "ask", "prompt", "input", "require",
+    "lookup", "resolve", "want", "expect", "label", "query", "select", "delete", "remove", "forgot", "reset", "show",
+];
+
+/// `setPassword("x")`, `.api_key('x')`: the argument of a function that a telling name names. `end` is at its bracket.
+pub(super) fn call(text: &str, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let open = end + 1;
+    let slashes = bytes[open..].iter().take(3).take_while(|byte| **byte == b'\\').count();
+    if bytes.get(end) != Some(&b'(') || !matches!(bytes.get(open + slashes), Some(b'"' | b'\'')) {
+        return None;
+    }
+    let name = name::before(text, end).filter(|name| matches!(name.sign, Sign::Strong | Sign::Weak))?;
+    let function = &text[run_start(bytes, end, 64, ALNUM | UNDERSCORE)..end].to_ascii_lowercase();
+    if READS.iter().any(|read| function.starts_with(read)) {
+        return None;
+    }
+    let cut = assignment::value(text, open, name, Join::Loose)?;
+    let value = &text[cut.start..cut.end];
+    // What nobody has to remember is drawn by lot: `new AccessToken("lock&key")` is a sample.
+    let drawn = name.spoken || value.bytes().any(|byte| byte.is_ascii_digit());
+    (drawn && plausible(value)).then_some(cut)
+}
+
+/// `define('DB_PASSWORD', 'x')`, `put("password", "x")`: the second argument, where the first is a telling name. `end` is at
+/// the quote behind the name.
+pub(super) fn argument(text: &str, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let comma = end + bytes[end..].iter().take(4).take_while(|byte| matches!(byte, b'\\' | b'"' | b'\'')).count();
+    // `"password" to "x"`, as Kotlin has it.
+    let pair = bytes[comma..].starts_with(b" to ");
+    if comma == end || !(pair || bytes.get(comma) == Some(&b',')) {
+        return None;
+    }
+    let value = past_blanks(bytes, comma + if pair { 4 } else { 1 });
+    let slashes = bytes[value..].iter().take(3).take_while(|byte| **byte == b'\\').count();
+    if !matches!(bytes.get(value + slashes), Some(b'"' | b'\'')) {
+        return None;
+    }
+    let name = name::before(text, comma)?;
+    let opens = bytes[..name.start].iter().rev().take(8).find(|byte| !matches!(byte, b'"' | b'\'' | b'\\' | b' '));
+    let cut = assignment::value(text, value, name, Join::Loose)?;
+    ((pair || opens == Some(&b'(')) && plausible(&text[cut.start..cut.end])).then_some(cut)
+}
+
+/// `<entry key="password">x</entry>`: what a tag holds that names it in an attribute. `end` is at the quote behind the name.
+pub(super) fn attribute(text: &str, end: usize) -> Option<Cut> {
+    let inside = text[end..].strip_prefix(['"', '\''])?.strip_prefix('>')?;
+    let start = text.len() - inside.len();
+    let window = &inside[..floor(inside.as_bytes(), inside.len().min(MAX_CALL_BYTES))];
+    let value = &window[..window.find("</")?];
+    name::before(text, end).filter(|name| name.sign == Sign::Strong)?;
+    let chosen = !value.contains(char::is_whitespace) && looks_chosen(value) && is_password(value);
+    chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
+}
+
+/// The same at the bracket of a function that is known to take both, so that any telling name will do.
+pub(super) fn named_argument(text: &str, open: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let (start, end) = word(text, open + bytes[open..].iter().take(4).take_while(|byte| **byte == b' ').count())?;
+    if start == open || end - start > 64 {
+        return None;
+    }
+    argument(text, end)
+}
+
+/// Whether a value in quotes is more than a word or a name of something.
+fn plausible(value: &str) -> bool {
+    looks_chosen(value) || (value.len() >= 16 && !is_words(value.as_bytes()))
+}
+
+/// `<td>Password</td><td>x</td>`: what the next cell holds. `end` is at the end of the first.
+pub(super) fn cell(text: &str, end: usize) -> Option<Cut> {
+    let rest = &text[end..floor(text.as_bytes(), text.len().min(end + 120))];
+    let closed = rest.trim_start_matches([':', ' ']).strip_prefix("</")?;
+    let opened = closed.split_once('>')?.1.trim_start();
+    let inside =
+        opened.strip_prefix('<')?.split_once('>').filter(|(tag, _)| tag.starts_with(['t', 'd', 'c', 's', 'b']))?.1;
+    let start = end + (rest.len() - inside.len());
+    let value = &inside[..inside.find('<')?];
+    name::before(text, end).filter(|name| name.sign == Sign::Strong)?;
+    let chosen = !value.contains(char::is_whitespace) && looks_chosen(value) && is_password(value);
+    chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
+}
+
+/// Calls that are given a password among other arguments, and which one it is.
+pub(super) fn given(text: &str, open: usize, number: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let window = &text[open..floor(bytes, bytes.len().min(open + MAX_CALL_BYTES))];
+    let (mut depth, mut arguments, mut at) = (0_u32, 0, 0);
+    while at < window.len() {
+        match window.as_bytes()[at] {
+            b'"' | b'\'' if arguments == number && depth <= 1 => {
+                let (start, end) = word(text, open + at)?;
+                let last = bytes.get(end + 1).is_some_and(|byte| matches!(byte, b',' | b')' | b'.' | b' ' | b'\n'));
+                let value = &text[start..end];
+                let cut = Cut { start, end, kind: "password" };
+                return (last && looks_chosen(value) && is_password(value)).then_some(cut);
+            }
+            quote @ (b'"' | b'\'') => at += window[at + 1..].find(char::from(quote))? + 1,
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' if depth == 0 => return None,
+            b')' | b']' | b'}' => depth -= 1,
+            b',' if depth == 0 => arguments += 1,
+            b';' => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// What PowerShell makes a secure text of. `end` is behind the word.
+pub(super) fn secure(text: &str, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let line = &text[end..floor(bytes, bytes.len().min(end + 200))];
+    let line = &line[..line.find(['\n', '|', ';']).unwrap_or(line.len())];
+    let mut at = end;
+    while at < end + line.len() {
+        at += bytes[at..].iter().take_while(|byte| **byte == b' ').count();
+        let (start, last) = word(text, at)?;
+        if start >= end + line.len() {
+            return None;
+        }
+        let said = &text[start..last];
+        if !said.starts_with('-') {
+            return (is_password(said) && !said.starts_with(['$', '(', ')', '[', ']', ','])).then_some(Cut {
+                start,
+                end: last,
+                kind: "secret",
+            });
+        }
+        at = last;
+    }
+    None
+}
+
+/// The line that `at` lies in, without its end; nothing of one that is too long.
+fn line(text: &str, at: usize) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let first = at.saturating_sub(MAX_ROW_BYTES);
+    let start = memchr::memrchr(b'\n', &bytes[first..at]).map(|end| first + end + 1).or((first == 0).then_some(0))?;
+    let window = &bytes[at..bytes.len().min(at + MAX_ROW_BYTES)];
+    let end = memchr::memchr(b'\n', window)
+        .map(|end| at + end)
+        .or((at + window.len() == bytes.len()).then_some(bytes.len()))?;
+    Some((start, end))
+}
+
+/// Every password in the column that a telling name heads, or in the cell beside one; and where the table ends. `end` is
+/// behind the name.
+pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
+    if !fills_cell(text.as_bytes(), end) {
+        return (Vec::new(), end);
+    }
+    let Some((start, stop)) = line(text, end) else { return (Vec::new(), end) };
+    let row = &text[start..stop];
+    let separator = if row.trim_start().starts_with('|') {
+        '|'
+    } else {
+        [',', ';', '\t'].into_iter().find(|c| row.contains(*c)).unwrap_or('\n')
+    };
+    let Some(column) = heading(text, start, row, separator, end) else { return (Vec::new(), end) };
+    let next = (stop + 1 < text.len()).then(|| line(text, stop + 1)).flatten().map(|(from, to)| &text[from..to]);
+    let ruled = next.is_some_and(|next| next.contains("--") && next.bytes().all(|byte| b"|-: \r".contains(&byte)));
+    if separator == '|' && !ruled {
+        // `| DB_PASSWORD | x |`
+        let value = cells(row, start, '|').nth(column + 1).and_then(|(at, cell)| password(at, cell, true));
+        return (value.into_iter().collect(), stop);
+    }
+    let heads = row.split(separator).count();
+    let names = row.split(separator).all(|field| {
+        field.bytes().all(|byte| is(byte, ALNUM | UNDERSCORE) || b" \"'-.\r".contains(&byte) || byte >= 0x80)
+    });
+    // A list has such rows before it, and a head has a name in every column.
+    let first = start
+        .checked_sub(1)
+        .and_then(|end| line(text, end))
+        .is_none_or(|(from, to)| !text[from..to].contains(separator));
+    let full = row.split(separator).all(|field| !field.trim().is_empty());
+    if separator != '|' && !(names && first && full) {
+        return (Vec::new(), end);
+    }
+    let mut last = stop;
+    let mut cuts = Vec::new();
+    let rows = cells(&text[stop..], stop, '\n').skip(if ruled { 2 } else { 1 }).take(MAX_ROWS);
+    for (at, row) in rows {
+        last = at + row.len();
+        if row.len() > MAX_ROW_BYTES || row.split(separator).count() < heads.max(2) {
+            break;
+        }
+        let Some((at, cell)) = cells(row, at, separator).nth(column) else { break };
+        cuts.extend(password(at, cell, false));
+    }
+    (cuts, last)
+}
+
+/// Whether a name that ends at `end` is the end of its cell, but for a word more and what is around it: most names in a
+/// text are not, and their lines need not be read.
+fn fills_cell(bytes: &[u8], end: usize) -> bool {
+    let past_around = |at: usize| {
+        let around = |byte: &&u8| matches!(**byte, b' ' | b'"' | b'\'' | b'`' | b'*' | b'\\');
+        at + bytes[at..].iter().take(MAX_ROW_BYTES).take_while(around).count()
+    };
+    let word = run_end(bytes, past_around(end), LOWER | UPPER);
+    matches!(bytes.get(past_around(word)), None | Some(b'|' | b',' | b';' | b'\t' | b'\n' | b'\r'))
+}
+
+/// The cells of a row, or the rows of a table, and where each begins. The first begins at `start`.
+fn cells(row: &str, start: usize, separator: char) -> impl Iterator<Item = (usize, &str)> {
+    let mut from = start;
+    row.split(separator).map(move |cell| {
+        let at = from;
+        from += cell.len() + separator.len_utf8();
+        (at, cell)
+    })
+}
+
+/// What a cell that begins at `at` holds, without what is around it, and where that begins.
+fn bare<'a>(at: usize, cell: &'a str, around: &[char]) -> (usize, &'a str) {
+    let rest = cell.trim_start_matches(around);
+    (at + (cell.len() - rest.len()), rest.trim_end_matches(around))
+}
+
+/// Which column of a row a name heads, if its cell holds nothing else.
+fn heading(text: &str, start: usize, row: &str, separator: char, end: usize) -> Option<usize> {
+    let (column, (at, cell)) =
+        cells(row, start, separator).enumerate().find(|(_, (at, cell))| (*at..=at + cell.len()).contains(&end))?;
+    let (first, said) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r']);
+    let name = name::before(text, first + said.len())?;
+    let whole =
+        name.sign == Sign::Strong && (name.start <= first || said.bytes().all(|byte| is(byte, ALNUM) || byte == b' '));
+    (whole && separator != '\n').then_some(column)
+}
+
+/// The password that a cell holds which begins at `at`, without what is around it.
+fn password(at: usize, cell: &str, strict: bool) -> Option<Cut> {
+    let (start, value) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r', '\t']);
+    let likely = looks_chosen(value) || (!strict && value.len() >= 8 && !is_words(value.as_bytes()));
+    let fits = !value.contains([' ', '/']) && !value.contains(MARK) && likely && is_password(value);
+    fits.then_some(Cut { start, end: start + value.len(), kind: "secret" })
+}
+
+/// Every value of a Secret of Kubernetes that a text holds around `at`, and where it ends.
+pub(super) fn cluster(text: &str, at: usize) -> (Vec<Cut>, usize) {
+    const MAX_BYTES: usize = 8_192;
+    let bytes = text.as_bytes();
+    let first = floor(bytes, at.saturating_sub(MAX_BYTES));
+    let from = text[first..at].rfind("\n---").map_or(first, |start| first + start);
+    let to = floor(bytes, bytes.len().min(at + MAX_BYTES));
+    let to = text[at..to].find("\n---").map_or(to, |end| at + end);
+    let mut cuts = Vec::new();
+    let (mut start, mut inside) = (from, None);
+    for row in text[from..to].split('\n') {
+        let indent = row.len() - row.trim_start().len();
+        let bare = row.trim();
+        if matches!(bare, "data:" | "stringData:") {
+            inside = Some(indent);
+        } else if let Some(outer) = inside
+            && let Some((_, value)) = row.split_once(": ").filter(|_| indent > outer)
+        {
+            let value = value.trim_matches([' ', '"', '\'', '\r']);
+            let first = start + row.rfind(value).unwrap_or(0);
+            let fits = value.len() >= 4
+                && !value.contains(MARK)
+                && !value.contains("{{")
+                && !value.starts_with(['|', '>', '$']);
+            cuts.extend(fits.then_some(Cut { start: first, end: first + value.len(), kind: "secret" }));
+        } else if indent <= inside.unwrap_or(0) && !bare.is_empty() {
+            inside = None;
+        }
+        start += row.len() + 1;
+    }
+    (cuts, to)
+}
+
+/// What follows the head of a vault of Ansible: lines of hexadecimal digits.
+pub(super) fn vault(text: &str, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let head = end + memchr::memchr(b'\n', &bytes[end..bytes.len().min(end + 64)])?;
+    let (mut last, mut first) = (head, None);
+    loop {
+        let line = last + bytes[last..].iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
+        let run = super::alphabet::run_end(bytes, line, super::alphabet::HEX);
+        if run - line < 8 || line == last {
+            break;
+        }
+        first.get_or_insert(line);
+        last = run;
+    }
+    first.map(|start| Cut { start, end: last, kind: "vault" })
+}

@@ -1,0 +1,53 @@
+//! Names and values that stand beside each other as fields: `{"name": "DB_PASSWORD", "value": "x"}`.
+
+use super::alphabet::{ALNUM, HYPHEN, UNDERSCORE, floor, is, run_end};
+use super::assignment::{self, Join};
+use super::fed::looks_chosen;
+use super::name::{self, Name, Sign};
+use super::{Cut, MARK};
+
+/// How far from a value its name may stand, in bytes.
+const MAX_BESIDE_BYTES: usize = 240;
+/// Fields that hold a name.
+const FIELDS: &[&str] = &["name", "Name", "NAME", "key", "Key", "ariable", "arameter"];
+
+/// The value of a field that is called `value` or alike, if the field beside it names a secret.
+pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<Cut> {
+    let strong = Name { sign: Sign::Strong, screams: false, spoken: false, ..field };
+    let cut = assignment::value(text, from, strong, join)?;
+    let value = &text[cut.start..cut.end];
+    if !looks_chosen(value) || value.contains(MARK) {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let before = &text[floor(bytes, field.start.saturating_sub(MAX_BESIDE_BYTES))..field.start];
+    let before = &before[before.rfind('}').map_or(0, |at| at + 1)..];
+    let after = &text[cut.end..floor(bytes, bytes.len().min(cut.end + MAX_BESIDE_BYTES))];
+    let after = &after[..after.find('}').unwrap_or(0)];
+    let sign = named(before, true).or_else(|| opened(before)).or_else(|| named(after, false))?;
+    matches!(sign, Sign::Strong | Sign::Weak).then_some(cut)
+}
+
+/// What the name in the last field of a name says, or in the first.
+fn named(text: &str, last: bool) -> Option<Sign> {
+    let places = FIELDS.iter().filter_map(|field| {
+        let at = if last { text.rfind(field) } else { text.find(field) };
+        at.map(|at| at + field.len())
+    });
+    let end = if last { places.max() } else { places.min() }?;
+    let bytes = text.as_bytes();
+    let joint = |byte: &&u8| matches!(**byte, b'"' | b'\'' | b'\\' | b' ' | b':' | b'=' | b'>');
+    let start = end + bytes[end..].iter().take(8).take_while(joint).count();
+    let stop = run_end(bytes, start, ALNUM | UNDERSCORE | HYPHEN | super::alphabet::DOT | super::alphabet::PLUS);
+    if start == end || stop == start {
+        return None;
+    }
+    name::before(text, stop).map(|name| name.sign)
+}
+
+/// What the name says whose braces were opened last: `variable "db_password" {`, `"db_password": {`.
+fn opened(text: &str) -> Option<Sign> {
+    let brace = text.rfind('{')?;
+    let head = text[..brace].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
+    is(*head.as_bytes().last()?, ALNUM).then(|| name::before(head, head.len())).flatten().map(|name| name.sign)
+}

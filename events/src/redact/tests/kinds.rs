@@ -1,0 +1,153 @@
+//! Kinds of secrets as they are met, each with several values, and texts that only look like them. One test counts both.
+
+use super::*;
+
+mod commands;
+mod files;
+mod lookalikes;
+mod words;
+
+/// What a kind is called, and a text of it. In its text stand, for one secret,
+///
+/// - `¶` what a person chose, `◐` and `◑` its two halves;
+/// - `§` 40 letters and digits, `¤` 64 hexadecimal digits, as a machine draws them;
+/// - `♣` twelve words of a wallet, `♧` the same, numbered in lines.
+///
+/// `⟦…⟧` is its inside in Base64, `⟪…⟫` percent-encoded, `⦃…⦄` in escapes of JSON.
+type Row = (&'static str, &'static str);
+
+/// What people choose. A kind counts only if each of them goes.
+const CHOSEN: &[&str] = &["kW8xyzq7Lm2p", "tr0ub4dor3", "Herbst-2024.x", "Zq7xLm2pRt"];
+const DRAWN: &str = "qT7xB2mK9pV4nL6wR8sY3cF5hJ1dG0zA7uE4iO2k";
+const HEX: &str = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
+const PHRASE: &str = "cradle brick apple delta mango river stone cactus velvet orbit puzzle tunnel";
+
+/// Part of the kinds that must go, in percent.
+const LEAST_PERCENT: usize = 95;
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |three: &[u8]| {
+        let bits = (0..3).fold(0_usize, |bits, at| bits << 8 | usize::from(*three.get(at).unwrap_or(&0)));
+        let letter = |at: usize| match at <= three.len() {
+            true => char::from(LETTERS[bits >> (18 - 6 * at) & 63]),
+            false => '=',
+        };
+        [letter(0), letter(1), letter(2), letter(3)]
+    };
+    bytes.chunks(3).flat_map(group).collect()
+}
+
+fn percent(text: &str) -> String {
+    let part = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(part).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect()
+}
+
+/// The text with what stands between two marks written otherwise.
+fn rewritten(text: String, open: char, close: char, write: impl Fn(&str) -> String) -> String {
+    match text.split_once(open).and_then(|(before, rest)| Some((before, rest.split_once(close)?))) {
+        Some((before, (inside, after))) => {
+            format!("{before}{}{}", write(inside), rewritten(after.to_owned(), open, close, write))
+        }
+        None => text,
+    }
+}
+
+/// The text of a row with a value in its place.
+fn told(text: &str, chosen: &str) -> String {
+    let (left, right) = chosen.split_at(chosen.len() / 2);
+    let numbered: Vec<String> = PHRASE.split(' ').enumerate().map(|(at, word)| format!("{}. {word}", at + 1)).collect();
+    let marks = [
+        ("¶", chosen),
+        ("◐", left),
+        ("◑", right),
+        ("§", DRAWN),
+        ("¤", HEX),
+        ("♣", PHRASE),
+        ("♧", &numbered.join("\n")),
+    ];
+    let text = marks.iter().fold(text.to_owned(), |text, (mark, value)| text.replace(mark, value));
+    let text = rewritten(text, '⟦', '⟧', |inside| base64(inside.as_bytes()));
+    let text = rewritten(text, '⟪', '⟫', percent);
+    rewritten(text, '⦃', '⦄', escaped)
+}
+
+/// What of the row's secret can still be read in its text after redaction, in words for a person.
+fn leak(text: &str, chosen: &str) -> Option<String> {
+    let whole = told(text, chosen);
+    let clean = redact(&whole).into_owned();
+    let (left, right) = chosen.split_at(chosen.len() / 2);
+    let words: Vec<&str> = PHRASE.split(' ').collect();
+    let inside = |mark: char| text.contains(mark);
+    let mut parts: Vec<String> = Vec::new();
+    if inside('¶') || inside('◐') {
+        parts.extend([left.to_owned(), right.to_owned()]);
+    }
+    parts.extend(inside('§').then(|| DRAWN[..DRAWN.len() / 2].to_owned()));
+    parts.extend(inside('§').then(|| DRAWN[DRAWN.len() / 2..].to_owned()));
+    parts.extend(inside('¤').then(|| HEX[HEX.len() / 2..].to_owned()));
+    parts.extend((inside('♣') || inside('♧')).then(|| words[6].to_owned()));
+    // What was written otherwise stands so, and must not.
+    let coded = |part: &String| {
+        let mut forms = vec![part.clone(), percent(part), escaped(part)];
+        if inside('⟦') {
+            forms = vec![part.clone()];
+            forms.extend(
+                whole
+                    .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')))
+                    .filter(|run| run.len() >= 12 && text.find(run).is_none())
+                    .map(str::to_owned),
+            );
+        }
+        forms
+    };
+    let left_over = parts.iter().flat_map(coded).any(|form| clean.contains(&form));
+    let settled = redact(&clean) == clean;
+    (left_over || !settled).then(|| format!("{whole:?}\n      became {clean:?}"))
+}
+
+/// The kinds of which a value is still read.
+fn missed(rows: &[Row]) -> Vec<String> {
+    let miss = |(kind, text): &Row| {
+        let left = CHOSEN.iter().find_map(|chosen| leak(text, chosen))?;
+        Some(format!("  {kind}: {left}"))
+    };
+    rows.iter().filter_map(miss).collect()
+}
+
+#[test]
+fn rare_kinds_go_and_lookalikes_stay() {
+    let asked = [commands::COMMANDS, files::FILES, words::WORDS].concat();
+    let added = [commands::MORE_COMMANDS, files::MORE_FILES, words::MORE_WORDS].concat();
+    assert!(asked.len() >= 190 && added.len() >= 60 && lookalikes::LOOKALIKES.len() >= 150);
+    let mut failed = false;
+    let mut say = String::new();
+    for (name, rows) in [("asked for", &asked), ("added", &added)] {
+        let missed = missed(rows);
+        failed |= missed.len() * 100 > rows.len() * (100 - LEAST_PERCENT);
+        say += &format!("of {} kinds {name}, {} are missed\n{}\n", rows.len(), missed.len(), missed.join("\n"));
+    }
+    let taken: Vec<String> = lookalikes::LOOKALIKES
+        .iter()
+        .filter(|text| matches!(redact(text), Cow::Owned(_)))
+        .map(|text| format!("  {text:?}\n      became {:?}", redact(text)))
+        .collect();
+    failed |= !taken.is_empty();
+    say += &format!(
+        "of {} look-alikes, {} are redacted\n{}\n",
+        lookalikes::LOOKALIKES.len(),
+        taken.len(),
+        taken.join("\n")
+    );
+    let known = lookalikes::TAKEN.iter().filter(|text| matches!(redact(text), Cow::Owned(_))).count();
+    say += &format!("of {} known look-alikes, {known} are redacted\n", lookalikes::TAKEN.len());
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), say.as_bytes());
+    assert!(!failed, "{say}");
+}

@@ -1,0 +1,33 @@
+//! What a person should know of Claude Code's settings beside the hooks.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+/// Days after which Claude Code deletes transcripts if nobody says otherwise.
+const RETENTION_DAYS: u64 = 30;
+/// Fewer than these are remarked on: history goes before it is looked for.
+const RETENTION_DAYS_LOW: u64 = 30;
+
+/// Switches that keep hooks from running.
+pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {
+    let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings[*key] == true)?;
+    Some(format!("{} says {key}: hooks do not run until that is taken away", path.display()))
+}
+
+/// What happens to transcripts.
+pub(crate) fn retention(settings: &Value) -> Option<String> {
+    let kept = "what Baton has indexed stays, but can no longer be read anew";
+    match settings.get("cleanupPeriodDays") {
+        None => Some(format!(
+            "cleanupPeriodDays is not set: Claude Code deletes transcripts after {RETENTION_DAYS} days; {kept}"
+        )),
+        Some(days) if days.as_u64().is_some_and(|days| days < RETENTION_DAYS_LOW) => {
+            Some(format!("cleanupPeriodDays is {days}: Claude Code deletes transcripts after {days} days; {kept}"))
+        }
+        Some(days) if days.as_u64().is_none() => {
+            Some(format!("cleanupPeriodDays is {days}, and must be a number of days"))
+        }
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,366 @@
+//! Lines of a client, and answers to it.
+//!
+//! Every line gets what JSON-RPC says of it: broken JSON and wrong arguments an error of their own, and the next line is read.
+//! While a client does not take its answers nothing more is read from it, so that they do not pile up here.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+
+use super::mend;
+use baton_events::protocol::code;
+
+/// Longest line that is taken, in bytes.
+const LINE_BYTES: usize = 16 * 1024 * 1024;
+/// Most requests that are read and whose answers are not written yet.
+const UNANSWERED: usize = 128;
+/// Methods of which the library takes wrong arguments for a method that it does not know.
+const KNOWN: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
+
+/// How the library's refusal begins of a request that neither follows a greeting nor carries one.
+const UNGREETED: &str = "request _meta is missing or has malformed required fields";
+/// What is said before it.
+const ADVICE: &str = "initialize first: send `initialize`, then `notifications/initialized`";
+
+/// Reads a client's lines and writes what it is answered.
+pub(super) struct Lines<R, W> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    state: Reading,
+    writer: Arc<Mutex<Option<W>>>,
+    room: Arc<Semaphore>,
+    /// Requests without an answer, and the room that they take until it is written.
+    unanswered: Vec<(RequestId, OwnedSemaphorePermit)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// The line is not whole.
+    Begun,
+    /// It is longer than is taken, and not at its end.
+    TooLong,
+    /// A whole line waits.
+    Whole,
+}
+
+impl<R: AsyncRead + Unpin, W> Lines<R, W> {
+    pub(super) fn new(reader: R, writer: W) -> Self {
+        Self {
+            reader: BufReader::new(reader),
+            line: Vec::new(),
+            state: Reading::Begun,
+            writer: Arc::new(Mutex::new(Some(writer))),
+            room: Arc::new(Semaphore::new(UNANSWERED)),
+            unanswered: Vec::new(),
+        }
+    }
+
+    /// Reads a line to its end. `false`: there is none any more. Dropped on the way, it goes on where it was.
+    async fn read(&mut self) -> io::Result<bool> {
+        while self.state != Reading::Whole {
+            let read = self.reader.fill_buf().await?;
+            if read.is_empty() {
+                // A line without its end was cut off.
+                return Ok(false);
+            }
+            let end = read.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
+            let taken = end.unwrap_or(read.len());
+            if self.state == Reading::Begun && self.line.len() + taken > LINE_BYTES {
+                self.line = Vec::new();
+                self.state = Reading::TooLong;
+            }
+            if self.state == Reading::Begun {
+                self.line.extend_from_slice(&read[..taken]);
+            }
+            self.reader.consume(taken);
+            if end.is_some() {
+                self.state = Reading::Whole;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The line that was read, as a message. `None` for one that says nothing.
+    fn taken(&mut self) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
+        self.state = Reading::Begun;
+        let mut line = std::mem::take(&mut self.line);
+        let message = match line.is_empty() {
+            true => {
+                return Err(refusal(
+                    Value::Null,
+                    code::INVALID_REQUEST,
+                    &format!("a line may have {LINE_BYTES} bytes"),
+                ));
+            }
+            false => parsed(&mut line)?,
+        };
+        if let Some(JsonRpcMessage::Request(request)) = &message
+            && self.unanswered.iter().any(|(id, _)| *id == request.id)
+        {
+            return Err(refusal(
+                json!(request.id),
+                code::INVALID_REQUEST,
+                "another request with this id has no answer yet",
+            ));
+        }
+        Ok(message)
+    }
+
+    /// Notes what takes room from now on, and what does not any more.
+    fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>, room: OwnedSemaphorePermit) {
+        match message {
+            JsonRpcMessage::Request(request) => self.unanswered.push((request.id.clone(), room)),
+            JsonRpcMessage::Notification(told) => {
+                // What was taken back is not answered.
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification {
+                    self.unanswered.retain(|(id, _)| Some(id) != cancelled.params.request_id.as_ref());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        mut item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let JsonRpcMessage::Error(refusal) = &mut item
+            && refusal.error.message.starts_with(UNGREETED)
+        {
+            refusal.error.message = format!("{ADVICE} ({})", refusal.error.message).into();
+        }
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(refusal) => refusal.id.as_ref(),
+            _ => None,
+        };
+        let at = answered.and_then(|answered| self.unanswered.iter().position(|(id, _)| id == answered));
+        let room = at.map(|at| self.unanswered.swap_remove(at).1);
+        let writer = self.writer.clone();
+        let line = line_of(&item);
+        async move {
+            let written = write(&writer, line?).await;
+            drop(room);
+            written
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            match self.read().await {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    tracing::debug!(%error, "input not read");
+                    return None;
+                }
+            }
+            let room = self.room.clone().acquire_owned().await.ok()?;
+            match self.taken() {
+                Ok(None) => {}
+                Ok(Some(message)) => {
+                    self.note(&message, room);
+                    return Some(message);
+                }
+                Err(refusal) => {
+                    // On its own: whoever waits for a line may stop waiting, and half an answer is none.
+                    let writer = self.writer.clone();
+                    tokio::spawn(async move {
+                        if let Ok(line) = line_of(&refusal) {
+                            let _ = write(&writer, line).await;
+                        }
+                        drop(room);
+                    });
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        drop(self.writer.lock().await.take());
+        Ok(())
+    }
+}
+
+fn line_of(message: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<Option<W>>, line: Vec<u8>) -> io::Result<()> {
+    let mut writer = writer.lock().await;
+    let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+    writer.write_all(&line).await?;
+    writer.flush().await
+}
+
+fn refusal(id: Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// A line as a message, or the error that answers it. `None` for an empty one, and for a notification that nobody knows.
+fn parsed(line: &mut [u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
+    mend::mend(line);
+    let line: &[u8] = line;
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| refusal(Value::Null, code::PARSE, &format!("the line is no JSON: {error}")))?;
+    let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+    let method = value.get("method").and_then(Value::as_str).map(str::to_owned);
+    let wrong = method.as_deref().filter(|method| KNOWN.contains(method)).map(|method| wrong_params(method, &value));
+    let wrong_params = |id: Option<Value>| {
+        let wrong = wrong.clone().unwrap_or_default();
+        Err(refusal(id.unwrap_or_default(), code::INVALID_PARAMS, &wrong))
+    };
+    match serde_json::from_value(value) {
+        Ok(JsonRpcMessage::Request(request)) => match &request.request {
+            ClientRequest::CustomRequest(_) if wrong.is_some() => wrong_params(id),
+            _ => Ok(Some(JsonRpcMessage::Request(request))),
+        },
+        Ok(message) => Ok(Some(message)),
+        Err(_) if id.is_some() && wrong.is_some() => wrong_params(id),
+        // A notification is not answered, whatever is wrong with it.
+        Err(_) if id.is_none() && method.is_some() => Ok(None),
+        Err(_) => Err(refusal(id.unwrap_or_default(), code::INVALID_REQUEST, "not a JSON-RPC 2.0 request")),
+    }
+}
+
+/// What is wrong with the arguments of a method.
+fn wrong_params(method: &str, value: &Value) -> String {
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    let params = &value["params"];
+    let is_call = method == "tools/call";
+    match (&params["name"], &params["arguments"]) {
+        _ if !params.is_object() => format!("{method}: params is {}; an object is expected", kind(params)),
+        (name, _) if is_call && !name.is_string() => format!("{method}: name is {}; a string is expected", kind(name)),
+        (_, arguments) if is_call && !(arguments.is_object() || arguments.is_null()) => {
+            format!("{method}: arguments is {}; an object is expected", kind(arguments))
+        }
+        _ => format!("{method}: params does not fit the method"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use rmcp::model::ErrorData;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    fn check(line: &str, expected: Result<bool, (Value, i64, &str)>) {
+        match (parsed(&mut line.as_bytes().to_vec()), expected) {
+            (Ok(message), Ok(is_message)) => assert_eq!(message.is_some(), is_message, "{line}"),
+            (Err(refused), Err((id, code, says))) => {
+                assert_eq!((&refused["id"], &refused["error"]["code"]), (&id, &json!(code)), "{line}: {refused}");
+                assert!(refused["error"]["message"].as_str().unwrap().contains(says), "{line}: {refused}");
+            }
+            (found, expected) => panic!("{line}: {found:?}, not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn every_line_gets_what_the_protocol_says_of_it() {
+        let call = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
+        check(&call(r#"{"name":"get_status","arguments":{}}"#), Ok(true));
+        check(&call(r#"{"name":"get_status","arguments":null}"#), Ok(true));
+        check(&call(r#"{"name":"get_status"}"#), Ok(true));
+        check(&format!("\u{feff} {}\r", call(r#"{"name":"x \ud83d"}"#)), Ok(true));
+        for (params, says) in [
+            (r#"{"name":"get_status","arguments":[]}"#, "arguments is a list"),
+            (r#"{"name":"get_status","arguments":"{}"}"#, "arguments is a string"),
+            (r#"{"name":"get_status","arguments":7}"#, "arguments is a number"),
+            (r#"{"name":7}"#, "name is a number"),
+            ("{}", "name is null"),
+            (r#""x""#, "params is a string"),
+            ("[]", "params is a list"),
+        ] {
+            check(&call(params), Err((json!(7), code::INVALID_PARAMS, says)));
+        }
+        for broken in ["{", "}{", "nonsense", "\u{0}", r#"{"jsonrpc":"2.0","id":7,"method":"#] {
+            check(broken, Err((Value::Null, code::PARSE, "no JSON")));
+        }
+        for odd in ["[]", "7", "{}", r#"{"id":{}}"#, r#""text""#] {
+            check(odd, Err((Value::Null, code::INVALID_REQUEST, "not a JSON-RPC")));
+        }
+        check(r#"{"jsonrpc":"2.0","id":"a","method":7}"#, Err((json!("a"), code::INVALID_REQUEST, "not a JSON-RPC")));
+        check("  \t", Ok(false));
+        check(r#"{"jsonrpc":"2.0","id":8,"method":"no/such"}"#, Ok(true));
+    }
+
+    fn poll_once<F: Future>(future: F) -> impl Future<Output = Option<F::Output>> {
+        let mut future = Box::pin(future);
+        std::future::poll_fn(move |context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => Poll::Ready(None),
+        })
+    }
+
+    #[test]
+    fn nothing_is_read_for_a_client_that_takes_no_answers() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let calls: String =
+                (0..1_000).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
+            let (mut client, output) = tokio::io::duplex(16);
+            let mut lines = Lines::new(std::io::Cursor::new(calls.into_bytes()), output);
+            let mut taken = Vec::new();
+            while let Some(Some(JsonRpcMessage::Request(request))) = poll_once(lines.receive()).await {
+                taken.push(request.id);
+            }
+            assert_eq!(taken.len(), UNANSWERED);
+            // An answer that is not taken frees nothing.
+            let refused = ErrorData::internal_error("x".repeat(100), None);
+            let answer = JsonRpcMessage::error(refused, Some(taken[0].clone()));
+            let mut sending = Box::pin(lines.send(answer));
+            assert!(poll_once(sending.as_mut()).await.is_none());
+            assert!(poll_once(lines.receive()).await.is_none());
+            let mut read = vec![0; 1024];
+            let reading = async {
+                let mut all = 0;
+                while !read[..all].contains(&b'\n') {
+                    all += client.read(&mut read[all..]).await.unwrap();
+                }
+            };
+            let (sent, ()) = tokio::join!(sending, reading);
+            sent.unwrap();
+            assert!(poll_once(lines.receive()).await.flatten().is_some());
+            assert!(poll_once(lines.receive()).await.is_none(), "one was taken, one more is read");
+            // What is taken back is not answered, and takes no room.
+            let before = lines.unanswered.len();
+            let mut cancelled =
+                br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#.to_vec();
+            let message = parsed(&mut cancelled).unwrap().unwrap();
+            let room = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+            lines.note(&message, room);
+            assert_eq!(lines.unanswered.len(), before - 1);
+        });
+    }
+}

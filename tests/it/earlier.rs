@@ -1,0 +1,174 @@
+//! A home that an earlier version has written: what its rules of redaction let through is in no file of it any more once
+//! this version has redacted it again.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use baton_actors::llm::imitation::Imitation;
+use baton_actors::memory::Store;
+use serde_json::{Value, json};
+
+use crate::world::{World, files_below, id, list, wait_within};
+
+/// What stands in it that must go: in calls, prompts, replies, titles, a close note, answers of a model, added notes, the
+/// memory, notes for people and their names.
+const PLANTED: [&str; 7] =
+    ["tango77Quay", "kW8xyzq7Lm2p", "Zx81kLmn29Qp", "Enterprise2024", "Hiddenlake22", "Winter2025", "Yourmum1987"];
+/// Longest wait for all of it.
+const LONG: Duration = Duration::from_secs(240);
+
+/// The files of a tar archive without extensions: name and content.
+fn untar(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+    const BLOCK: usize = 512;
+    let field = |bytes: &[u8]| String::from_utf8(bytes.split(|byte| *byte == 0).next().unwrap().to_vec()).unwrap();
+    let (mut files, mut at) = (Vec::new(), 0);
+    while archive.len() >= at + BLOCK && archive[at] != 0 {
+        let head = &archive[at..at + BLOCK];
+        let size = usize::from_str_radix(field(&head[124..136]).trim(), 8).unwrap();
+        let (name, prefix) = (field(&head[..100]), field(&head[345..500]));
+        let name = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+        at += BLOCK;
+        if head[156] == b'0' {
+            files.push((name, archive[at..at + size].to_vec()));
+        }
+        at += size.div_ceil(BLOCK) * BLOCK;
+    }
+    files
+}
+
+/// The home of the earlier version. Two of its transcripts are still there. A model is switched on that answers everything.
+fn earlier(endpoint: &Imitation) -> World {
+    let world = World::new();
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/homes/earlier.tar.zst");
+    let archive = zstd::decode_all(fs::File::open(packed).unwrap()).unwrap();
+    for (name, content) in untar(&archive) {
+        let target = match name.split_once('/') {
+            Some(("home", below)) => world.home().join(below),
+            Some(("claude", below)) if below.contains(&id(2)) || below.contains(&id(3)) => world.config().join(below),
+            _ => continue,
+        };
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::write(target, content).unwrap();
+    }
+    let llm = json!({"enabled": true, "base_url": endpoint.base_url(), "model": "made"});
+    let config = json!({"llm": llm, "vault": {"enabled": true}});
+    fs::write(world.home().join("config.json"), config.to_string()).unwrap();
+    world
+}
+
+/// Where anything that was planted is found: in the names of files, in files, and in what they unpack to.
+fn leaks(world: &World) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut look = |place: &str, content: &[u8]| {
+        let lower = String::from_utf8_lossy(content).to_lowercase();
+        let planted = PLANTED.iter().filter(|planted| lower.contains(&planted.to_lowercase()));
+        found.extend(planted.map(|planted| format!("{planted} in {place}")));
+    };
+    for file in files_below(world.home()) {
+        let place = file.strip_prefix(world.home()).unwrap().display().to_string();
+        let bytes = fs::read(&file).unwrap();
+        look(&format!("the name {place}"), place.as_bytes());
+        look(&format!("{place}, unpacked"), &zstd::decode_all(bytes.as_slice()).unwrap_or_default());
+        look(&place, &bytes);
+    }
+    found
+}
+
+/// The same, and in what the memory gives of itself.
+fn all_leaks(world: &World) -> Vec<String> {
+    let mut found = leaks(world);
+    let opened = Store::open(&world.home().join("memory")).unwrap();
+    assert_eq!(opened.wiped, None, "the memory is readable");
+    for entry in opened.store.everything().unwrap() {
+        let planted = PLANTED.iter().filter(|planted| entry.to_lowercase().contains(&planted.to_lowercase()));
+        found.extend(planted.map(|planted| format!("{planted} in the memory")));
+    }
+    found
+}
+
+/// Waits until everything is redacted again and every note is written.
+fn redacted(world: &World) {
+    let mut last = Value::Null;
+    let done = wait_within(LONG, || {
+        last = world.json(&["status"]);
+        last["redacting"].is_null() && world.json(&["vault", "status"])["behind"] == 0
+    });
+    assert!(done, "not done: {last}\n{}", world.log());
+    assert_eq!(last["problems"], json!([]), "{last}");
+}
+
+/// How many events say that something was redacted again, of each session.
+fn recorded(world: &World) -> Vec<usize> {
+    let events = |number| list(&world.json(&["explain", &id(number)])["events"]);
+    (1..=5).map(|number| events(number).iter().filter(|event| event["type"] == "redacted").count()).collect()
+}
+
+#[test]
+fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    for planted in PLANTED {
+        assert!(leaks(&world).iter().any(|leak| leak.starts_with(planted)), "{planted} is not in the fixture");
+    }
+    redacted(&world);
+    // By every door.
+    let mut answers = Vec::new();
+    for number in 1..=5 {
+        answers.push(world.run(&["show", &id(number), "--json"]).out);
+        answers.push(world.run(&["show", &id(number), "--messages", "--json"]).out);
+    }
+    for planted in PLANTED {
+        answers.push(world.json(&["search", planted])["hits"].to_string());
+    }
+    answers.push(world.ok(&["log", "export", "--unredacted"]).out);
+    for planted in PLANTED {
+        let found: Vec<_> = answers.iter().filter(|answer| answer.contains(planted)).collect();
+        assert!(found.is_empty(), "{planted} in {found:.400?}");
+    }
+    // What a model made stays, and what was hidden is hidden.
+    let shown = |number: u32| world.json(&["show", &id(number)]);
+    for number in 1..=4 {
+        assert_eq!(shown(number)["episode"]["tier"], "enriched", "session {number}");
+    }
+    assert_eq!((&shown(4)["state"], &shown(4)["why"]), (&json!("unindexed"), &json!("untracked")));
+    assert_eq!(world.json(&["status"])["hidden"], 2, "a deleted episode and a cleared note");
+    assert_eq!(endpoint.connections(), 0, "no model is asked");
+    let verified = world.json(&["log", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    let events = recorded(&world);
+    // The third has nothing in it. The fourth is not tracked, the fifth one's episode is deleted.
+    assert_eq!(events.iter().map(|count| usize::from(*count > 0)).collect::<Vec<_>>(), [1, 1, 0, 1, 1], "{events:?}");
+    world.stop();
+    assert_eq!(all_leaks(&world), [""; 0]);
+    // Once is enough.
+    redacted(&world);
+    assert_eq!(recorded(&world), events);
+}
+
+#[test]
+fn whoever_is_killed_meanwhile_goes_on_with_it() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    let mut killed = 0;
+    for changed in 1..=7 {
+        let mut status = Value::Null;
+        let came = wait_within(LONG, || {
+            status = world.json(&["status"]);
+            status["redacting"].is_null() || status["redacting"]["changed"].as_u64().unwrap_or(0) >= changed
+        });
+        assert!(came, "{status}\n{}", world.log());
+        if !status["redacting"].is_null() {
+            killed += 1;
+            world.kill();
+        }
+    }
+    assert!(killed > 0, "it was done before anybody was killed");
+    redacted(&world);
+    let verified = world.json(&["log", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    assert_eq!(list(&verified["findings"]), [Value::Null; 0]);
+    world.stop();
+    assert_eq!(all_leaks(&world), [""; 0]);
+    assert_eq!(endpoint.connections(), 0, "no model is asked");
+}

@@ -1,0 +1,56 @@
+//! A session in whose history stands an event of a newer version.
+
+use baton_actors::journal::{self, DiskJournal, Journal};
+use baton_events::envelope::NewRecord;
+use baton_events::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
+
+use crate::world::{World, id, list};
+
+/// Appends an event that no version up to this one knows.
+fn append_unknown(world: &World, session: &str) {
+    let options = journal::Options::new(world.home().join("log"), Timestamp(1_790_000_000_000));
+    let journal = DiskJournal::open(options, Box::new(())).unwrap();
+    let stream = StreamId::session(&SessionId::new(session).unwrap());
+    let records = journal.read_stream(&stream, SequenceNumber(0), 4096).unwrap();
+    let version = records.last().unwrap().sequence;
+    let (kind, metadata) = ("of_a_later_version".to_owned(), Metadata::default());
+    let record = NewRecord { kind, v: 1, at: Timestamp(1_790_000_000_000), metadata, data: "{}".to_owned() };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(journal.append(stream, version, vec![record])).unwrap();
+    assert!(journal.read(Position(1), 1).is_ok());
+    journal.close();
+}
+
+#[test]
+fn a_session_with_an_event_of_a_newer_version_is_readable_and_named() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("the wolverine was here").reply("it was");
+    world.transcript("-work-one", &id(2)).prompt("the badger is not concerned").reply("no");
+    let uuid = world.close(&id(1));
+    world.close(&id(2));
+    world.stop();
+    append_unknown(&world, &id(1));
+
+    assert_eq!(world.found("wolverine"), [id(1)], "{}", world.log());
+    let shown = world.show(&id(1));
+    assert_eq!((&shown["unreadable_events"], &shown["episode"]["uuid"]), (&1.into(), &uuid.as_str().into()), "{shown}");
+    assert!(world.ok(&["show", &id(1)]).out.contains("newer version of Baton"), "{}", world.log());
+    assert_eq!(world.show(&id(2))["unreadable_events"], serde_json::Value::Null);
+    let rows = list(&world.json(&["sessions"])["sessions"]);
+    let marked: Vec<_> = rows.iter().filter(|row| !row["unreadable_events"].is_null()).collect();
+    assert_eq!(marked.len(), 1, "{rows:?}");
+    assert!(world.ok(&["sessions"]).out.contains("newer"));
+    for told in [world.problems(), world.run(&["doctor"]).out] {
+        assert!(told.contains(&id(1)) && told.contains("newer version"), "{told}");
+    }
+    // Nothing is recorded on top of what is not known, and nothing is lost.
+    transcript.prompt("and the ferret").reply("too");
+    let closed = world.close_fails(&[&id(1)]);
+    assert!(closed["message"].as_str().unwrap().contains("newer version"), "{closed}");
+    world.json(&["log", "compact"]);
+    world.stop();
+    assert_eq!(world.found("wolverine"), [id(1)]);
+    assert_eq!(world.show(&id(1))["episode"]["uuid"], *uuid);
+    world.stop();
+}

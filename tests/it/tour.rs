@@ -1,0 +1,178 @@
+//! The tour of the README, word for word, in a clone on a machine whose user has a history: nothing of that is read. And
+//! directories that a variable names and that are refused: nothing is read in their place.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::demo::{entries, processes_of};
+use crate::transcript::Transcript;
+use crate::world::{BATON, Ran, World, copy, files_below, finished, id, text, wait};
+
+const CHECKOUT: &str = env!("CARGO_MANIFEST_DIR");
+const EXAMPLES: &str = "replay-fixtures/transcripts/claude";
+const CODEX: &str = "replay-fixtures/transcripts/codex/usual.jsonl";
+/// What only the user's own sessions say.
+const OWN: [&str; 2] = ["dugong", "manatee"];
+
+/// A user with sessions of Claude Code and of Codex where they lie by themselves.
+fn with_history() -> World {
+    let world = World::new();
+    let user = world.path("user");
+    Transcript::new(user.join(".claude/projects/-srv-app").join(format!("{}.jsonl", id(1))), &id(1), "/srv/app")
+        .prompt("the dugong and the advisory lock of the refresh token, by Web Locks")
+        .reply("the dugong it is");
+    let codex = user.join(".codex/sessions/2026/06/17");
+    std::fs::create_dir_all(&codex).unwrap();
+    let rollout = std::fs::read_to_string(Path::new(CHECKOUT).join(CODEX)).unwrap();
+    // One more prompt, said twice as Codex says it.
+    let said = r#"{"timestamp":"2026-06-17T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"the manatee and the advisory lock"}]}}
+{"timestamp":"2026-06-17T10:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"the manatee and the advisory lock"}}"#;
+    let name = "rollout-2026-06-17T11-00-00-019ed50c-2fb3-7002-a384-000000000001.jsonl";
+    std::fs::write(codex.join(name), format!("{rollout}{said}\n")).unwrap();
+    world
+}
+
+/// A checkout as far as the tour needs it: a git work tree with the examples.
+fn clone(world: &World) -> PathBuf {
+    let clone = std::fs::canonicalize(world.path("work")).unwrap().join("clone");
+    std::fs::create_dir_all(clone.join(".git")).unwrap();
+    copy(&Path::new(CHECKOUT).join(EXAMPLES).join("projects"), &clone.join(EXAMPLES).join("projects"));
+    clone
+}
+
+/// As a person in a directory whose shell has set nothing yet.
+fn bare(world: &World, program: &str, arguments: &[&str], directory: &Path) -> Command {
+    let mut command = world.program(program, arguments);
+    for name in ["BATON_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"] {
+        command.env_remove(name);
+    }
+    let path = std::env::join_paths(
+        std::iter::once(Path::new(BATON).parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    command.env("PATH", path.unwrap()).current_dir(directory);
+    command
+}
+
+/// What the README's tour has its reader type.
+fn tour() -> Vec<String> {
+    let readme = std::fs::read_to_string(Path::new(CHECKOUT).join("README.md")).unwrap();
+    let tour = readme.split("\n## ").find(|section| section.starts_with("A tour\n")).unwrap();
+    let mut typed = Vec::new();
+    for (number, part) in tour.split("```").enumerate() {
+        match part.split_once('\n') {
+            Some(("sh", block)) if number % 2 == 1 => typed.extend(block.lines().map(str::to_owned)),
+            Some(("console", block)) if number % 2 == 1 => {
+                typed.extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    typed
+}
+
+#[test]
+fn the_tour_of_the_readme_reads_the_examples_and_nothing_of_the_users() {
+    let world = with_history();
+    let (clone, user) = (clone(&world), world.path("user"));
+    let before = files_below(&user);
+    let tour = tour();
+    for verb in ["search", "show", "recall", "handoff"] {
+        let is_there = |line: &String| line.starts_with(&format!("baton --examples {verb} "));
+        assert!(tour.iter().any(is_there), "the tour shows no {verb}: {tour:#?}");
+    }
+    for line in tour {
+        let ran = finished(bare(&world, "sh", &["-c", &line], &clone).output().unwrap());
+        assert_eq!(ran.code, 0, "{line}\n{}\n{}", ran.out, ran.err);
+        assert!(!ran.out.is_empty(), "{line} answers nothing\n{}", ran.err);
+        assert!(!ran.out.contains("Nothing found") && !ran.out.contains("is not known"), "{line}\n{}", ran.out);
+        for word in OWN {
+            assert!(!format!("{}{}", ran.out, ran.err).contains(word), "{line}\n{}\n{}", ran.out, ran.err);
+        }
+        assert_eq!(entries(&world.path("tmp")), [""; 0], "{line} leaves its home");
+    }
+    assert_eq!(files_below(&user), before, "nothing of the user's was touched");
+    assert_eq!(processes_of(&world), [""; 0]);
+}
+
+#[test]
+fn examples_are_read_by_commands_that_ask_from_wherever_they_are_called() {
+    let world = with_history();
+    let ask = |arguments: &[&str]| finished(bare(&world, BATON, arguments, &world.path("work")).output().unwrap());
+    let ran = ask(&["search", "advisory", "lock", "--json", "--examples"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(!ran.out.contains("dugong") && ran.out.contains("2c7a0f95"), "{}", ran.out);
+    for arguments in [&["stop"][..], &["install"], &["daemon"], &["doctor"], &["completions", "bash"]] {
+        let ran = ask(&[&["--examples"], arguments].concat());
+        assert_eq!(ran.code, 2, "{arguments:?}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains("--examples"), "{}", ran.err);
+    }
+    assert_eq!(entries(&world.path("tmp")), [""; 0]);
+    assert!(!world.path("user/.baton").exists());
+}
+
+/// A person in a clone who names the examples, or a planted directory of Codex, by hand.
+fn naming(world: &World, variable: &str, directory: &Path, arguments: &[&str], clone: &Path) -> Ran {
+    let mut command = bare(world, BATON, arguments, clone);
+    finished(command.env("BATON_HOME", world.home()).env(variable, directory).output().unwrap())
+}
+
+#[test]
+fn a_named_directory_that_is_refused_stops_the_command_and_nothing_is_read_instead() {
+    let world = with_history();
+    let clone = clone(&world);
+    let examples = clone.join(EXAMPLES);
+    let codex = clone.join("codex");
+    std::fs::create_dir_all(codex.join("sessions")).unwrap();
+    let check = |variable, directory: &Path, reason: &str| {
+        for arguments in [&["search", "advisory"][..], &["recall", "advisory"], &["sessions"], &["status"], &["sync"]] {
+            let ran = naming(&world, variable, directory, arguments, &clone);
+            let said = format!("{variable} names {}, which is not read: ", directory.display());
+            assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}: {}", ran.err);
+            assert!(ran.err.contains(&said) && ran.err.contains(reason), "{arguments:?}: {}", ran.err);
+            assert!(ran.err.contains("watch_directories"), "{}", ran.err);
+        }
+        let ran = naming(&world, variable, directory, &["search", "advisory", "--json"], &clone);
+        assert!(ran.err.starts_with(r#"{"error":{"#), "{}", ran.err);
+    };
+    check("CLAUDE_CONFIG_DIR", &examples, "where you work");
+    check("CODEX_HOME", &codex, "where you work");
+    assert_eq!(world.daemon(), None, "none was started");
+    assert!(!world.home().join("log").exists());
+    // Nor by a daemon that runs.
+    world.ok(&["status"]);
+    check("CLAUDE_CONFIG_DIR", &examples, "git work tree");
+    check("CODEX_HOME", &codex, "git work tree");
+    for word in OWN {
+        assert_eq!(world.found(word), [""; 0]);
+    }
+    // Stopping a daemon needs no transcripts; and one that is not there is nothing that could be refused.
+    let ran = naming(&world, "CLAUDE_CONFIG_DIR", &world.path("not-there"), &["sessions"], &clone);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = naming(&world, "CLAUDE_CONFIG_DIR", &examples, &["stop"], &clone);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+fn an_agent_is_never_failed_by_a_directory_that_is_refused_and_nothing_is_read_instead() {
+    let world = with_history();
+    let clone = clone(&world);
+    let hook = Path::new(BATON).with_file_name("baton-hook");
+    let mut command = bare(&world, hook.to_str().unwrap(), &["SessionStart"], &clone);
+    command.env("BATON_HOME", world.home()).env("CLAUDE_CONFIG_DIR", clone.join(EXAMPLES));
+    assert_eq!(finished(command.output().unwrap()).code, 0);
+    assert!(wait(|| world.daemon().is_some() && world.run(&["status"]).code == 0), "{}", world.log());
+    for word in OWN {
+        assert_eq!(world.found(word), [""; 0], "another home than the user's own reads nothing of theirs");
+    }
+    world.stop();
+    // In the user's own home, the user's own is read whatever a project says.
+    let mut command = bare(&world, hook.to_str().unwrap(), &["SessionStart"], &clone);
+    command.env("CLAUDE_CONFIG_DIR", clone.join(EXAMPLES));
+    assert_eq!(finished(command.output().unwrap()).code, 0);
+    let ask = |arguments: &[&str]| finished(bare(&world, BATON, arguments, &world.path("work")).output().unwrap());
+    assert!(wait(|| world.path("user/.baton/daemon.lock").exists()));
+    let found = ask(&["search", "dugong", "--json"]).json();
+    assert_eq!(text(&found["hits"][0]["session_id"]), id(1));
+    assert_eq!(ask(&["stop"]).code, 0);
+}

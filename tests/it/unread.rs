@@ -1,0 +1,124 @@
+//! What a transcript says beside what can be read: records over which the reader stumbles, prompts that never reached the
+//! agent, arguments that are secrets by their names.
+
+use serde_json::{Value, json};
+
+use crate::record::memory;
+use crate::world::{World, files_below, hits, id, text};
+
+/// A record over which the reader of a debug build stumbles: everywhere, or only where texts are read.
+fn stumbling(more: &Value) -> Value {
+    let mut record = json!({ "type": "baton:stumble", "message": { "content": "the walrus is silent" } });
+    record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    record
+}
+
+#[test]
+fn records_that_cannot_be_read_are_named_and_the_rest_is_found() {
+    let world = World::new();
+    let me = id(1);
+    let mut transcript = world.transcript("-work-one", &me).minutes_ago(60);
+    transcript.prompt("the marmot asks").append(&stumbling(&json!({}))).reply("the badger answers");
+    transcript.append(&stumbling(&json!({ "subtype": "text" }))).prompt("the otter thanks").reply("gladly");
+    assert_eq!(world.found("marmot"), [me.as_str()]);
+    assert_eq!((world.found("badger"), world.found("otter")), (vec![me.clone()], vec![me.clone()]));
+    let shown = world.show(&me);
+    assert_eq!((&shown["unread_lines"], &shown["message_count"]), (&json!([2, 4]), &json!(4)), "{shown}");
+    let told = world.ok(&["show", &me]).out;
+    assert!(told.contains("lines 2, 4, which this version could not read"), "{told}");
+    assert!(world.ok(&["show", &me, "--messages"]).out.contains("this record could not be read"));
+    let named = format!("session {me}: lines 2, 4 could not be read and left out");
+    assert!(crate::world::wait(|| world.problems().contains(&named)), "{}", world.problems());
+    // What was added later is read on from there; another daemon names them as well.
+    transcript.append(&stumbling(&json!({}))).reply("the heron comes");
+    world.ok(&["close", &me]);
+    assert_eq!(world.found("heron"), [me.as_str()]);
+    assert_eq!(world.show(&me)["unread_lines"], json!([2, 4, 7]));
+    world.stop();
+    assert_eq!(world.found("badger"), [me.as_str()]);
+    let named = named.replace("2, 4", "2, 4, 7");
+    assert!(crate::world::wait(|| world.problems().contains(&named)), "{}", world.problems());
+    // By itself nothing is read again; by `reindex` it is, without anything of today's filter being older.
+    let again = world.json(&["reindex"]);
+    assert_eq!((&again["sessions"], &again["failures"]), (&json!(1), &json!(0)), "{again}");
+    let log = world.log();
+    assert!(log.contains("panic") && !log.contains("walrus"), "where it stumbled, and no word of what it read: {log}");
+}
+
+#[test]
+fn a_queued_prompt_is_found_whether_it_was_delivered_or_not() {
+    let world = World::new();
+    let me = id(1);
+    let mut transcript = world.transcript("-work-one", &me).minutes_ago(60);
+    let queue = |operation: &str, content: &str| json!({ "type": "queue-operation", "operation": operation, "content": content, "sessionId": id(1) });
+    transcript.prompt("mend the crane").call("t1", "Bash", json!({ "command": "make" }));
+    transcript.append(&queue("enqueue", "and paint the lighthouse")).append(&queue("enqueue", "then sweep the quay"));
+    transcript.append(&queue("remove", "and paint the lighthouse")).append(&queue("remove", "then sweep the quay"));
+    transcript.result("t1", "done", false).prompt("then sweep the quay").reply("Swept.");
+    world.ok(&["close", &me]);
+    let snippets = |query: &str| -> Vec<String> {
+        let found = world.search(query);
+        hits(&found).iter().map(|hit| format!("{hit}")).collect()
+    };
+    let lighthouse = snippets("lighthouse").join("\n");
+    assert!(lighthouse.contains("queued, not delivered"), "{lighthouse}");
+    let quay = snippets("quay").join("\n");
+    assert!(quay.contains("sweep the quay") && !quay.contains("not delivered: then sweep"), "{quay}");
+    let shown = world.show(&me);
+    assert_eq!(shown["message_count"], json!(3), "{shown}");
+    assert!(!shown["episode"].to_string().contains("lighthouse"), "{shown}");
+    let messages = world.ok(&["show", &me, "--messages"]).out;
+    assert!(messages.contains("[queued] and paint the lighthouse"), "{messages}");
+    assert_eq!(messages.matches("sweep the quay").count(), 1, "{messages}");
+}
+
+#[test]
+fn a_prompt_that_mentions_the_mark_of_recalled_text_keeps_what_stands_behind_it() {
+    let world = World::new();
+    world
+        .transcript("-work-one", &id(1))
+        .minutes_ago(60)
+        .prompt("Why is <baton-recall here? Mend the pelican.")
+        .reply("ok");
+    assert_eq!(world.found("pelican"), [id(1)]);
+}
+
+#[test]
+fn what_a_calls_arguments_name_as_a_secret_is_kept_nowhere() {
+    let world = World::new();
+    let me = id(1);
+    let mut transcript = world.transcript("-work-one", &me).minutes_ago(60);
+    // Put together here, so that no scanner takes this file for a leak.
+    let secret = |seed: &str| format!("{seed}W8xyzq7{}", "Lm2p");
+    let all: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "h"].map(secret).to_vec();
+    let input = json!({
+        "host": "gizmo.example.net", "password": all[0], "nested": { "client_secret": all[1] },
+        "headers": { "X-Api-Key": all[2] }, "env": [{ "name": "DB_PASSWORD", "value": all[3] }],
+        "pairs": [{ "value": all[4], "key": "apiToken" }], "args": ["--password", all[5]],
+        "body": json!({ "password": all[6] }).to_string(),
+        "deep": json!({ "inner": json!({ "env": [{ "name": "DB_PASSWORD", "value": all[7] }] }).to_string() }).to_string(),
+    });
+    transcript.prompt("connect the gizmo");
+    for (at, tool) in ["mcp__db__connect", "Task", "Bash", "Edit", "Unknown"].into_iter().enumerate() {
+        let call = format!("t{at}");
+        transcript.call(&call, tool, input.clone()).result(&call, "error: connection refused", true);
+    }
+    transcript.reply("The gizmo is connected.");
+    world.ok(&["close", &me]);
+    let exported = world.path("all.jsonl");
+    world.ok(&["log", "export", "-o", exported.to_str().unwrap()]);
+    let mut told = vec![std::fs::read_to_string(&exported).unwrap(), world.show(&me).to_string()];
+    told.push(world.ok(&["show", &me, "--messages"]).out);
+    told.push(world.search("gizmo").to_string());
+    world.stop();
+    told.extend(memory(world.home()));
+    for file in files_below(world.home()) {
+        let bytes = std::fs::read(&file).unwrap();
+        told.extend(zstd::decode_all(bytes.as_slice()).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+        told.push(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    assert!(told.iter().any(|text| text.contains("gizmo.example.net")), "it would be seen if it were there");
+    let leaked: Vec<&String> =
+        all.iter().filter(|secret| told.iter().any(|text| text.contains(secret.as_str()))).collect();
+    assert!(leaked.is_empty(), "{leaked:?} of {}", text(&json!(me)));
+}
