@@ -131,6 +131,14 @@ pub(crate) fn run_where_mounting_is_allowed(tests: &str, expected: usize) -> boo
     true
 }
 
+/// Whether what is mounted at a place may be written from now on.
+pub(crate) fn read_only(at: &Path, is: bool) {
+    let how = if is { "remount,ro" } else { "remount,rw" };
+    // A process that another test begins meanwhile may hold our files for a moment, until it is another program.
+    let done = || Command::new("mount").args(["-o", how]).arg(at).output().unwrap().status.success();
+    assert!(wait(done), "{how}");
+}
+
 /// On file systems of their own; each test ends with its mount namespace.
 mod mounted {
     use super::*;
@@ -143,13 +151,6 @@ mod mounted {
 
     fn small(at: &Path) {
         mount(&["-t", "tmpfs", "-o", "size=8m,mode=700", "none"], at);
-    }
-
-    fn read_only(at: &Path, is: bool) {
-        let how = if is { "remount,ro" } else { "remount,rw" };
-        // A process that another test begins meanwhile may hold our files for a moment, until it is another program.
-        let done = || Command::new("mount").args(["-o", how]).arg(at).output().unwrap().status.success();
-        assert!(wait(done), "{how}");
     }
 
     /// Leaves no byte of room.

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{configure, goes_on, notes, ready, until, worked};
-use crate::full::run_where_mounting_is_allowed;
+use crate::full::{read_only, run_where_mounting_is_allowed};
 use crate::world::{World, files_below, id, skipped, text, wait};
 
 fn with_vault() -> (World, PathBuf) {
@@ -16,6 +16,11 @@ fn with_vault() -> (World, PathBuf) {
     fs::create_dir_all(&vault).unwrap();
     configure(&world, &json!({"path": vault}));
     (world, vault)
+}
+
+/// Waits until so many ends were tried, and none of them could be written.
+fn waits(world: &World, count: u64) -> Value {
+    until(world, "what waits", |told| told["state"] == "waiting" && told["pending"] == count)
 }
 
 /// What waits, by name.
@@ -37,7 +42,7 @@ fn a_vault_that_is_missing_gets_everything_when_it_is_back() {
     // A close does not wait for it, nor fail.
     world.close(&id(1));
     world.close(&id(2));
-    let told = until(&world, "what waits", |told| told["pending"] == 2);
+    let told = waits(&world, 2);
     assert_eq!(told["state"], "waiting", "{told}");
     assert!(text(&told["problem"]["fix"]).contains("mount or put back"), "{told}");
     assert!(world.problems().contains("notes are not written"), "{}", world.problems());
@@ -69,7 +74,7 @@ fn an_empty_folder_is_not_the_vault_until_somebody_says_so() {
     fs::remove_dir_all(vault.join("claude")).unwrap();
     goes_on(&world, &mut transcript, "And the numbat index, too");
     world.close(&id(1));
-    let told = until(&world, "what waits", |told| told["pending"] == 1);
+    let told = waits(&world, 1);
     assert!(text(&told["problem"]["fix"]).contains("vault sync"), "{told}");
     world.ok(&["vault", "sync"]);
     ready(&world, 1);
@@ -92,11 +97,11 @@ fn a_place_where_nothing_is_mounted_is_not_written_to() {
         super::tell(&mut transcript, "-work-one", &format!("bilby burrow {number}"));
     }
     world.ok(&["sync"]);
-    until(&world, "what waits", |told| told["pending"] == 12 && told["state"] == "waiting");
+    waits(&world, 12);
     // Tried again by the next daemon, and the next, it is as empty as it was.
     for _ in 0..2 {
         world.stop();
-        until(&world, "what waits", |told| told["pending"] == 12 && told["state"] == "waiting");
+        waits(&world, 12);
     }
     assert!(files_below(&vault).is_empty());
     fs::remove_dir(&vault).unwrap();
@@ -179,7 +184,7 @@ fn what_waits_goes_with_a_forgotten_session() {
     fs::remove_dir_all(&vault).unwrap();
     worked(&world, "-work-one", 1, "quokka");
     world.close(&id(1));
-    until(&world, "what waits", |told| told["pending"] == 1);
+    waits(&world, 1);
     assert!(!waiting(&world).is_empty());
     world.ok(&["forget", &id(1), "--yes"]);
     assert_eq!(waiting(&world), [""; 0]);
@@ -205,7 +210,7 @@ fn a_vault_that_may_not_be_written_is_said() {
     mode(0o555);
     worked(&world, "-work-one", 1, "wombat cache");
     world.close(&id(1));
-    let told = until(&world, "what waits", |told| told["pending"] == 1);
+    let told = waits(&world, 1);
     assert!(text(&told["problem"]["fix"]).contains("yours to read and write"), "{told}");
     mode(0o755);
     ready(&world, 1);
@@ -259,7 +264,7 @@ mod mounted {
         drop(file);
         worked(&world, "-work-one", 2, "bilby burrow");
         world.close(&id(2));
-        let told = until(&world, "what waits", |told| told["pending"] == 1);
+        let told = waits(&world, 1);
         assert!(problem(&told).contains("free space on the disk of the vault"), "{told}");
         fs::remove_file(&filler).unwrap();
         ready(&world, 2);
@@ -275,12 +280,12 @@ mod mounted {
         worked(&world, "-work-one", 1, "wombat cache");
         world.close(&id(1));
         ready(&world, 1);
-        mount(&["-o", "remount,ro"], &vault);
+        read_only(&vault, true);
         worked(&world, "-work-one", 2, "bilby burrow");
         world.close(&id(2));
-        let told = until(&world, "what waits", |told| told["pending"] == 1);
+        let told = waits(&world, 1);
         assert!(problem(&told).contains("writable again"), "{told}");
-        mount(&["-o", "remount,rw"], &vault);
+        read_only(&vault, false);
         ready(&world, 2);
         assert!(waiting(&world).is_empty());
     }
@@ -292,7 +297,7 @@ mod mounted {
         let (filler, file) = filled(&vault);
         worked(&world, "-work-one", 2, "quokka burrow");
         world.close(&id(2));
-        until(&world, "what waits", |told| told["pending"] == 1);
+        waits(&world, 1);
         let telling = || {
             let has = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("quokka"));
             files_below(&vault.join("claude")).into_iter().filter(has).collect::<Vec<_>>()
@@ -325,14 +330,16 @@ mod mounted {
             large.prompt(&format!("Prompt {at} of many, {}", "with many words ".repeat(20))).reply("done");
         }
         world.close(&id(2));
-        until(&world, "what waits", |told| told["pending"] == 1);
+        waits(&world, 1);
         worked(&world, "-work-two", 3, "bilby burrow");
         world.close(&id(3));
-        until(&world, "what waits", |told| told["pending"] == 2);
+        waits(&world, 2);
         // Room for one of them, and for all that the other leads to.
         let length = file.metadata().unwrap().len();
         file.set_len(length - 64 * 1024).unwrap();
-        let told = until(&world, "the small one", |told| told["notes"] == 2 && told["pending"] == 1);
+        let told = until(&world, "the small one", |told| {
+            told["notes"] == 2 && told["pending"] == 1 && told["state"] == "waiting"
+        });
         for _ in 0..3 {
             // Whatever was tried last.
             let told = world.json(&["vault", "status"]);
