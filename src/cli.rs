@@ -142,9 +142,9 @@ enum Command {
     Logs(logs::Typed),
     /// Print what a shell needs to complete this command line
     Completions(completions::Typed),
-    /// Set Baton up in Claude Code: hooks, MCP server, guidance
+    /// Set Baton up in Claude Code and Codex: hooks, MCP server, guidance
     Install(install::Typed),
-    /// Take out of Claude Code what `baton install` put in
+    /// Remove from Claude Code and Codex what `baton install` put in
     Uninstall(uninstall::Typed),
     /// Say whether everything is there and works together, each finding with its fix
     Doctor(doctor::Typed),

@@ -132,7 +132,12 @@ fn end(output: &Output, explained: &Explain) {
         output.line(&format!("Owed: {} {}, {}", owed.what, output.styled(Style::Strong, at), one_line(&owed.why)));
     }
     if explained.owed.is_empty() {
-        output.line("Nothing is owed: it changes when its file grows or somebody asks.");
+        output.line(match row.state.as_str() {
+            "forgotten" => {
+                "Nothing is owed: it is not read again, even if its file grows; `baton forget --undo` lifts that."
+            }
+            _ => "Nothing is owed: it changes when its file grows or somebody asks.",
+        });
     }
     explained.notes.iter().for_each(|note| output.line(&format!("Note: {}", one_line(note))));
 }

@@ -79,6 +79,17 @@ fn what_stands_in_no_event_is_noted() {
 }
 
 #[test]
+fn a_forgotten_session_is_not_said_to_change_when_it_grows() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the careful otter").reply("Indeed.");
+    world.close(&id(1));
+    assert!(world.ok(&["explain", &id(1)]).out.contains("it changes when its file grows"));
+    world.ok(&["forget", &id(1), "--yes"]);
+    let said = world.ok(&["explain", &id(1)]).out;
+    assert!(said.contains("it is not read again") && said.contains("--undo"), "{said}");
+}
+
+#[test]
 fn a_replay_of_what_was_exported_comes_to_what_the_daemon_says() {
     let world = World::new();
     let one = world.transcript("-work-one", &id(1));
