@@ -45,7 +45,11 @@ mod verify;
 mod witnesses;
 
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use baton_events::protocol::{Failure, code, method};
 use serde_json::value::RawValue;
@@ -91,7 +95,7 @@ pub(super) async fn call(
     if !services.outage.lasts() {
         services.enricher.keep_switch().await;
     }
-    let called = dispatch(name, raw, services, out).await;
+    let called = caught(dispatch(name, raw, services, out)).await;
     match called {
         // Whatever it was, this is why: actors end one after another.
         Err(Ended::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
@@ -99,6 +103,19 @@ pub(super) async fn call(
         }
         called => called,
     }
+}
+
+/// A panic fails the call in which it happens, not the connection.
+async fn caught<T>(call: impl Future<Output = Result<T, Ended>>) -> Result<T, Ended> {
+    let mut call = pin!(call);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))).unwrap_or_else(|_| {
+            let message = "this request broke something in the daemon, which is a defect of Baton; other requests go on. \
+                           `baton logs --level error` names the place";
+            Poll::Ready(Err(failure(code::INTERNAL, message).into()))
+        })
+    })
+    .await
 }
 
 fn stopping() -> Failure {
@@ -165,5 +182,22 @@ async fn dispatch(
                          vault/status, vault/sync, vault/verify";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_fails_one_call() {
+        let breaks = async |at: Option<usize>| {
+            tokio::task::yield_now().await;
+            at.map(|at| [0_u8; 1][at]).ok_or(Ended::ClientGone)
+        };
+        let Err(Ended::Failure(failure)) = caught(breaks(Some(1))).await else { panic!("an index beyond the end") };
+        assert!(failure.code == code::INTERNAL && failure.message.contains("defect"), "{failure:?}");
+        assert!(matches!(caught(breaks(Some(0))).await, Ok(0)));
+        assert!(matches!(caught(breaks(None)).await, Err(Ended::ClientGone)));
     }
 }
