@@ -221,3 +221,17 @@ fn a_close_racing_with_appends_loses_nothing_and_counts_nothing_twice() {
     let state = &Log::of(&world).states()[&me];
     assert_eq!((state.counts.messages, state.read.offset), (u64::from(TURNS), size));
 }
+
+#[test]
+fn a_transcript_that_was_left_empty_long_ago_is_not_at_work() {
+    let world = World::new();
+    let folder = world.projects().join("-work-one");
+    std::fs::create_dir_all(&folder).unwrap();
+    let now = std::time::SystemTime::now();
+    for (number, hours) in [(1, 2), (2, 0)] {
+        let file = std::fs::File::create(folder.join(format!("{}.jsonl", id(number)))).unwrap();
+        file.set_modified(now - std::time::Duration::from_secs(3_600 * hours)).unwrap();
+    }
+    world.wait_for(&id(1), "being let go", |shown| shown["why"] == "empty");
+    world.wait_for(&id(2), "its time", |shown| shown["state"] == "active");
+}

@@ -327,7 +327,8 @@ impl Session {
         });
         let kind = if self.is_subagent { Kind::Subagent { parent: None } } else { Kind::Main };
         let agent = baton_events::conversation::Agent::ClaudeCode;
-        let discover = Command::Discover(Discover { agent, path, identity: file.identity, kind, takes_over });
+        let discover =
+            Command::Discover(Discover { agent, path, identity: file.identity, kind, takes_over, written_at: None });
         if self.submit(&discover, None, Then::GoOn, around, wanted)?.is_some() {
             self.steps.clear();
         }

@@ -80,6 +80,7 @@ impl State {
             identity: file.identity,
             kind: file.kind.clone(),
             takes_over,
+            written_at: Some(file.stat.modified()).filter(|at| at.0 > 0),
         });
         Ok(match self.submit(&discover, None).await? {
             Ok(()) => true,

@@ -206,6 +206,8 @@ pub struct Discover {
     /// For a known session found at another path: whether that file takes over (the old one is gone, or this one is
     /// longer and begins with the same bytes).
     pub takes_over: bool,
+    /// When the file was last written, where that is known: a session whose transcript says no time was left then.
+    pub written_at: Option<Timestamp>,
 }
 
 /// See [`Command::Observe`].

@@ -168,7 +168,7 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
             path: discover.path.clone(),
             identity: discover.identity,
             kind: discover.kind.clone(),
-            at: now,
+            at: discover.written_at.map_or(now, |at| at.min(now)),
         }]);
     };
     let moved = known.path != discover.path;

@@ -28,7 +28,7 @@ pub enum Event {
         identity: FileIdentity,
         /// A session of its own or a subagent's.
         kind: Kind,
-        /// When.
+        /// When, or when the file was last written, if that is known.
         at: Timestamp,
     },
     /// The transcript is now at another path; what was read of it stays read.

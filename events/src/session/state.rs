@@ -70,7 +70,7 @@ pub struct State {
     pub counts: Counts,
     /// First record's time.
     pub first_at: Option<Timestamp>,
-    /// When it was discovered.
+    /// When it was discovered, or its file was last written before that.
     pub discovered_at: Timestamp,
     /// Time of the last record that has one, in any generation.
     pub last_at: Option<Timestamp>,

@@ -14,6 +14,18 @@ fn an_empty_session_is_let_go_and_comes_back() {
 }
 
 #[test]
+fn a_transcript_that_was_left_empty_long_ago_is_let_go_at_once() {
+    check(
+        "0s discover /t/a.jsonl written=-7200 -> discovered | active wake=-7140s
+         0s wake                      -> requested ended abandoned | unindexed(empty) end=inactivity_timeout
+         90s observe prompt           -> located appended resumed | active wake=150s",
+    );
+    // What was written a moment ago, or by a clock that is ahead, has its time.
+    check("0s discover /t/a.jsonl written=-60 -> discovered | active wake=0s");
+    check("0s discover /t/a.jsonl written=60 -> discovered | active wake=60s");
+}
+
+#[test]
 fn a_session_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     let retry = Policy::default().backoff_ms(&session(), 1) / 1000 + 21;
     check(&format!(

@@ -81,6 +81,7 @@ impl World {
                 identity: FileIdentity { device: 1, inode: 1 },
                 kind: Kind::Main,
                 takes_over: words.contains(&"takes_over"),
+                written_at: number("written=").map(|seconds| Timestamp(seconds * 1_000)),
             }),
             "observe" => {
                 let records = number("records=").unwrap_or(1) as u64;
