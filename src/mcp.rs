@@ -58,6 +58,7 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     let server = server::Server::new(environment.clone(), tools);
     let presence = server.presence();
     let transport = transport::Lines::new(input, output);
+    let untaken = transport.untaken();
     let serving = match server.serve(transport).await {
         Ok(serving) => serving,
         // Whoever asked for nothing got it.
@@ -68,6 +69,8 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
         _ = serving.waiting() => {}
         () = presence => {}
         () = async { ended.seen().await; tokio::time::sleep(LAST_CALLS).await } => {}
+        // The end of the input is not read behind requests that are not.
+        () = async { input::left().await; untaken.lasts(LAST_CALLS).await } => {}
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
-//! Standard input, whose end is told to whoever waits for it.
+//! Standard input, whose end is told to whoever waits for it: when it is read, or before that when its writer has gone.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+#[cfg(unix)]
+use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
@@ -41,6 +43,31 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
         }
         read
     }
+}
+
+/// Returns when whoever writes to standard input has gone, however much of it is still to be read.
+#[cfg(unix)]
+pub(super) async fn left() {
+    use std::os::fd::AsFd;
+
+    #[expect(deprecated, reason = "a descriptor of our own stays open; the other way is unsafe for those that may not")]
+    let input = io::stdin().as_fd().try_clone_to_owned().and_then(AsyncFd::new);
+    while let Ok(input) = &input
+        && let Ok(mut ready) = input.readable().await
+    {
+        if ready.ready().is_read_closed() {
+            return;
+        }
+        ready.clear_ready();
+    }
+    // A file has no writer.
+    std::future::pending::<()>().await;
+}
+
+/// Is not told here.
+#[cfg(not(unix))]
+pub(super) async fn left() {
+    std::future::pending::<()>().await;
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Lines of a client, and answers to it.
 //!
 //! Every line gets what JSON-RPC says of it: broken JSON and wrong arguments an error of their own, and the next line is read.
-//! While a client does not take its answers nothing more is read from it, so that they do not pile up here.
+//! While a client does not take its answers nothing more is read from it, so that they do not pile up here; [`Untaken`] tells
+//! when that lasts.
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
@@ -36,8 +39,29 @@ pub(super) struct Lines<R, W> {
     state: Reading,
     writer: Arc<Mutex<Option<W>>>,
     room: Arc<Semaphore>,
+    /// Answers that were taken.
+    taken: Arc<AtomicU64>,
     /// Requests without an answer, and the room that they take until it is written.
     unanswered: Vec<(RequestId, OwnedSemaphorePermit)>,
+}
+
+/// See [`Lines::untaken`].
+pub(super) struct Untaken {
+    room: Arc<Semaphore>,
+    taken: Arc<AtomicU64>,
+}
+
+impl Untaken {
+    /// Returns when nothing was read for so long, because no answer was taken.
+    pub(super) async fn lasts(&self, time: Duration) {
+        loop {
+            let taken = self.taken.load(Ordering::Relaxed);
+            tokio::time::sleep(time).await;
+            if self.room.available_permits() == 0 && self.taken.load(Ordering::Relaxed) == taken {
+                return;
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,8 +82,14 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
             state: Reading::Begun,
             writer: Arc::new(Mutex::new(Some(writer))),
             room: Arc::new(Semaphore::new(UNANSWERED)),
+            taken: Arc::default(),
             unanswered: Vec::new(),
         }
+    }
+
+    /// Tells whether the client takes its answers.
+    pub(super) fn untaken(&self) -> Untaken {
+        Untaken { room: self.room.clone(), taken: self.taken.clone() }
     }
 
     /// Reads a line to its end. `false`: there is none any more. Dropped on the way, it goes on where it was.
@@ -151,10 +181,11 @@ where
         };
         let at = answered.and_then(|answered| self.unanswered.iter().position(|(id, _)| id == answered));
         let room = at.map(|at| self.unanswered.swap_remove(at).1);
-        let writer = self.writer.clone();
+        let (writer, taken) = (self.writer.clone(), self.taken.clone());
         let line = line_of(&item);
         async move {
             let written = write(&writer, line?).await;
+            taken.fetch_add(1, Ordering::Relaxed);
             drop(room);
             written
         }
@@ -179,11 +210,12 @@ where
                 }
                 Err(refusal) => {
                     // On its own: whoever waits for a line may stop waiting, and half an answer is none.
-                    let writer = self.writer.clone();
+                    let (writer, taken) = (self.writer.clone(), self.taken.clone());
                     tokio::spawn(async move {
                         if let Ok(line) = line_of(&refusal) {
                             let _ = write(&writer, line).await;
                         }
+                        taken.fetch_add(1, Ordering::Relaxed);
                         drop(room);
                     });
                 }

@@ -219,3 +219,16 @@ fn an_input_that_ends_at_once_is_no_error() {
     let refused = world.run(&["mcp", "--tools", "none"]);
     assert_eq!(refused.code, 2, "{}", refused.err);
 }
+
+#[test]
+fn whoever_goes_without_taking_its_answers_leaves_no_server_behind() {
+    let world = World::new();
+    let mut lines = Lines::start(&world);
+    lines.greet("2025-06-18");
+    // More answers than a pipe and the server hold; the requests fit into the pipe.
+    for number in 1..=600 {
+        lines.send(json!({"jsonrpc": "2.0", "id": number, "method": "tools/list"}).to_string());
+    }
+    lines.hang_up();
+    assert_eq!(lines.ended(), Some(0));
+}
