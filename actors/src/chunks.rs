@@ -16,6 +16,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
 
 use baton_events::record::SessionId;
 
@@ -51,6 +52,8 @@ pub struct ChunkStore {
     folder: PathBuf,
     /// The home that it lies in, as it was opened; `None` for one that may be missing.
     home: Option<PinnedFolder>,
+    /// Held while a note is written: what has no name yet meanwhile is nobody's leftover.
+    writing: Arc<RwLock<()>>,
 }
 
 /// Why a conversation could not be read or written.
@@ -122,7 +125,7 @@ impl ChunkStore {
         durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
         let home = folder.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(&folder);
         let home = PinnedFolder::open(home).map_err(io_error("open", home))?;
-        Ok(Self { folder, home: Some(home) })
+        Ok(Self { folder, home: Some(home), writing: Arc::default() })
     }
 
     /// Whether the home is still the one that was opened. To be asked before anything is written or removed, so that it is
@@ -236,6 +239,7 @@ impl ChunkStore {
     /// Removes all files of a session that none of `keep` names but notes, leftovers of interrupted writes included. If one of
     /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
     pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {
+        let unfinished = self.remove_unfinished_notes(session)?;
         let folder = self.folder_of(session);
         let mut named = BTreeSet::new();
         for id in keep {
@@ -243,7 +247,9 @@ impl ChunkStore {
             named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
         }
         // A note may have been written a moment ago for an event that is still to come. They are few and small.
-        self.remove(&folder, |name| !named.contains(name) && !note::is_note(name))
+        let mut removed = self.remove(&folder, |name| !named.contains(name) && !note::is_note(name))?;
+        removed += unfinished;
+        Ok(removed)
     }
 
     /// What is stored of a session: what [`ChunkStore::forget`] would remove.

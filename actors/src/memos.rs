@@ -221,9 +221,10 @@ impl Memos {
     }
 
     /// Whether today's rules redact more of the words of a memo. Blocks for a disk read.
-    pub(crate) fn holds_more_to_redact(&self, uuid: Uuid) -> bool {
-        let memo = self.known(uuid).0.memo;
-        memo.is_some_and(|memo| redacted(&self.chunks, uuid, &memo).is_some())
+    pub(crate) fn holds_more_to_redact(&self, uuid: Uuid) -> Result<bool, chunks::Error> {
+        self.chunks.remove_unfinished_notes(&memo::key(uuid))?;
+        let Some(memo) = self.known(uuid).0.memo else { return Ok(false) };
+        Ok(redacted(&self.chunks, uuid, &memo)?.is_some())
     }
 
     /// Redacts the words of a memo again. When this returns those that it had are in no file of conversations.
@@ -232,7 +233,7 @@ impl Memos {
         let known = self.known(uuid).0;
         let Some(memo) = known.memo.clone() else { return Ok(()) };
         let of = memo.words;
-        let put = self.blocking(move |chunks| match redacted(chunks, uuid, &memo) {
+        let put = self.blocking(move |chunks| match redacted(chunks, uuid, &memo)? {
             Some(text) => Ok(Some((chunks.put_note(&memo::key(uuid), &text)?, text.len() as u64))),
             None => Ok(None),
         });
@@ -434,10 +435,13 @@ impl Memos {
     }
 }
 
-/// The words of a memo as today's rules redact them, in their stored form; `None` where that is the same, or they cannot be
-/// read. Blocks for a disk read.
-fn redacted(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Option<String> {
-    let text = chunks.note(&memo::key(uuid), &memo.words).ok()?;
-    let words = schema::memo::decode_words(&text).ok()?.redacted();
-    Some(schema::memo::encode_words(&words)).filter(|redacted| *redacted != text)
+/// The words of a memo as today's rules redact them, in their stored form; `None` where that is the same, or they are gone or
+/// damaged. Blocks for a disk read.
+fn redacted(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Result<Option<String>, chunks::Error> {
+    let text = match chunks.note(&memo::key(uuid), &memo.words) {
+        Err(chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }) => return Ok(None),
+        text => text?,
+    };
+    let words = schema::memo::decode_words(&text).ok().map(|words| schema::memo::encode_words(&words.redacted()));
+    Ok(words.filter(|redacted| *redacted != text))
 }

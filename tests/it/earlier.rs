@@ -2,13 +2,14 @@
 //! this version has redacted it again.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_actors::llm::imitation::Imitation;
 use baton_actors::memory::Store;
 use serde_json::{Value, json};
 
+use crate::newer::append_unknown;
 use crate::world::{World, files_below, id, list, wait_within};
 
 /// What stands in it that must go: in calls, prompts, replies, titles, a close note, answers of a model, added notes, the
@@ -111,6 +112,13 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
     for planted in PLANTED {
         assert!(leaks(&world).iter().any(|leak| leak.starts_with(planted)), "{planted} is not in the fixture");
     }
+    // What a process left that was killed while it wrote a note, of a session and of a memo.
+    let notes = files_below(&world.home().join("blobs"))
+        .into_iter()
+        .filter(|file| file.extension().is_some_and(|ending| ending == "note"));
+    for folder in notes.map(|note| note.parent().unwrap().to_owned()).collect::<std::collections::BTreeSet<_>>() {
+        fs::write(folder.join(format!("{}.note.tmp", "0".repeat(64))), PLANTED[0]).unwrap();
+    }
     redacted(&world);
     // By every door.
     let mut answers = Vec::new();
@@ -144,6 +152,98 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
     // Once is enough.
     redacted(&world);
     assert_eq!(recorded(&world), events);
+}
+
+/// The files of a session's conversation that end so.
+fn stored(world: &World, number: u32, ending: &str) -> Vec<PathBuf> {
+    let files = files_below(&world.home().join("blobs").join(id(number))).into_iter();
+    files.filter(|file| file.extension().is_some_and(|found| found == ending)).collect()
+}
+
+/// Waits until the first pass is over: nothing is owed, or what is tried again is named.
+fn looked_at(world: &World) -> Value {
+    let mut last = Value::Null;
+    let over = wait_within(LONG, || {
+        last = world.json(&["status"]);
+        last["redacting"].is_null() || !last["redacting"]["problem"].is_null()
+    });
+    assert!(over, "not looked at: {last}\n{}", world.log());
+    last
+}
+
+#[test]
+fn a_session_whose_history_is_of_a_newer_version_keeps_no_other_from_being_redacted() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    append_unknown(&world, &id(1));
+    assert!(looked_at(&world)["redacting"].is_null(), "it cannot be redacted, and is not tried again and again");
+    let problems = world.problems();
+    assert!(problems.contains(&format!("session {}: its history has events of a newer", id(1))), "{problems}");
+    assert_eq!(recorded(&world).iter().map(|count| usize::from(*count > 0)).collect::<Vec<_>>(), [0, 1, 0, 1, 1]);
+    let found = leaks(&world);
+    for number in 2..=5 {
+        assert!(!found.iter().any(|leak| leak.contains(&format!("blobs/{}", id(number)))), "{found:?}");
+    }
+    // The next daemon says so as well.
+    world.stop();
+    looked_at(&world);
+    assert!(world.problems().contains(&format!("session {}: its history", id(1))), "{}", world.problems());
+}
+
+#[test]
+fn what_cannot_be_read_for_a_while_is_named_and_tried_again_and_holds_up_no_other() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    let [chunk, ..] = &stored(&world, 4, "zst")[..] else { panic!("no chunk") };
+    let away = world.path("away");
+    fs::rename(chunk, &away).unwrap();
+    fs::create_dir(chunk).unwrap();
+    let status = looked_at(&world);
+    assert!(status["redacting"]["problem"].as_str().is_some_and(|problem| problem.contains(&id(4))), "{status}");
+    assert!(world.problems().contains(&id(4)), "{}", world.problems());
+    let mut found = Vec::new();
+    let gone = wait_within(LONG, || {
+        found = leaks(&world);
+        found.retain(|leak| !leak.contains(&id(4)));
+        found.is_empty()
+    });
+    assert!(gone, "{found:?}");
+    fs::remove_dir(chunk).unwrap();
+    fs::rename(away, chunk).unwrap();
+    redacted(&world);
+    world.stop();
+    assert_eq!(all_leaks(&world), [""; 0]);
+}
+
+#[test]
+fn notes_are_redacted_beside_a_conversation_that_is_damaged() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    for chunk in stored(&world, 1, "zst") {
+        fs::write(chunk, "damaged").unwrap();
+    }
+    let before = leaks(&world);
+    assert!(before.iter().any(|leak| leak.contains(&id(1)) && leak.contains(".note")), "{before:?}");
+    assert!(looked_at(&world)["redacting"].is_null());
+    let found = leaks(&world);
+    assert!(!found.iter().any(|leak| leak.contains("blobs/")), "{found:?}");
+    assert!(world.problems().contains(&format!("session {}: ", id(1))), "{}", world.problems());
+}
+
+#[test]
+fn a_list_that_cannot_be_read_is_no_empty_one() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    let list = world.home().join("log/redacted.list");
+    fs::create_dir(&list).unwrap();
+    let status = looked_at(&world);
+    let problem = status["redacting"]["problem"].to_string();
+    assert!(problem.contains("redacted.list"), "{status}");
+    assert_eq!(status["redacting"]["done"], 0, "{status}");
+    fs::remove_dir(&list).unwrap();
+    redacted(&world);
+    world.stop();
+    assert_eq!(all_leaks(&world), [""; 0]);
 }
 
 #[test]

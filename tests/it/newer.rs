@@ -7,7 +7,7 @@ use baton_events::record::{Metadata, Position, SequenceNumber, SessionId, Stream
 use crate::world::{World, id, list};
 
 /// Appends an event that no version up to this one knows.
-fn append_unknown(world: &World, session: &str) {
+pub(crate) fn append_unknown(world: &World, session: &str) {
     let options = journal::Options::new(world.home().join("log"), Timestamp(1_790_000_000_000));
     let journal = DiskJournal::open(options, Box::new(())).unwrap();
     let stream = StreamId::session(&SessionId::new(session).unwrap());

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
@@ -14,7 +15,7 @@ use crate::durable;
 impl ChunkStore {
     /// The conversations in a folder that may be missing, and is not created.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), home: None }
+        Self { folder: folder.into(), home: None, writing: Arc::default() }
     }
 
     /// A manifest, verified, and its bytes.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
@@ -37,6 +38,7 @@ impl ChunkStore {
     /// Stores a note durably and names it. The same text has the same name.
     pub fn put_note(&self, session: &SessionId, text: &str) -> Result<ContentHash, Error> {
         self.check()?;
+        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
         let hash = note_name(text);
         let folder = self.folder_of(session);
         let path = folder.join(file_name(&hash));
@@ -90,6 +92,13 @@ impl ChunkStore {
     pub fn remove_notes(&self, session: &SessionId, notes: &[ContentHash]) -> Result<Removed, Error> {
         let names: BTreeSet<String> = notes.iter().map(file_name).collect();
         self.remove(&self.folder_of(session), |name| names.contains(name))
+    }
+
+    /// Removes what a process left that was killed while it wrote a note.
+    pub fn remove_unfinished_notes(&self, session: &SessionId) -> Result<Removed, Error> {
+        let is_unfinished = |name: &str| is_note(name) && name.ends_with(durable::BEING_WRITTEN);
+        let _nobody_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
+        self.remove(&self.folder_of(session), is_unfinished)
     }
 
     /// Where a note lies.

@@ -305,11 +305,22 @@ fn a_note_that_is_being_written_is_no_leftover() {
     let (_home, store) = store();
     let folder = store.folder_of(&session());
     let id = store.append(&session(), None, &lines(&[10]), header(1)).unwrap();
-    for (name, stays) in [("a.note.tmp", true), ("b.note", true), ("c.zst.tmp", false), ("tmp-1-2-d.zst", false)] {
+    for (name, stays) in [("a.note.tmp", false), ("b.note", true), ("c.zst.tmp", false), ("tmp-1-2-d.zst", false)] {
         fs::write(folder.join(name), "x").unwrap();
         store.collect(&session(), std::slice::from_ref(&id)).unwrap();
         assert_eq!(folder.join(name).exists(), stays, "{name}");
     }
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for number in 0..50 {
+                store.put_note(&session(), &format!("note {number}")).unwrap();
+            }
+        });
+        while !writing.is_finished() {
+            store.collect(&session(), std::slice::from_ref(&id)).unwrap();
+        }
+    });
+    assert_eq!(store.notes(&session()).unwrap().len(), 50);
 }
 
 #[test]

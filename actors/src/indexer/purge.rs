@@ -117,4 +117,4 @@ impl super::State {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::indexer) mod tests;

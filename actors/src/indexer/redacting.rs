@@ -16,26 +16,32 @@ use crate::table::TableReader;
 
 /// Notes that one event replaces: it stays far below the bound of an event.
 const NOTES: usize = 200;
+/// Why nothing is done about a session whose history is not known.
+const NEWER: &str = "its history has events of a newer version";
 
 /// What was redacted again, until that is recorded.
 pub(crate) struct Again {
-    /// What is to be recorded.
+    /// What is to be recorded; nothing where only [`Again::rest`] is told.
     pub(crate) redact: Redact,
+    /// How many further events its notes may take.
+    pub(crate) beyond: usize,
+    /// Why its conversation could not be redacted.
+    pub(crate) rest: Option<Error>,
     held: Held,
 }
 
 /// Why what is stored could not be redacted again.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// Something of the session is under way, or it has changed meanwhile.
     #[error("something of it is under way")]
     Busy,
-    /// It cannot be read.
-    #[error("it cannot be read: {0}")]
-    Unreadable(String),
-    /// What changed could not be written.
-    #[error("it cannot be written: {0}")]
-    NotStored(String),
+    /// It will be the same the next time.
+    #[error("{0}")]
+    Lasting(String),
+    /// The disk refused, which may pass.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl Handle {
@@ -44,22 +50,34 @@ impl Handle {
         let Some(row) = table.now().get(id).cloned().filter(|row| row.state.phase != Phase::Forgotten) else {
             return Ok(false);
         };
-        let looked = self.look(id, &row.state);
-        looked.map_err(|error| match table.now().get(id).is_some_and(|now| now.version == row.version) {
-            true => Error::Unreadable(error.to_string()),
-            false => Error::Busy,
+        // Notes first: they lie beside any conversation.
+        if self.notes_hold_more(id).map_err(of_disk)? {
+            return Ok(true);
+        }
+        self.conversation_holds_more(id, &row.state).map_err(|error| {
+            let is_same = table.now().get(id).is_some_and(|now| now.version == row.version);
+            if is_same { of_disk(error) } else { Error::Busy }
         })
     }
 
-    fn look(&self, id: &SessionId, state: &State) -> Result<bool, chunks::Error> {
+    fn notes_hold_more(&self, id: &SessionId) -> Result<bool, chunks::Error> {
+        self.chunks.remove_unfinished_notes(id)?;
+        for note in self.chunks.notes(id)? {
+            if readable(self.chunks.note(id, &note))?.is_some_and(|text| redact_json(&text).is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn conversation_holds_more(&self, id: &SessionId, state: &State) -> Result<bool, chunks::Error> {
         let manifest = state.episode.as_ref().map(|episode| self.chunks.manifest(id, &episode.manifest)).transpose()?;
         for chunk in manifest.iter().flat_map(|manifest| &manifest.chunks) {
             if lines(&self.chunks.chunk(id, chunk)?).any(|line| redact_json(&line).is_some()) {
                 return Ok(true);
             }
         }
-        let notes = self.chunks.notes(id)?;
-        Ok(notes.iter().filter_map(|note| self.chunks.note(id, note).ok()).any(|text| redact_json(&text).is_some()))
+        Ok(false)
     }
 
     /// Redacts what is stored of a session again. `None`: nothing of it changes. Blocks for the disk.
@@ -67,21 +85,33 @@ impl Handle {
         let held = self.under_way.hold(id).ok_or(Error::Busy)?;
         let now = table.now();
         let Some(row) = now.get(id).filter(|row| row.state.phase != Phase::Forgotten) else { return Ok(None) };
-        let mut conversation = None;
-        if let Some(episode) = &row.state.episode {
-            let again = stored::again(&self.chunks, id, &episode.manifest).map_err(|(why, reason)| match why {
-                baton_events::session::FailureWhy::NotStored => Error::NotStored(reason),
-                _ => Error::Unreadable(reason),
-            })?;
-            if again.stored.manifest != episode.manifest {
-                again.written.batch.commit().map_err(|error| Error::NotStored(error.to_string()))?;
-                conversation =
-                    Some(RedactedConversation { of: episode.manifest, hash: again.hash, stored: again.stored });
-            }
+        if now.unreadable_events(id) > 0 {
+            // Nothing can be recorded on top of what is not known.
+            return Err(Error::Lasting(NEWER.to_owned()));
         }
-        let notes = notes(&self.chunks, id)?;
-        let is_any = conversation.is_some() || !notes.is_empty();
-        Ok(is_any.then_some(Again { redact: Redact { conversation, notes }, held }))
+        let (notes, beyond) = notes(&self.chunks, id)?;
+        let (conversation, rest) = match self.redacted_conversation(id, &row.state) {
+            Ok(conversation) => (conversation, None),
+            Err(error) => (None, Some(error)),
+        };
+        match conversation.is_some() || !notes.is_empty() {
+            true => Ok(Some(Again { redact: Redact { conversation, notes }, beyond, rest, held })),
+            false => rest.map_or(Ok(None), Err),
+        }
+    }
+
+    fn redacted_conversation(&self, id: &SessionId, state: &State) -> Result<Option<RedactedConversation>, Error> {
+        let Some(episode) = &state.episode else { return Ok(None) };
+        let again = match stored::again(&self.chunks, id, &episode.manifest) {
+            Err(stored::Failed::Lasting(reason)) => return Err(Error::Lasting(reason)),
+            Err(stored::Failed::Refused(reason) | stored::Failed::NotStored(reason)) => {
+                return Err(Error::Refused(reason));
+            }
+            Ok(again) if again.stored.manifest == episode.manifest => return Ok(None),
+            Ok(again) => again,
+        };
+        again.written.batch.commit().map_err(of_disk)?;
+        Ok(Some(RedactedConversation { of: episode.manifest, hash: again.hash, stored: again.stored }))
     }
 
     /// Lets go of what was redacted again. Where that is recorded, what it stands for is removed.
@@ -91,7 +121,7 @@ impl Handle {
         drop(again.held);
         // What no event names goes, and a job of the session may have waited.
         self.slot.cast(Msg::Collect(id.clone()));
-        removed.map_err(|error| Error::NotStored(error.to_string()))
+        removed.map_err(of_disk)
     }
 
     /// Removes what no event names of a session's conversation, now. Blocks for the disk.
@@ -99,9 +129,12 @@ impl Handle {
         let now = table.now();
         let named = episode::named(&now, id);
         let running = now.get(id).and_then(|row| row.state.job.map(|job| job.effect));
-        // What an event of a newer version names is not known.
-        if now.skipped() > 0 || now.get(id).is_none_or(|row| row.state.phase == Phase::Forgotten) {
+        if now.get(id).is_none_or(|row| row.state.phase == Phase::Forgotten) {
             return Ok(());
+        }
+        // What those of other sessions name is not this one's.
+        if now.unreadable_events(id) > 0 {
+            return Err(Error::Lasting(NEWER.to_owned()));
         }
         if !self.under_way.begin_collecting(id, &named, running) {
             return Err(Error::Busy);
@@ -109,26 +142,46 @@ impl Handle {
         let collected = self.chunks.collect(id, &named);
         self.under_way.end(id, None);
         self.slot.cast(Msg::GoOn);
-        collected.map(drop).map_err(|error| Error::Unreadable(error.to_string()))
+        collected.map(drop).map_err(of_disk)
     }
 }
 
-/// Writes the notes that change, and tells what stands for which. One that cannot be read is no note of anybody's any more.
-fn notes(chunks: &ChunkStore, id: &SessionId) -> Result<Vec<(ContentHash, ContentHash)>, Error> {
-    let mut replaced = Vec::new();
-    for old in chunks.notes(id).map_err(|error| Error::Unreadable(error.to_string()))? {
-        let Ok(text) = chunks.note(id, &old) else { continue };
-        if let Some(redacted) = redact_json(&text).filter(|redacted| *redacted != text)
-            && replaced.len() < NOTES
-        {
-            let new = chunks.put_note(id, &redacted).map_err(|error| Error::NotStored(error.to_string()))?;
-            replaced.push((old, new));
+/// Whether a refusal may pass.
+pub(crate) fn of_disk(error: chunks::Error) -> Error {
+    match error {
+        chunks::Error::Missing { .. } | chunks::Error::Damaged { .. } | chunks::Error::Newer { .. } => {
+            Error::Lasting(error.to_string())
+        }
+        chunks::Error::BadLine { .. } | chunks::Error::Io { .. } => Error::Refused(error.to_string()),
+    }
+}
+
+/// A note that is damaged or gone is no note of anybody's any more.
+fn readable(note: Result<String, chunks::Error>) -> Result<Option<String>, chunks::Error> {
+    match note {
+        Err(chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }) => Ok(None),
+        note => note.map(Some),
+    }
+}
+
+/// Writes the notes that change, and tells what stands for which, and how many events those need that are beyond [`NOTES`].
+fn notes(chunks: &ChunkStore, id: &SessionId) -> Result<(Vec<(ContentHash, ContentHash)>, usize), Error> {
+    let (mut replaced, mut beyond) = (Vec::new(), 0_usize);
+    for old in chunks.notes(id).map_err(of_disk)? {
+        let Some(text) = readable(chunks.note(id, &old)).map_err(of_disk)? else { continue };
+        let Some(redacted) = redact_json(&text).filter(|redacted| *redacted != text) else { continue };
+        match replaced.len() < NOTES {
+            true => replaced.push((old, chunks.put_note(id, &redacted).map_err(of_disk)?)),
+            false => beyond += 1,
         }
     }
-    Ok(replaced)
+    Ok((replaced, beyond.div_ceil(NOTES)))
 }
 
 /// The lines of a chunk. Bytes that are no text are read as such.
 fn lines(chunk: &[u8]) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
     chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(String::from_utf8_lossy)
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,6 +141,10 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("text that an earlier version stored is not redacted everywhere yet: {what}"),
         fix: "it is tried again by itself; `daemon.log` tells more".to_owned(),
     }));
+    problems.extend(services.redacting.left(&table).map(|what| answer::Problem {
+        what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
+        fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
+    }));
     let problems = bounded(problems);
     let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
     let listed = roots(services, &overview).await;

@@ -13,7 +13,7 @@ use baton_events::session::{Complete, EpisodeRef, FailureWhy, Stored, episode_uu
 use baton_events::transcript::{Sink, subject};
 
 use super::{Prepared, Stop};
-use crate::chunks::ChunkStore;
+use crate::chunks::{self, ChunkStore};
 use crate::indexer::JobRequest;
 use crate::indexer::gathered::{Gathered, Written};
 
@@ -45,7 +45,10 @@ fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored:
 
 fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let Again { hash, stored, written } =
-        again(chunks, &request.session, &prior.manifest).map_err(|(why, reason)| Stop::Failed(why, reason))?;
+        again(chunks, &request.session, &prior.manifest).map_err(|failed| match failed {
+            Failed::NotStored(reason) => Stop::Failed(FailureWhy::NotStored, reason),
+            Failed::Lasting(reason) | Failed::Refused(reason) => Stop::Failed(FailureWhy::StoredUnreadable, reason),
+        })?;
     if written.manifest == prior.manifest {
         return Ok(unchanged(request, prior));
     }
@@ -59,20 +62,38 @@ pub(in crate::indexer) struct Again {
     pub(in crate::indexer) written: Written,
 }
 
-/// Redacts a stored conversation again. An error says why, and what to tell.
+/// Why a stored conversation could not be redacted again, and what to tell.
+pub(in crate::indexer) enum Failed {
+    /// It is missing, damaged, or of a newer version.
+    Lasting(String),
+    /// The disk did not give it, which may pass.
+    Refused(String),
+    /// What changed could not be written.
+    NotStored(String),
+}
+
+impl Failed {
+    fn reading(error: &chunks::Error) -> Self {
+        match error {
+            chunks::Error::Io { .. } => Self::Refused(error.to_string()),
+            _ => Self::Lasting(error.to_string()),
+        }
+    }
+}
+
+/// Redacts a stored conversation again.
 pub(in crate::indexer) fn again(
     chunks: &ChunkStore,
     session: &SessionId,
     manifest: &ContentHash,
-) -> Result<Again, (FailureWhy, String)> {
-    let unreadable = |error: String| (FailureWhy::StoredUnreadable, error);
-    let not_stored = |error: crate::chunks::Error| (FailureWhy::NotStored, error.to_string());
-    let manifest = chunks.manifest(session, manifest).map_err(|error| unreadable(error.to_string()))?;
+) -> Result<Again, Failed> {
+    let not_stored = |error: chunks::Error| Failed::NotStored(error.to_string());
+    let manifest = chunks.manifest(session, manifest).map_err(|error| Failed::reading(&error))?;
     let mut gathered = Gathered::new(chunks, session, None);
     let mut subjects = Subjects::default();
     for chunk in &manifest.chunks {
-        let lines = chunks.chunk(session, chunk).map_err(|error| unreadable(error.to_string()))?;
-        redacted(&lines, &mut subjects, |item| gathered.item(item)).map_err(unreadable)?;
+        let lines = chunks.chunk(session, chunk).map_err(|error| Failed::reading(&error))?;
+        redacted(&lines, &mut subjects, |item| gathered.item(item)).map_err(Failed::Lasting)?;
     }
     let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
     let written = gathered.written(manifest.header).map_err(not_stored)?;

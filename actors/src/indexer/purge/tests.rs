@@ -19,7 +19,7 @@ use crate::watcher::Root;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A daemon with one session that is indexed, in a folder with its transcript.
-async fn indexed(id: &SessionId) -> (tempfile::TempDir, System) {
+pub(in crate::indexer) async fn indexed(id: &SessionId) -> (tempfile::TempDir, System) {
     let temp = tempfile::tempdir().unwrap();
     let (home, project) = (temp.path().join("home"), temp.path().join("claude/projects/-srv-house"));
     std::fs::create_dir_all(&project).unwrap();
