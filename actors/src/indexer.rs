@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use baton_events::conversation::Agent;
 use baton_events::record::{Position, SessionId};
-use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob, Phase};
+use baton_events::session::{Complete, EffectId, FailureWhy, FileIdentity, IndexJob, Phase};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
@@ -86,8 +86,6 @@ pub struct JobRequest {
     pub subagent: bool,
     /// What to read.
     pub job: IndexJob,
-    /// The episode that is current: its conversation is continued if it can be.
-    pub prior: Option<EpisodeRef>,
     /// Filter to use.
     pub filter_version: u32,
     /// Whether to make the conversation anew from its first line on, whatever is stored; of a transcript that is gone, by

@@ -556,7 +556,6 @@ impl State {
                 agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
                 subagent: state.is_subagent(),
                 job,
-                prior: state.episode.clone(),
                 filter_version: policy.filter_version,
                 anew: state.job.is_some_and(|job| job.reason == CloseReason::Reindex),
                 urgency,

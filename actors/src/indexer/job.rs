@@ -7,7 +7,7 @@
 use baton_events::hash::ContentHash;
 use baton_events::schema::cursor::CursorV3;
 use baton_events::schema::hex;
-use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
+use baton_events::session::{Complete, EpisodeRef, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
 use baton_events::transcript::{Cursor, Source};
 
 pub(super) mod stored;
@@ -35,10 +35,9 @@ pub(super) struct Prepared {
 /// Reads, filters, hashes and writes, if there is leave to. `Err` is the outcome of a job that ends here.
 pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
-    if !leave.holds(request) {
-        return Err(JobOutcome::LetGo { effect });
-    }
-    index(request, chunks).map_err(|stop| match stop {
+    // What it continues is known only now: it may have been redacted since the job was asked for.
+    let Some(row) = leave.taken(request) else { return Err(JobOutcome::LetGo { effect }) };
+    index(request, row.state.episode.as_ref(), chunks).map_err(|stop| match stop {
         Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
         Stop::Rewritten(identity) => JobOutcome::Rewritten { effect, identity },
     })
@@ -80,16 +79,16 @@ fn stored(
     JobOutcome::Complete(Box::new(complete))
 }
 
-fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
+fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let job = &request.job;
-    let continued = continued(request, chunks).filter(|_| !request.anew);
+    let continued = continued(request, prior, chunks).filter(|_| !request.anew);
     let (mut gathered, mut start) = match continued {
         Some((gathered, start)) => (gathered, start),
         None => (Gathered::new(chunks, &request.session, None), beginning(request)),
     };
     let done = match read(request, &mut gathered, &start) {
         Err(Stop::Failed(FailureWhy::Gone, reason)) => {
-            return stored::of_gone(request, chunks).unwrap_or(Err(Stop::Failed(FailureWhy::Gone, reason)));
+            return stored::of_gone(request, prior, chunks).unwrap_or(Err(Stop::Failed(FailureWhy::Gone, reason)));
         }
         done => done?,
     };
@@ -106,7 +105,7 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // Lines that could not be read are in no hash, and must be told all the same.
     let unread = gathered.unread().to_vec();
-    if !request.anew && unread.is_empty() && request.prior.as_ref().filter(unchanged).is_some() {
+    if !request.anew && unread.is_empty() && prior.filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {
@@ -117,7 +116,7 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
         unread,
     };
     let written = gathered.written(header).map_err(not_stored)?;
-    if request.prior.as_ref().filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
+    if prior.filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
         // To the byte: what was written is not needed.
         return Ok(Prepared { complete: complete(None), written: None });
     }
@@ -129,7 +128,7 @@ fn not_stored(error: chunks::Error) -> Stop {
     Stop::Failed(FailureWhy::NotStored, error.to_string())
 }
 
-fn same_content(prior: &baton_events::session::EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
+fn same_content(prior: &EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
     prior.hash == *hash && prior.filter_version == filter_version
 }
 
@@ -148,8 +147,12 @@ fn beginning(request: &JobRequest) -> Start {
 
 /// The stored conversation and where its transcript was left, if this job continues it. A stored conversation that
 /// cannot be read is no reason to fail while the transcript is there.
-fn continued<'a>(request: &'a JobRequest, chunks: &'a ChunkStore) -> Option<(Gathered<'a>, Start)> {
-    let prior = request.prior.as_ref()?;
+fn continued<'a>(
+    request: &'a JobRequest,
+    prior: Option<&EpisodeRef>,
+    chunks: &'a ChunkStore,
+) -> Option<(Gathered<'a>, Start)> {
+    let prior = prior?;
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
         return None;
     }

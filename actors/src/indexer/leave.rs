@@ -1,6 +1,10 @@
 //! Whether a job may still read when its turn has come: between a session's wish and its job lie other jobs, and meanwhile
 //! somebody may have stopped the session, or its project.
 
+use std::sync::Arc;
+
+use baton_events::projection::table::Row;
+
 use crate::settings::SettingsReader;
 use crate::table::TableReader;
 
@@ -12,14 +16,11 @@ pub(super) struct Leave {
 }
 
 impl Leave {
-    /// Whether the session owes this very job, and nothing stops it. A stop that was answered is seen here: the table is
-    /// published before anybody hears of an event.
-    pub(super) fn holds(&self, request: &JobRequest) -> bool {
-        let settings = self.settings.now();
-        let table = self.table.now();
-        table.get(&request.session).is_some_and(|row| {
-            let owed = row.state.job.is_some_and(|job| job.effect == request.job.effect);
-            owed && settings.policy_for(&row.state).tracked
-        })
+    /// The session as it is now, if it owes this very job and nothing stops it. A stop that was answered is seen here: the
+    /// table is published before anybody hears of an event.
+    pub(super) fn taken(&self, request: &JobRequest) -> Option<Arc<Row>> {
+        let row = self.table.now().get(&request.session).cloned()?;
+        let owed = row.state.job.is_some_and(|job| job.effect == request.job.effect);
+        (owed && self.settings.now().policy_for(&row.state).tracked).then_some(row)
     }
 }

@@ -19,8 +19,12 @@ use crate::indexer::gathered::{Gathered, Written};
 
 /// What becomes of a job whose transcript is gone. `None`: nothing is stored of this generation, or not all that was read, so
 /// that it is missing.
-pub(super) fn of_gone(request: &JobRequest, chunks: &ChunkStore) -> Option<Result<Prepared, Stop>> {
-    let prior = request.prior.as_ref().filter(|prior| prior.generation == request.job.generation)?;
+pub(super) fn of_gone(
+    request: &JobRequest,
+    prior: Option<&EpisodeRef>,
+    chunks: &ChunkStore,
+) -> Option<Result<Prepared, Stop>> {
+    let prior = prior.filter(|prior| prior.generation == request.job.generation)?;
     match request.anew {
         true => Some(anew(request, prior, chunks)),
         false if prior.to >= request.job.to => Some(Ok(unchanged(request, prior))),

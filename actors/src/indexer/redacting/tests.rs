@@ -1,10 +1,19 @@
 //! What is redacted again beside what else happens to a session.
 
+use std::io::Write as _;
+use std::time::Duration;
+
+use baton_events::conversation::Item;
 use baton_events::envelope::NewRecord;
-use baton_events::record::{Metadata, SequenceNumber, StreamId, Timestamp};
+use baton_events::record::{CommandId, Metadata, SequenceNumber, StreamId, Timestamp};
+use baton_events::schema::item;
+use baton_events::session::{CloseReason, Stored, episode_uuid};
 
 use super::*;
 use crate::indexer::purge::tests::indexed;
+use crate::session::{CloseCall, Switch, Switched};
+
+const DEADLINE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn superseded_chunks_go_although_a_newer_version_has_written_of_another_session() {
@@ -28,6 +37,48 @@ async fn superseded_chunks_go_although_a_newer_version_has_written_of_another_se
         };
         assert_eq!((collected.is_ok(), superseded.exists()), (goes, !goes), "{of}: {collected:?}");
     }
+    drop(system.stop().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
+    let id = SessionId::new("0a1b2c3d-0000-4000-8000-000000000002").unwrap();
+    let (temp, system) = indexed(&id).await;
+    let (services, chunks) = (system.services(), system.services().indexer.chunks.clone());
+    let held = services.indexer.under_way.hold(&id).unwrap();
+    let more = format!(
+        r#"{{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"{id}","timestamp":"2026-03-14T09:27:53.589Z","cwd":"/srv/house","message":{{"role":"user","content":"a numbat"}}}}"#,
+    );
+    let transcript = temp.path().join(format!("claude/projects/-srv-house/{id}.jsonl"));
+    writeln!(std::fs::OpenOptions::new().append(true).open(transcript).unwrap(), "{more}").unwrap();
+    let seen = services.watcher.refresh().await.unwrap().into_iter().find(|file| file.session == id);
+    let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command: CommandId::new("d") };
+    let (supervisor, of) = (services.supervisor.clone(), id.clone());
+    let closing = tokio::spawn(async move { supervisor.close(&of, seen, call, DEADLINE).await });
+    let row = || services.table.now().get(&id).cloned().unwrap();
+    while row().state.job.is_none() {
+        tokio::task::yield_now().await;
+    }
+
+    let episode = row().state.episode.clone().unwrap();
+    let (manifest, text) = chunks.read(&id, &episode.manifest).unwrap();
+    let text = String::from_utf8(text).unwrap().replace("wombat", "redacted");
+    let lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
+    let items: Vec<Item> = lines.iter().map(|line| item::decode(line).unwrap()).collect();
+    let (hash, count) = (ContentHash::of(&items), items.len() as u64);
+    let manifest = chunks.append(&id, None, &lines, manifest.header).unwrap();
+    let stored = Stored { episode: episode_uuid(&id, &hash), manifest, items: count };
+    let conversation = Some(RedactedConversation { of: episode.manifest, hash, stored });
+    let redact = Switch::Redact(Box::new(Redact { conversation, notes: Vec::new() }));
+    let redacted = services.supervisor.switch(&id, redact, DEADLINE).await;
+    assert_eq!(redacted, Ok(Switched::Done { already: false }));
+
+    drop(held);
+    services.indexer.slot.cast(Msg::GoOn);
+    closing.await.unwrap().unwrap();
+    let (_, text) = chunks.read(&id, &row().state.episode.clone().unwrap().manifest).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("a numbat") && text.contains("a redacted") && !text.contains("wombat"), "{text}");
     drop(system.stop().await);
 }
 
