@@ -2,16 +2,50 @@
 //!
 //! Read from the file system and not from `git`: it must work where git is not installed, and cost nothing.
 
+mod sight;
+
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use baton_events::session::Place;
 
+use sight::Sight;
+
 /// Directories above the working directory that are looked at.
 const LEVELS: usize = 64;
 /// A `.git` file is one line; anything longer is none.
 const GIT_FILE_BYTES: u64 = 4096;
+
+static SIGHT: Sight = Sight::new();
+
+/// As [`of`], for whoever must not wait for ever. `None`: its file system does not answer.
+pub fn look(cwd: &str) -> Option<Place> {
+    let written = cwd.to_owned();
+    SIGHT.look(Path::new(cwd), move |_| of(&written))
+}
+
+/// The place of a directory that a caller names: as it is on disk, or where that does not answer as it is written.
+pub(crate) fn asked(cwd: &str) -> Place {
+    look(cwd).unwrap_or_else(|| {
+        let cwd = without_controls(cwd);
+        Place { cwd: cwd.clone().into_owned(), project: plain(Path::new(&*cwd)).to_string_lossy().into_owned() }
+    })
+}
+
+/// Whether a path is a directory; one that does not answer is none.
+pub(crate) fn is_directory(path: &str) -> bool {
+    SIGHT.look(Path::new(path), Path::is_dir).unwrap_or(false)
+}
+
+/// What is to be said beside an answer about a directory: that it does not answer, if so. Looks at nothing.
+pub(crate) fn unseen(cwd: &str) -> &'static str {
+    if SIGHT.is_hung(Path::new(cwd)) {
+        " (its file system does not answer, so it is taken as it is written)"
+    } else {
+        ""
+    }
+}
 
 /// The place of a working directory as it is on disk now. A directory that is gone is its own project. However a
 /// directory is written, with links, `..` or a slash at the end, it is one project. Neither holds a control character:

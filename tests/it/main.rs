@@ -35,6 +35,7 @@ mod handoff;
 mod history;
 mod hook;
 mod hooks_daemon;
+mod hung;
 mod install;
 mod kills;
 mod lazy;

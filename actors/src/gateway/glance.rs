@@ -90,7 +90,7 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
                 glance.last_at = glance.last_at.max(seen.last_conversation_at.or(seen.last_at));
                 glance.parent = glance.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
                 if let (None, Some(cwd)) = (&glance.place, &seen.cwd) {
-                    glance.place = Some(place::of(cwd));
+                    glance.place = place::look(cwd);
                 }
                 read += cursor.offset - from;
                 (start.cursor, start.tail) = (cursor, tail);

@@ -261,7 +261,7 @@ pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> 
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());
     }
-    let by_place = crate::place::of(trimmed).project;
+    let by_place = crate::place::asked(trimmed).project;
     if projects.binary_search(&by_place.as_str()).is_ok() {
         return Ok(by_place);
     }
@@ -296,7 +296,8 @@ fn no_project(mut projects: Vec<&str>, text: &str) -> String {
     projects.sort_by_cached_key(far);
     projects.truncate(NEAR);
     let near = if projects.is_empty() { String::new() } else { format!(" Near: {}.", projects.join(", ")) };
-    format!("no project {shown:?} is known.{near} `baton sessions` lists all")
+    let unseen = crate::place::unseen(text);
+    format!("no project {shown:?} is known{unseen}.{near} `baton sessions` lists all")
 }
 
 /// The groups that texts name, each as [`project`]; none when there are none. For predicates see [`is_in_any`].

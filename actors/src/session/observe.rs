@@ -17,13 +17,23 @@ use crate::limits;
 use crate::place;
 use crate::reading::{self, Pass, Start};
 
+/// Why a transcript is read later.
+const NO_PLACE: &str = "the file system of its working directory does not answer";
+
 impl State {
     /// A job's word that the transcript is gone may be older than the file that is there now: then it is tried again.
     pub(super) async fn why_now(&self, why: FailureWhy) -> FailureWhy {
         let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
         let (FailureWhy::Gone, Some(path)) = (why, path) else { return why };
-        let is_back = tokio::task::spawn_blocking(move || std::path::Path::new(&path).is_file()).await;
-        if is_back.unwrap_or(false) { FailureWhy::Unreadable } else { why }
+        if self.is_hung(&path) {
+            return FailureWhy::Unreadable;
+        }
+        let looking = tokio::task::spawn_blocking(move || Path::new(&path).is_file());
+        // A file system that does not answer does not say that it is gone.
+        match tokio::time::timeout(limits::ROOT, looking).await {
+            Ok(Ok(false)) => why,
+            _ => FailureWhy::Unreadable,
+        }
     }
 
     /// Whether a file lies where whoever looks may wait for ever. It is told of again when its file system answers.
@@ -68,9 +78,9 @@ impl State {
                 let source = Source { agent: file.agent, subagent: state.is_subagent() };
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.clone(), state.read.offset, state.tail);
-                tokio::task::spawn_blocking(move || reading::continues(source, &known, &file, offset, tail))
-                    .await
-                    .unwrap_or(false)
+                let comparing =
+                    tokio::task::spawn_blocking(move || reading::continues(source, &known, &file, offset, tail));
+                matches!(tokio::time::timeout(limits::READ_PASS, comparing).await, Ok(Ok(true)))
             }
             _ => false,
         };
@@ -141,11 +151,17 @@ impl State {
             let room = self.options.pace.reading(self.urgency).await;
             let reading = tokio::task::spawn_blocking(move || {
                 let pass = reading::observe(&start);
-                let place = match &pass {
-                    Pass::Read(done) if !has_place => done.seen.cwd.as_deref().map(place::of),
+                let cwd = match &pass {
+                    Pass::Read(done) if !has_place => done.seen.cwd.as_deref(),
                     _ => None,
                 };
-                (start, pass, place)
+                // Where it works is recorded once, so it is not guessed.
+                let place = cwd.map(place::look);
+                let pass = match place {
+                    Some(None) => Pass::Unreadable { reason: NO_PLACE.to_owned(), lasting: false },
+                    _ => pass,
+                };
+                (start, pass, place.flatten())
             });
             let read = tokio::time::timeout(limits::READ_PASS, reading).await;
             // One that hangs keeps its thread, and nobody else's turn.

@@ -135,7 +135,7 @@ impl State {
         let peeked = tokio::task::spawn_blocking(move || {
             let _room = room;
             match reading::peek(source, &path) {
-                Peek::Cwd(cwd) => Known::Somewhere(Some(place::of(&cwd))),
+                Peek::Cwd(cwd) => place::look(&cwd).map_or(Known::Nobody, |place| Known::Somewhere(Some(place))),
                 Peek::Nowhere => Known::Somewhere(None),
                 Peek::NotYet => Known::NotYet,
                 Peek::Unreadable => Known::Nobody,

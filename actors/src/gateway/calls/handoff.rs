@@ -33,7 +33,7 @@ pub(in crate::gateway) async fn handoff(
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         (None, Some(directory)) => {
-            let place = tokio::task::spawn_blocking(move || crate::place::of(&directory));
+            let place = tokio::task::spawn_blocking(move || crate::place::asked(&directory));
             let place = place.await.map_err(|error| super::internal("looking at the directory broke", error))?;
             Some(place.project)
         }
@@ -69,8 +69,9 @@ fn none(services: &Services, project: &str) -> answer::Handoff {
         .collect();
     let message = match (known, running.as_slice()) {
         (0, _) => format!(
-            "Nothing to hand over: no session of {project} is known. `baton sessions` lists what is, `--project` takes \
-             another project"
+            "Nothing to hand over: no session of {project} is known{}. `baton sessions` lists what is, `--project` takes \
+             another project",
+            crate::place::unseen(project)
         ),
         (_, []) => format!(
             "Nothing to hand over: in no session of {project} that is over was anything done, decided or left open. `baton \

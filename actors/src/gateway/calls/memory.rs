@@ -113,8 +113,11 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
         );
         return Err(failure(code::INVALID_PARAMS, message));
     }
-    let place = tokio::task::spawn_blocking(move || crate::place::of(&directory)).await;
-    Ok(place.map_err(|error| internal("looking at the directory broke", error))?.project)
+    let place = tokio::task::spawn_blocking(move || crate::place::look(&directory)).await;
+    let place = place.map_err(|error| internal("looking at the directory broke", error))?;
+    // It would be kept under another group than all else of its project.
+    let hung = "the file system of the caller's directory does not answer; give group_id to name the group";
+    Ok(place.ok_or_else(|| failure(code::INTERNAL, hung.to_owned()))?.project)
 }
 
 /// Waits until searches cover a position. If they do not in time: what to tell of that.

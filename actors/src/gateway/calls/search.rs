@@ -244,7 +244,7 @@ pub(super) fn find(
         let hit = |hit| answer::Hit { matched: filters.clone(), ..called(hit) };
         return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
     }
-    let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::of(directory).project);
+    let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::asked(directory).project);
     let elder = |one: &str, other: &str| family::elder(table, one, other);
     let demands = Demands {
         phrases: &question.phrases,

@@ -82,7 +82,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     let (settings, now) = (services.settings.now(), services.clock.now());
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
-        (Some(Err(_)), Some(name)) => Some(crate::place::of(name).project),
+        (Some(Err(_)), Some(name)) => Some(crate::place::asked(name).project),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
 

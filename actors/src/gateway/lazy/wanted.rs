@@ -80,7 +80,10 @@ pub(in crate::gateway) fn may_look(settings: &Settings, state: Option<&State>, f
     }
     let source = Source { agent: file.agent, subagent: file.kind != Kind::Main };
     let place = match reading::peek(source, &file.path) {
-        Peek::Cwd(cwd) => Some(place::of(&cwd)),
+        Peek::Cwd(cwd) => match place::look(&cwd) {
+            None => return false,
+            place => place,
+        },
         Peek::Nowhere => None,
         Peek::NotYet => return false,
         // There is nothing to be seen of it, but that.

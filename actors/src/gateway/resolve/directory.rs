@@ -36,7 +36,10 @@ pub(super) fn only(
     match candidates.as_slice() {
         [] => Err(failure(
             code::NOT_FOUND,
-            format!("no open session works in {directory}; give a session's id; `baton sessions` lists them"),
+            format!(
+                "no open session works in {directory}{}; give a session's id; `baton sessions` lists them",
+                place::unseen(directory)
+            ),
         )),
         [only] => Ok(only.id.clone()),
         several => {
@@ -73,7 +76,7 @@ fn candidates<'a>(
     now: Timestamp,
     directory: &str,
 ) -> Vec<Candidate<'a>> {
-    let place = place::of(directory);
+    let place = place::asked(directory);
     let mut candidates: Vec<Candidate<'_>> =
         table.iter().filter_map(|(id, row)| candidate(id, &row.state, settings, begun, &place)).collect();
     let prefer = |candidates: &mut Vec<Candidate<'_>>, wanted: &dyn Fn(&Candidate<'_>) -> bool| {

@@ -181,7 +181,7 @@ async fn fitting(
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may be among those of which nothing is known yet.
     let place = project.as_ref().map(|project| {
-        known(project).unwrap_or_else(|| crate::place::of(asked.project.as_deref().unwrap_or_default()).project)
+        known(project).unwrap_or_else(|| crate::place::asked(asked.project.as_deref().unwrap_or_default()).project)
     });
     // What is no known project names one only by all of its path: what lies below a directory is not meant by it.
     let is_known = project.as_ref().is_none_or(Result::is_ok);
