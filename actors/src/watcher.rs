@@ -6,6 +6,7 @@
 //! with the session table.
 
 mod changes;
+mod finding;
 mod known;
 mod marker;
 mod scan;
@@ -21,6 +22,7 @@ use baton_events::conversation::Agent;
 use baton_events::session::Place;
 use baton_events::transcript;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use tokio::task::JoinHandle;
 
 use crate::files::FileSeen;
 use crate::limits;
@@ -33,6 +35,7 @@ use crate::table::TableReader;
 pub use swept::Swept;
 
 use changes::{Changes, Taken};
+use finding::Finding;
 use known::{Known, Until};
 use scan::{Scan, Stamps};
 use walk::{Walk, Walked, Walks};
@@ -77,7 +80,7 @@ pub struct Options {
 }
 
 /// Longest wait for an answer: a look at everything on a slow disk.
-const LOOK: Duration = Duration::from_secs(60);
+pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
 /// Reaches the watcher.
 #[derive(Clone, Default)]
@@ -88,7 +91,7 @@ impl Handle {
     /// newest first.
     /// Sessions are not told: the caller does what it wants done.
     pub async fn refresh(&self) -> Result<Vec<FileSeen>, CallError> {
-        Ok(self.0.ask(|reply| Msg::Refresh(usize::MAX, reply), LOOK).await?.files)
+        Ok(self.newest(usize::MAX, LOOK).await?.files)
     }
 
     /// The same within so long and of so many, for whoever cannot wait. An error: nobody knows what has changed by now.
@@ -150,6 +153,8 @@ pub struct Unread {
     pub files: Vec<FileSeen>,
     /// How many more there are.
     pub beyond: u64,
+    /// Roots of which that is not known, because they do not answer.
+    pub hung: Vec<PathBuf>,
 }
 
 /// What is watched, and how.
@@ -229,6 +234,9 @@ pub(crate) struct State {
     walk: Option<Walk>,
     /// Roots that did not answer.
     hung: Vec<Root>,
+    /// A look at what has changed that has not come back.
+    looking: Option<JoinHandle<Look>>,
+    finding: Finding,
     /// Who waits for the first look at everything.
     early: Vec<RpcReplyPort<Overview>>,
 }
@@ -258,6 +266,8 @@ impl Actor for WatcherActor {
             walks,
             walk: None,
             hung: Vec::new(),
+            looking: None,
+            finding: Finding::default(),
             early: Vec::new(),
         })
     }
@@ -279,16 +289,8 @@ impl Actor for WatcherActor {
             Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
             Msg::Gathered => state.gathered(&myself).await,
             Msg::Refresh(most, reply) => state.refresh(&myself, most, reply).await,
-            Msg::Unread(most, reply) => drop(reply.send(state.known.unread(most))),
-            Msg::Find(id, reply) => {
-                let seen = state.options.roots.look().await;
-                let is_all = seen.hung.is_empty();
-                let roots = seen.answered.into_iter().map(|looked| looked.root).collect();
-                tokio::spawn(async move {
-                    let found = find(roots, id).await.filter(|found| is_all || !found.is_empty());
-                    drop(reply.send(found));
-                });
-            }
+            Msg::Unread(most, reply) => drop(reply.send(state.unread(most))),
+            Msg::Find(id, reply) => state.find(id, reply).await,
             Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.now()) && !state.is_reconfigured() {
                     // Where projects decide, one that does not say yet where it works may still say so.
@@ -328,9 +330,9 @@ impl State {
         if self.is_covered(&seen)
             && self.changes.barrier().await
             && let Some(taken) = self.changes.take()
+            && self.look_at(taken).await.is_some()
         {
-            drop(self.look_at(taken).await);
-            let _ = reply.send(self.known.unread(most));
+            let _ = reply.send(self.unread(most));
             return;
         }
         self.walk(myself, seen, |walk| walk.waiting.push((most, reply))).await;
@@ -341,7 +343,7 @@ impl State {
         match (self.changes.take(), &mut self.walk) {
             (Some(taken), _) if self.covered => {
                 let unread = self.look_at(taken).await;
-                self.options.supervisor.seen(unread);
+                self.options.supervisor.seen(unread.unwrap_or_default());
             }
             (Some(taken), Some(walk)) => walk.missed(taken),
             _ => {
@@ -409,7 +411,7 @@ impl State {
             self.options.supervisor.seen(self.known.unread(usize::MAX).files);
         }
         for (most, reply) in walk.waiting {
-            let _ = reply.send(self.known.unread(most));
+            let _ = reply.send(self.unread(most));
         }
         let early = if self.looked { std::mem::take(&mut self.early) } else { Vec::new() };
         for reply in early {
@@ -424,21 +426,49 @@ impl State {
         }
     }
 
-    /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread.
-    async fn look_at(&mut self, taken: Taken) -> Vec<FileSeen> {
+    /// What is unread, and where that is not known.
+    fn unread(&mut self, most: usize) -> Unread {
+        let hung = self.hung.iter().map(|root| root.projects.clone()).collect();
+        Unread { hung, ..self.known.unread(most) }
+    }
+
+    /// Has the transcripts of a session looked for, in every root that answers.
+    async fn find(&mut self, id: String, reply: RpcReplyPort<Option<Vec<FileSeen>>>) {
+        let seen = self.options.roots.look().await;
+        let all = seen.answered.len() + seen.hung.len();
+        let answers = |root: &Root| self.hung.iter().all(|hung| hung.projects != root.projects);
+        let roots: Vec<Root> = seen.answered.into_iter().map(|looked| looked.root).filter(answers).collect();
+        let is_every_root = roots.len() == all;
+        let finding = self.finding.find(roots, id);
+        tokio::spawn(async move {
+            let (found, is_all) = finding.await;
+            drop(reply.send(Some(found).filter(|found| !found.is_empty() || (is_all && is_every_root))));
+        });
+    }
+
+    /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread; `None`:
+    /// that is not known, and everything has to be looked at.
+    async fn look_at(&mut self, taken: Taken) -> Option<Vec<FileSeen>> {
         if let Some(walk) = &mut self.walk {
             walk.missed(taken.clone());
         }
         if !taken.folders.is_empty() {
             self.changes.settle().await;
         }
+        if self.looking.take_if(|looking| looking.is_finished()).is_none() && self.looking.is_some() {
+            // One hangs: another would hang beside it.
+            self.covered = false;
+            return None;
+        }
         let roots = self.roots.clone();
         let (stamps, elsewhere) = (std::mem::take(&mut self.last.stamps), self.last.elsewhere.clone());
-        let looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
-        let Ok(Ok(look)) = tokio::time::timeout(limits::ROOT_LOOK, looking).await else {
+        let mut looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
+        let looked = tokio::time::timeout(limits::ROOT_LOOK, &mut looking).await;
+        let Ok(Ok(look)) = looked else {
             tracing::error!("looking for transcripts broke, or hangs");
+            self.looking = looked.is_err().then_some(looking);
             self.covered = false;
-            return Vec::new();
+            return None;
         };
         let mut unread = Vec::new();
         for (folder, files) in look.folders {
@@ -451,7 +481,7 @@ impl State {
         self.last.elsewhere.extend(look.elsewhere);
         self.covered &= !look.is_odd;
         self.known.moved_first(&mut unread);
-        unread
+        Some(unread)
     }
 
     async fn overview(&mut self) -> Overview {
@@ -476,15 +506,6 @@ impl State {
             looked: self.looked,
         }
     }
-}
-
-/// Transcripts of sessions whose id begins so. `None`: the file systems did not answer in time.
-async fn find(roots: Vec<Root>, id: String) -> Option<Vec<FileSeen>> {
-    let found = tokio::task::spawn_blocking(move || {
-        let files = scan::everything(&roots).files.into_iter();
-        files.filter(|file| file.session.as_str().starts_with(&id)).collect()
-    });
-    tokio::time::timeout(LOOK, found).await.ok()?.ok()
 }
 
 /// When everything is looked at again after a look that took so long: looking may not become what the machine is busy with.

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::full::run_where_mounting_is_allowed;
 use crate::sockets::Raw;
-use crate::world::{World, id, skipped, text};
+use crate::world::{World, id, skipped, text, wait};
 
 #[test]
 fn where_a_file_system_does_not_answer() {
-    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung::mounted::", 1) {
+    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung::mounted::", 2) {
         skipped("a file system that does not answer may not be mounted here");
     }
 }
@@ -75,5 +75,26 @@ mod mounted {
             assert!(text(&handoff["result"]["message"]).contains("does not answer"), "{handoff}");
         }
         assert_eq!(ask(&world, "status", &json!({}))["error"], Value::Null);
+    }
+
+    #[test]
+    #[ignore = "run by where_a_file_system_does_not_answer"]
+    fn answers_name_a_root_that_is_left_out() {
+        let mut world = World::new();
+        let root = world.path("codex/sessions");
+        fs::create_dir_all(&root).unwrap();
+        world.set("CODEX_HOME", world.path("codex"));
+        world.transcript("-work-one", &id(1)).prompt("the wolverine was here").reply("it was");
+        world.close(&id(1));
+        let search = || ask(&world, "search", &json!({"query": "wolverine", "caller": {}}));
+        assert_eq!(search()["result"]["freshness"]["note"], Value::Null);
+        let _hung = Hung::mount(root.clone());
+        let mut found = Value::Null;
+        let named = wait(|| {
+            found = search();
+            found["result"]["freshness"]["note"].to_string().contains(&*root.to_string_lossy())
+        });
+        assert!(named, "{found}");
+        assert_eq!(found["result"]["hits"][0]["session_id"], id(1), "{found}");
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod wanted;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
@@ -26,7 +27,7 @@ use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
 use crate::settings::Settings;
 use crate::slot::CallError;
-use crate::watcher::Unread;
+use crate::watcher::{self, Unread};
 
 /// How often a waiting client is told how far things are.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
@@ -51,8 +52,8 @@ pub(super) struct Step {
     pub(super) left_out_asking: bool,
     /// The answer must cover the log up to here.
     pub(super) position: Position,
-    /// Why nobody has looked what has changed.
-    pub(super) not_looked: Option<&'static str>,
+    /// Why nobody has looked what has changed, or where.
+    pub(super) not_looked: Option<String>,
     /// Until when the budget lasts.
     pub(super) until: Instant,
     /// Whether nothing is waited for beyond that: history is being read for the first time.
@@ -60,7 +61,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    fn new(left_out_asking: bool, position: Position, not_looked: Option<&'static str>, until: Instant) -> Self {
+    fn new(left_out_asking: bool, position: Position, not_looked: Option<String>, until: Instant) -> Self {
         let (pending_sessions, is_backfill) = (Vec::new(), false);
         Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_looked, until, is_backfill }
     }
@@ -208,6 +209,17 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
     }
 }
 
+/// What an answer says that lacks what has changed in these roots.
+fn left_out(hung: &[PathBuf]) -> Option<String> {
+    let [first, rest @ ..] = hung else { return None };
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let told = format!(
+        "{}{more} could not be looked at, because the file system does not answer, and what has changed there is missing",
+        first.display()
+    );
+    Some(redact(&told).into_owned())
+}
+
 /// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`] of sessions that
 /// were read before are read whatever it takes, with [`limits::LAZY_SESSIONS`] sessions at most that were never read or have
 /// not grown; then as many as the configured budget of time allows, with `all` everything. Where more are still to be read for
@@ -216,12 +228,13 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     let until = Instant::now() + services.settings.now().lazy_budget;
     // Without the watcher the answer is what is known.
     let (unread, not_looked) = match ask.all {
-        true => match services.watcher.refresh().await {
-            Ok(files) => (Unread { files, ..Unread::default() }, None),
+        true => match services.watcher.newest(usize::MAX, watcher::LOOK).await {
+            Ok(unread) => (unread, None),
             Err(_) => (Unread::default(), Some(NOT_LOOKED)),
         },
         false => changed(services, until).await,
     };
+    let not_looked = not_looked.map(str::to_owned).or_else(|| left_out(&unread.hung));
     let (table, settings) = (services.table.now(), services.settings.now());
     let (now, project) = (services.clock.now(), ask.project.map(str::to_owned));
     let (grown, beyond) = (unread.files, unread.beyond);
@@ -244,7 +257,7 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
         // Each would be read only to be refused.
         let mut step = Step::new(left_out_asking, Position(0), not_looked, until);
         chosen.iter().for_each(|wanted| step.left(&wanted.id));
-        step.not_looked = step.not_looked.or((step.pending > 0).then_some(NOT_RECORDED));
+        step.not_looked = step.not_looked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
         return Ok(step);
     }
     // Who waits for everything is answered from everything; who does not, from what was read for this answer.

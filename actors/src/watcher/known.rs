@@ -201,7 +201,7 @@ impl Known {
         read.into_iter().for_each(|file| self.keep(file));
         self.moved_first(&mut files);
         let beyond = (self.unread.len() - files.len()) as u64;
-        Unread { files, beyond }
+        Unread { files, beyond, hung: Vec::new() }
     }
 
     /// How many transcripts there are.
@@ -284,7 +284,7 @@ mod tests {
         let mut known = Known::new(TableFold::new().1);
         known.replace((0..50).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
         let told = |known: &mut Known, most| {
-            let Unread { files, beyond } = known.unread(most);
+            let Unread { files, beyond, .. } = known.unread(most);
             (files.into_iter().map(|file| file.stat.modified_ns).collect::<Vec<_>>(), beyond)
         };
         assert_eq!(told(&mut known, 3), (vec![49, 48, 47], 47));

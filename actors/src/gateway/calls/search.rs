@@ -60,9 +60,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         pending: step.pending + u64::from(position < step.position.max(tail)),
         pending_sessions: step.pending_sessions,
         left_out_asking: step.left_out_asking,
-        note: behind(services, step.pending)
-            .or_else(|| step.not_looked.map(str::to_owned))
-            .or_else(|| services.settings.now().note()),
+        note: behind(services, step.pending).or(step.not_looked).or_else(|| services.settings.now().note()),
         position: position.0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
         vectors: None,

@@ -1,0 +1,75 @@
+//! Looks for the transcripts of one session in every root: one look at a time in each, for it may hang, and keeps its thread.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Root, scan};
+use crate::files::FileSeen;
+
+/// Longest look: what the other roots say must be known before nobody waits any more.
+const FIND: Duration = Duration::from_secs(30);
+
+/// Whose turn it is in each root.
+#[derive(Default)]
+pub(super) struct Finding(BTreeMap<PathBuf, Arc<Mutex<()>>>);
+
+impl Finding {
+    /// Transcripts of sessions whose id begins so, and whether every root has answered.
+    pub(super) fn find(
+        &mut self,
+        roots: Vec<Root>,
+        id: String,
+    ) -> impl Future<Output = (Vec<FileSeen>, bool)> + Send + 'static {
+        self.0.retain(|path, turn| roots.iter().any(|root| root.projects == *path) || Arc::strong_count(turn) > 1);
+        let until = Instant::now() + FIND;
+        let looks = roots.into_iter().map(|root| {
+            let turn = self.0.entry(root.projects.clone()).or_default().clone();
+            tokio::spawn(timeout_at(until, async move {
+                let turn = turn.lock_owned().await;
+                let looking = tokio::task::spawn_blocking(move || {
+                    let _turn = turn;
+                    scan::everything(&[root]).files
+                });
+                looking.await.ok()
+            }))
+        });
+        let looks: Vec<_> = looks.collect();
+        async move {
+            let (mut found, mut is_all) = (Vec::new(), true);
+            for look in looks {
+                match look.await {
+                    Ok(Ok(Some(files))) => {
+                        found.extend(files.into_iter().filter(|file| file.session.as_str().starts_with(&id)));
+                    }
+                    _ => is_all = false,
+                }
+            }
+            (found, is_all)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn where_one_look_hangs_the_next_ones_take_no_thread() {
+        let (root, mut finding) = (Root::claude_code(Path::new("/hung")), Finding::default());
+        let turn = finding.0.entry(root.projects.clone()).or_default().clone();
+        let hangs = turn.clone().lock_owned().await;
+        for _ in 0..3 {
+            assert_eq!(finding.find(vec![root.clone()], "a".to_owned()).await, (Vec::new(), false));
+        }
+        assert_eq!(Arc::strong_count(&turn), 3, "nobody waits any more");
+        drop(hangs);
+        assert_eq!(finding.find(vec![root], "a".to_owned()).await, (Vec::new(), true));
+    }
+}
