@@ -157,22 +157,17 @@ impl Installer {
         plan.remarks.extend(self.remarks_on_programs());
         hooks::put_in(&mut document, &self.caller).map_err(|source| self.content(&target, source))?;
         let change = self.write(target, document.text())?;
-        if self.host == Host::Codex && (change.is_some() || !self.are_trusted()) {
-            plan.remarks.push(
+        if self.host == Host::Codex {
+            let untrusted = hooks::untrusted(&server::codex_config(&self.place)?);
+            plan.remarks.extend((change.is_some() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
-                    .to_owned(),
-            );
+                    .to_owned()
+            }));
         }
         plan.changes.extend(change);
         self.plan_server(&mut plan)?;
         Ok(plan)
-    }
-
-    /// Whether Codex has noted that its user trusts the hooks of the file.
-    fn are_trusted(&self) -> bool {
-        let text = Target::read(&self.place.settings.with_file_name(server::CODEX_FILE)).ok();
-        text.is_some_and(|target| hooks::untrusted(target.text()).is_empty())
     }
 
     /// The block for `CLAUDE.md`, if it is not there as it should be.
@@ -247,7 +242,7 @@ impl Installer {
         {
             return Err(Error::Registered(true));
         }
-        if is_ours(self.registered()) {
+        if is_ours(self.registered()?) {
             return Err(Error::Registered(false));
         }
         Ok(plugin::write(folder, &self.caller, &self.server)?)
@@ -273,7 +268,7 @@ impl Installer {
             ));
             return Ok(());
         }
-        match (self.registered(), &self.cli) {
+        match (self.registered()?, &self.cli) {
             (Registered::This, _) => {}
             (Registered::Foreign(command), _) => plan.remarks.push(server::foreign(&command)),
             (_, Some(cli)) => {
@@ -310,7 +305,7 @@ impl Installer {
             ));
             return Ok(());
         }
-        match (self.registered(), &self.cli) {
+        match (self.registered()?, &self.cli) {
             (Registered::Foreign(_) | Registered::Nothing, _) => {}
             (_, None) => plan.remarks.push(format!(
                 "`{}` is not on the path; to take the MCP server away run, where it is: {}",
@@ -334,19 +329,17 @@ impl Installer {
     }
 
     /// What the agent's own file says, which is only read because running sessions rewrite it, or else its command.
-    fn registered(&self) -> Registered {
+    fn registered(&self) -> Result<Registered, Error> {
         let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
         let in_file = match self.host {
             Host::Claude => self.registries.iter().find_map(read).map(|file| self.server.in_file(&file)),
-            Host::Codex => Target::read(&self.place.settings.with_file_name(server::CODEX_FILE))
-                .ok()
-                .map(|target| self.server.in_toml(target.text())),
+            Host::Codex => Some(self.server.in_codex(&server::codex_config(&self.place)?)),
         };
-        match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
+        Ok(match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
             // One that does not answer is told of when it is to do something.
             (Registered::Nothing, Some(cli)) => self.server.told(cli).unwrap_or(Registered::Nothing),
             (registered, _) => registered,
-        }
+        })
     }
 
     /// A file without what was ours: as a copy of it shows it was, gone where nothing was there, or else as it is.

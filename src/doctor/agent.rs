@@ -82,15 +82,19 @@ fn codex(environment: &Environment) -> Vec<Finding> {
             Value::Null
         }
     };
-    let config = Target::read(&place.settings.with_file_name(server::CODEX_FILE)).ok();
-    let config = config.as_ref().map(Target::text).unwrap_or_default();
+    let config = server::codex_config(&place);
+    if let Err(why) = &config {
+        findings.push(Finding::error("codex", why.to_string(), "mend the file, then run: baton install codex"));
+    }
+    let config = config.ok();
     let path = place.settings.as_path();
     let found: Vec<(&Path, Found)> = hooks::found(&value).into_iter().map(|found| (path, found)).collect();
     if found.is_empty() {
         let what = "Codex calls no hook of Baton, so its sessions end by a close, a search or the timeout";
         findings.push(Finding::warn("codex", what, FIX));
     } else {
-        let (faults, untrusted) = (faults(&found, environment, FIX), hooks::untrusted(config));
+        let faults = faults(&found, environment, FIX);
+        let untrusted = config.as_ref().map(hooks::untrusted).unwrap_or_default();
         if faults.is_empty() && untrusted.is_empty() {
             findings.push(Finding::ok("codex", format!("all {} hooks are in {}", EVENTS.len(), path.display())));
         }
@@ -103,14 +107,14 @@ fn codex(environment: &Environment) -> Vec<Finding> {
             ));
         }
     }
-    findings.extend(codex_server(environment, config));
+    findings.extend(config.and_then(|config| codex_server(environment, &config)));
     findings
 }
 
-fn codex_server(environment: &Environment, config: &str) -> Option<Finding> {
+fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
     let server = Server::new(Host::Codex, &Programs::own().ok()?, place::other_home(environment));
     let add = server.add_line();
-    Some(match server.in_toml(config) {
+    Some(match server.in_codex(config) {
         Registered::This => Finding::ok("codex", "Codex knows the MCP server"),
         Registered::Otherwise(command) if is_there(Path::new(&command)) => {
             Finding::ok("codex", format!("Codex knows the MCP server as {command}"))

@@ -93,9 +93,10 @@ impl Found {
     }
 }
 
-/// Events whose hooks Codex has not noted as trusted in its `config.toml`: each has a table of its own there, named after the
-/// file, the event, the group and the place in it.
-pub(crate) fn untrusted(config: &str) -> Vec<&'static str> {
+/// Events whose hooks Codex has not noted as trusted in its configuration: each has a table of its own there, named after
+/// the file, the event, the group and the place in it.
+pub(crate) fn untrusted(config: &Value) -> Vec<&'static str> {
+    let trusted = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
     let is_noted = |event: &str| {
         let snake = event.chars().enumerate().fold(String::new(), |mut name, (at, letter)| {
             if at > 0 && letter.is_ascii_uppercase() {
@@ -104,7 +105,8 @@ pub(crate) fn untrusted(config: &str) -> Vec<&'static str> {
             name.push(letter.to_ascii_lowercase());
             name
         });
-        config.contains(&format!("{CODEX_HOOKS}:{snake}:"))
+        let noted = format!("{CODEX_HOOKS}:{snake}:");
+        trusted.is_some_and(|trusted| trusted.keys().any(|name| name.contains(&noted)))
     };
     EVENTS.iter().map(|(event, _)| *event).filter(|event| !is_noted(event)).collect()
 }

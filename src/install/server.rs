@@ -10,13 +10,14 @@ use serde_json::Value;
 
 use super::call::quoted;
 use super::document::{Document, Error, Step};
-use super::place::{Host, Programs};
+use super::place::{Host, Place, Programs};
+use super::target::{self, Target};
 use crate::program;
 
 /// The name it is registered under.
 pub(crate) const NAME: &str = "baton";
-/// Where Codex keeps its settings, and which hooks are trusted, beside its hooks.
-pub(crate) const CODEX_FILE: &str = "config.toml";
+/// Where Codex keeps its servers, and which hooks are trusted, beside its hooks.
+const CODEX_FILE: &str = "config.toml";
 /// How long an agent's command may take: Claude Code starts each server that it is asked about.
 const WAIT: Duration = Duration::from_secs(30);
 const SERVERS: Step = Step::Key("mcpServers");
@@ -60,31 +61,10 @@ impl Server {
         entry.map_or(Registered::Nothing, |entry| self.compared(entry))
     }
 
-    /// What is registered in Codex' `config.toml`, read line by line, as `codex mcp add` writes it.
-    pub(crate) fn in_toml(&self, text: &str) -> Registered {
-        let (mut entry, mut env) = (serde_json::Map::new(), serde_json::Map::new());
-        let mut table = String::new();
-        for line in text.lines().map(str::trim) {
-            if let Some(name) = line.strip_prefix('[') {
-                table = name.trim_end_matches(']').replace('"', "");
-                continue;
-            }
-            let into = match table.strip_prefix("mcp_servers.").and_then(|name| name.strip_prefix(NAME)) {
-                Some("") => &mut entry,
-                Some(".env") => &mut env,
-                _ => continue,
-            };
-            let Some((key, value)) = line.split_once('=') else { continue };
-            let (key, value) = (key.trim(), value.trim());
-            let literal = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\''));
-            let value = literal.map_or_else(|| serde_json::from_str(value).unwrap_or_default(), Value::from);
-            into.insert(key.to_owned(), value);
-        }
-        if entry.is_empty() {
-            return Registered::Nothing;
-        }
-        entry.insert("env".to_owned(), env.into());
-        self.compared(&entry.into())
+    /// What is registered in Codex' [configuration](codex_config).
+    pub(crate) fn in_codex(&self, config: &Value) -> Registered {
+        let entry = config.get("mcp_servers").and_then(|servers| servers.get(NAME));
+        entry.map_or(Registered::Nothing, |entry| self.compared(entry))
     }
 
     /// What an entry of our name is.
@@ -229,6 +209,19 @@ impl Server {
     }
 }
 
+/// Codex' `config.toml`; empty if there is none. It is only read here: `codex mcp` changes it.
+pub(crate) fn codex_config(place: &Place) -> Result<Value, target::Error> {
+    let target = Target::read(&place.settings.with_file_name(CODEX_FILE))?;
+    toml::from_str(target.text()).map_err(|error| {
+        // What it says beyond that quotes the file, which may hold keys.
+        let line = error.span().map_or(1, |span| target.text()[..span.start].matches('\n').count() + 1);
+        target.unfit(&format!(
+            "is no valid TOML: line {line}: {}; mend it, Codex does not start with it",
+            error.message()
+        ))
+    })
+}
+
 /// Codex has no scopes: what it registers is for all projects.
 fn of_user(host: Host) -> &'static [&'static str] {
     if host == Host::Claude { &["--scope", "user"] } else { &[] }
@@ -279,17 +272,27 @@ mod tests {
         let entry = "model = \"m\"\n[mcp_servers.baton]\ncommand = \"/b b/baton\"\nargs = [\"mcp\"]\n";
         let env = "\n[mcp_servers.baton.env]\nBATON_HOME = \"/h\"\n[other]\ncommand = \"x\"\n";
         let otherwise = || Registered::Otherwise("/b b/baton".to_owned());
+        let inline =
+            "mcp_servers = { baton = { command = '/b b/baton', args = ['mcp'], env = { BATON_HOME = '/h' } } }";
+        let dotted = "mcp_servers.\"baton\".command = \"/b b/baton\"\nmcp_servers.baton.args = [ # ours\n  'mcp',\n]\n";
         for (text, home, expected) in [
             (entry.to_owned(), None, Registered::This),
             (format!("{entry}{env}"), Some("/h"), Registered::This),
             (format!("{entry}{env}"), None, otherwise()),
             (entry.to_owned(), Some("/h"), otherwise()),
             (entry.replace("/b b/baton", "/bin/cat"), None, Registered::Foreign("/bin/cat".to_owned())),
-            (entry.replace('"', "'").replace("['mcp']", "[\"mcp\"]"), None, Registered::This),
+            (entry.replace('"', "'"), None, Registered::This),
+            (entry.replace("mcp_servers.baton]", " mcp_servers . \"baton\" ] # ours"), None, Registered::This),
+            (entry.replace("\nargs", " # ours\nargs"), None, Registered::This),
+            (inline.to_owned(), Some("/h"), Registered::This),
+            (dotted.to_owned(), None, Registered::This),
+            ("text = \"\"\"\n[mcp_servers.baton]\ncommand = 'cat'\n\"\"\"".to_owned(), None, Registered::Nothing),
+            ("[mcp_servers]\nbaton = 7".to_owned(), None, Registered::Foreign(String::new())),
             ("[mcp_servers.batons]\ncommand = \"baton\"\n".to_owned(), None, Registered::Nothing),
             ("command = \"baton\"\n[mcp_servers]\n".to_owned(), None, Registered::Nothing),
+            (String::new(), None, Registered::Nothing),
         ] {
-            assert_eq!(codex(home).in_toml(&text), expected, "{text}");
+            assert_eq!(codex(home).in_codex(&toml::from_str(&text).unwrap()), expected, "{text}");
         }
     }
 

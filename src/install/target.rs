@@ -197,7 +197,8 @@ impl Target {
         Ok(())
     }
 
-    fn unfit(&self, why: &str) -> Error {
+    /// The refusal of what it holds.
+    pub(crate) fn unfit(&self, why: &str) -> Error {
         Error::Unfit { path: self.path.clone(), why: why.to_owned() }
     }
 

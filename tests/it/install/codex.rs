@@ -87,6 +87,34 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
 }
 
 #[test]
+fn an_entry_that_somebody_wrote_by_hand_is_known() {
+    let world = with_codex();
+    let entry = |command: &str, close: &str| {
+        let env = format!("env = {{ BATON_HOME = '{}' }}", world.home().display());
+        format!("# mine\nmcp_servers.\"baton\" = {{ command = '{command}', args = ['mcp'], {env} {close} # ours\n")
+    };
+    let config = world.path("codex/config.toml");
+    fs::write(&config, entry(BATON, "}")).unwrap();
+    world.ok(&["install", "codex", "--yes"]);
+    assert_eq!(calls(&world), [""; 0]);
+    assert!(of_codex(&world).iter().any(|(status, what)| status == "ok" && what.contains("MCP server")));
+
+    let broken = entry(BATON, "");
+    fs::write(&config, &broken).unwrap();
+    fs::remove_file(hooks(&world)).unwrap();
+    for command in ["install", "uninstall"] {
+        let refused = world.run(&[command, "codex", "--yes"]);
+        assert_eq!(refused.code, 1);
+        assert!(refused.err.contains("config.toml is no valid TOML: line 2: "), "{}", refused.err);
+    }
+    assert!(!hooks(&world).exists() && calls(&world).is_empty());
+    assert_eq!(fs::read_to_string(&config).unwrap(), broken);
+    let found = of_codex(&world);
+    let told: Vec<&String> = found.iter().filter(|(status, _)| status == "error").map(|(_, what)| what).collect();
+    assert!(matches!(told[..], [what] if what.contains("no valid TOML")), "{found:?}");
+}
+
+#[test]
 fn hooks_of_others_stay_byte_for_byte_and_a_killed_runs_leftovers_go() {
     let world = with_codex();
     let theirs =
