@@ -21,7 +21,7 @@ const MIN_NUMBER_BYTES: usize = 6;
 
 /// How an option holds its secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// In the next word.
     Apart,
     /// In the same word: `-pX`.
@@ -37,9 +37,9 @@ enum Form {
 use Form::{Apart, Behind, Either, Joined, Source};
 
 /// Options by their names without hyphens, and programs that have them.
-type Row = (&'static [(&'static str, Form)], &'static [&'static str]);
+pub(super) type Row = (&'static [(&'static str, Form)], &'static [&'static str]);
 
-const TABLE: &[Row] = &[
+pub(super) const TABLE: &[Row] = &[
     (&[("p", Either)], &["sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"]),
     (&[("p", Either)], &["mongostat", "mongotop", "mongofiles", "cqlsh", "rabbitmqadmin", "ncftpput", "ncftpget"]),
     (&[("p", Apart)], &["evil-winrm", "crackmapexec", "cme", "nxc", "netexec", "smbmap", "psexec", "PsExec64"]),

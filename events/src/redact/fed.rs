@@ -70,7 +70,7 @@ pub(super) fn written(text: &str, end: usize) -> Option<Cut> {
         let blanks = text.as_bytes()[at..].iter().take_while(|byte| **byte == b' ').count();
         let (start, last) = word(text, at + blanks)?;
         let said = &text[start..last];
-        at = last + 1;
+        at = last + usize::from(text.as_bytes().get(last).is_some_and(|byte| matches!(byte, b'"' | b'\'')));
         if start >= end + pipe || said.starts_with('-') || matches!(said, "%s" | "%s\\n" | "%b" | "%s:%s\\n") {
             continue;
         }
@@ -113,7 +113,11 @@ pub(super) fn pairs(text: &str, end: usize) -> Option<Cut> {
         return None;
     }
     let start = end + line.len() + 1;
-    let pair = rest_of_line(text, start.min(text.len()));
+    // Nothing follows, or the line is longer than what is read of it.
+    if text.as_bytes().get(start - 1) != Some(&b'\n') {
+        return None;
+    }
+    let pair = rest_of_line(text, start);
     let pairs = text[..end].ends_with("chpasswd ");
     let from = if pairs { pair.find(':').filter(|at| !pair[..*at].contains(' '))? + 1 } else { 0 };
     let value = pair[from..].trim_end();
@@ -167,6 +171,7 @@ pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
             }
         }
         Argument::Literal => {
+            text.as_bytes().get(end).filter(|byte| matches!(byte, b'=' | b' '))?;
             let (start, last) = word(text, end + 1)?;
             let name = text[start..last].find('=')?;
             return password(text, word(text, start + name + 1)?);

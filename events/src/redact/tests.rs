@@ -19,6 +19,20 @@ fn made(prefix: &str, total: usize) -> String {
     prefix.chars().chain(body.chars().cycle()).take(total).collect()
 }
 
+/// What the tables of rules look for: words, programs with their options, names in other languages.
+fn words_of_tables() -> Vec<String> {
+    let announced = [announces::WORDS, announces::CALLS, announces::FUNCTIONS].concat();
+    let mut words: Vec<String> = announced.into_iter().map(|(word, _)| word.to_owned()).collect();
+    words.extend(language::NAMES.iter().map(|name| format!("{name}: ")));
+    for (options, programs) in command::TABLE {
+        let option = |(at, program): (usize, &&str)| format!("{program} -{}", options[at % options.len()].0);
+        words.extend(programs.iter().enumerate().map(option));
+        words.extend(options.iter().map(|(option, _)| format!("{} -{option} ", programs[0])));
+    }
+    words.extend(["user", "from-literal"].map(|option| format!("smbclient --{option}")));
+    words
+}
+
 #[test]
 fn private_passages_are_cut_before_everything_else() {
     check("a <private>b</private> c", "a [redacted:private] c");

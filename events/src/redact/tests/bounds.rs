@@ -131,6 +131,60 @@ fn bounds_in_bytes_never_part_a_character() {
     }
 }
 
+/// What every table of rules looks for, and the texts of every kind around its secret: a new rule is met here without being
+/// named.
+fn rules() -> Vec<(String, String)> {
+    let open = |word: &str| ["", "-", "\"", "'"].map(|opens| format!("{word}{opens}"));
+    let mut rules = kinds::around_secrets();
+    let words = words_of_tables().into_iter().enumerate();
+    rules.extend(words.map(|(at, word)| (open(&word)[at % 4].clone(), FOLLOWS[at % FOLLOWS.len()].to_owned())));
+    for (word, _) in announces::CALLS {
+        rules.extend(open(word).iter().flat_map(|word| FOLLOWS.map(|follows| (word.clone(), follows.to_owned()))));
+    }
+    rules
+}
+
+/// What may stand behind a secret, and changes what is made of it.
+const FOLLOWS: [&str; 9] = ["", " ", "\n", "\\n", "\"", "=", " | sudo -S x", "\nEOF\n", "@db"];
+
+#[test]
+fn no_rule_parts_a_character() {
+    let rules = rules();
+    for character in ['ü', '语', '😀'] {
+        for offset in 0..character.len_utf8() {
+            for bytes in [0, 3, 30, 110, 250, 280, 330, 2_100] {
+                let fill = filled(offset, character, bytes) + &"y".repeat(offset);
+                for (before, after) in &rules {
+                    for text in [format!("{before}{fill}{after}"), format!("{fill}{before}a1b2c3d4{after}")] {
+                        assert!(redact(&text).len() <= text.len() + 128, "{text}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_may_end_anywhere() {
+    for text in [
+        "kubectl create secret generic x --from-literal",
+        "用 --from-literal，然后",
+        "see --from-literal’s",
+        "use `docker login --password-stdin <<EOF`",
+        "chpasswd <<EOF",
+        "{\"command\":[\"bash\",\"-lc\",\"chpasswd <<",
+        "sshpass -p",
+        "curl -u",
+        "smbclient --user",
+        "echo x | sudo -S",
+        "sudo -S x <<< ",
+    ] {
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            check(&text[..end], &text[..end]);
+        }
+    }
+}
+
 #[test]
 fn bounds_behind_a_long_block_never_part_a_character() {
     for character in ['ü', '语', '😀'] {
