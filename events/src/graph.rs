@@ -25,6 +25,7 @@ mod wording;
 pub use claim::{Claim, End, Settled, end};
 pub(crate) use error::normal as error_name;
 pub(crate) use extract::renames;
+pub use extract::session_name;
 pub use label::{Label, Relation};
 pub use memo::memo;
 pub use model::of_model;
@@ -37,6 +38,7 @@ use uuid::Uuid;
 use crate::conversation::Item;
 use crate::digest::Episode;
 use crate::record::{SessionId, Timestamp};
+use crate::redact::redact;
 use crate::session::NAMESPACE;
 use crate::withdrawn::standing;
 
@@ -135,7 +137,7 @@ pub fn graph(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph 
 
 /// The uuid of an entity.
 pub fn node_uuid(group: &str, label: Label, name: &str) -> Uuid {
-    named(&["node", group, label.as_str(), name])
+    named(&["node", &redact(group), label.as_str(), name])
 }
 
 /// The uuid of a fact.
@@ -145,7 +147,7 @@ pub fn fact_uuid(group: &str, relation: Relation, source: Uuid, target: Uuid) ->
 
 /// The uuid of a fact by the name of its relation, which may be anybody's, and by its value.
 pub fn valued_fact_uuid(group: &str, name: &str, source: Uuid, target: Uuid, value: &str) -> Uuid {
-    claim::valued(named(&["fact", group, name, &source.to_string(), &target.to_string()]), value)
+    claim::valued(named(&["fact", &redact(group), name, &source.to_string(), &target.to_string()]), value)
 }
 
 /// Lengths stand before the parts, so that no two lists of parts are one text.

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use baton_events::conversation::Role;
 use baton_events::record::Timestamp;
+use baton_events::redact::redact;
 use baton_events::turns::{self, NEIGHBOURS, Unit};
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
@@ -77,9 +78,10 @@ fn unit_key(session: &str) -> u64 {
     digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
 }
 
-/// What `place` holds: the group and, when it is not the group itself, the project.
+/// What `place` holds: the group and, when it is not the group itself, the project; redacted, for a directory may be called
+/// like a key.
 pub(super) fn place(entry: &Entry<'_>) -> String {
-    format!("{}{PLACE_BORDER}{}", entry.group_id, entry.project.unwrap_or_default())
+    format!("{}{PLACE_BORDER}{}", redact(entry.group_id), redact(entry.project.unwrap_or_default()))
 }
 
 impl Default for Drafter {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
+use baton_events::redact::redact;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::schema::IndexRecordOption;
@@ -98,8 +99,9 @@ impl Place {
         Self { group: group.into(), project: (!project.is_empty()).then(|| project.into()) }
     }
 
-    /// Whether `wanted` names the group, the project, or a directory above the project.
+    /// Whether `wanted` names the group, the project, or a directory above the project, as far as these are told.
     pub(super) fn is_in(&self, wanted: &str) -> bool {
+        let wanted = redact(wanted);
         let directory = wanted.trim_end_matches(['/', '\\']);
         let below = |path: &str| {
             path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
@@ -107,7 +109,7 @@ impl Place {
         if wanted.is_empty() {
             return false;
         }
-        *self.group == *wanted || below(&self.group) || self.project.as_deref().is_some_and(below)
+        *self.group == wanted || below(&self.group) || self.project.as_deref().is_some_and(below)
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use baton_events::record::SessionId;
+use baton_events::redact::redact;
 use baton_events::vault::name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -136,6 +137,7 @@ pub(super) struct Register {
     /// What the folder of notes is known by, see [`super::place::Place::id`].
     id: Option<String>,
     entries: BTreeMap<SessionId, Entry>,
+    /// By directory, redacted: one may be called like a key. Two that are told alike have one folder.
     projects: BTreeMap<String, String>,
     swept: Option<i64>,
     /// Lines in the file.
@@ -206,6 +208,8 @@ impl Register {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read?,
         };
+        // Earlier versions wrote directories as they are called.
+        let mut is_raw = false;
         // A line that a crash has torn says nothing: its session is brought in once more.
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             register.lines += 1;
@@ -217,7 +221,11 @@ impl Register {
                         None => drop(register.entries.remove(&id)),
                     }
                 }
-                Ok(Line::Project { path, folder }) => drop(register.projects.insert(path, folder)),
+                Ok(Line::Project { path, folder }) => {
+                    let redacted = redact(&path).into_owned();
+                    is_raw |= redacted != path;
+                    register.projects.insert(redacted, folder);
+                }
                 Ok(Line::Swept { at }) => register.swept = Some(at),
                 Ok(Line::Vault { id, .. }) => register.id = id,
                 Err(_) => {}
@@ -234,6 +242,9 @@ impl Register {
         // A torn line must not swallow the next one.
         if bytes.last().is_some_and(|byte| *byte != b'\n') {
             register.unwritten.push(String::new());
+        }
+        if is_raw {
+            register.rewrite()?;
         }
         Ok(register)
     }
@@ -409,17 +420,18 @@ impl Register {
 
     /// The folder of a project, where it has one.
     pub(super) fn folder(&self, project: &str) -> Option<&str> {
-        self.projects.get(project).map(String::as_str)
+        self.projects.get(&*redact(project)).map(String::as_str)
     }
 
-    /// The folders of all projects.
+    /// The folders of all projects, with their directories redacted.
     pub(super) fn folders(&self) -> impl Iterator<Item = (&str, &str)> {
         self.projects.iter().map(|(path, folder)| (path.as_str(), folder.as_str()))
     }
 
     pub(super) fn put_folder(&mut self, project: &str, folder: &str) {
-        self.note(&Line::Project { path: project.to_owned(), folder: folder.to_owned() });
-        self.projects.insert(project.to_owned(), folder.to_owned());
+        let path = redact(project).into_owned();
+        self.note(&Line::Project { path: path.clone(), folder: folder.to_owned() });
+        self.projects.insert(path, folder.to_owned());
     }
 
     /// When all notes were last looked at, in milliseconds since 1970.

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::lineage::{label_of, session_name};
+use self::lineage::label_of;
+pub use self::lineage::session_name;
 pub(crate) use self::moves::renames;
 use super::claim::Claim;
 use super::gather::{Gather, Moment, Said};

@@ -1,12 +1,14 @@
 //! What is written, where, and when.
 
+use std::collections::BTreeSet;
 use std::fs;
 
+use baton_actors::memory::Store;
 use serde_json::json;
 
 use super::{configure, goes_on, notes, only_session, own, ready, until, with_notes, worked};
 use crate::transcript::now;
-use crate::world::{World, files_below, id, text, wait};
+use crate::world::{World, files_below, hits, id, text, wait};
 
 #[test]
 fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
@@ -316,4 +318,35 @@ fn an_agent_reads_notes_and_nothing_else() {
         assert_eq!(call("vault_read", json!({"path": wrong}))["isError"], true, "{wrong}");
     }
     assert_eq!(call("vault_status", json!({}))["structuredContent"]["notes"], 1);
+}
+
+#[test]
+fn a_directory_that_is_called_like_a_key_stands_in_no_file_beside_the_log() {
+    let world = with_notes(&json!({}));
+    let names = ["a1B2c3D4e5F6", "g7H8i9J0k1L2"].map(|letters| format!("sk-ant-api03-{}", letters.repeat(8)));
+    let directories = [format!("/srv/{}", names[0]), format!("/home/{}", names[1])];
+    for (number, directory) in (1..).zip(&directories) {
+        let transcript = world.transcript("-work-keys", &id(number)).in_directory(directory);
+        { transcript }.prompt("Mend the quokka").reply("I decided to mend the quokka with a lock.");
+        world.close(&id(number));
+    }
+    ready(&world, 2);
+    let folders = |path: &String| path.strip_prefix("projects/")?.split_once('/').map(|(folder, _)| folder.to_owned());
+    let folders: BTreeSet<String> = notes(&own(&world)).iter().filter_map(folders).collect();
+    assert_eq!(folders.len(), 2, "{folders:?}");
+    for (name, directory) in names.iter().zip(&directories) {
+        let found = world.json(&["search", "quokka", "--project", directory]);
+        assert!(!hits(&found).is_empty() && !found.to_string().contains(name), "{found}");
+    }
+    world.stop();
+    let mut said: Vec<(String, String)> = Vec::new();
+    for path in files_below(world.home()).into_iter().filter(|path| !path.starts_with(world.home().join("log"))) {
+        let bytes = fs::read(&path).unwrap();
+        said.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    let opened = Store::open(&world.home().join("memory")).unwrap();
+    said.push(("memory".to_owned(), opened.store.everything().unwrap().join("\n")));
+    for (place, text) in said {
+        assert!(names.iter().all(|name| !text.contains(name)), "{place}");
+    }
 }

@@ -31,6 +31,32 @@ fn the_last_line_of_a_session_counts() {
 }
 
 #[test]
+fn a_directory_that_is_called_like_a_key_stands_nowhere_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings::Vault::default();
+    let key = |above: &str, letters: &str| format!("/{above}/sk-ant-api03-{}", letters.repeat(12));
+    let (one, other) = (key("srv", "a1B2c3D4"), key("home", "e5F6g7H8"));
+    let mut register = Register::open(home.path(), &settings).unwrap();
+    register.put_folder(&one, "one");
+    register.put_folder("/srv/web", "web");
+    register.save().unwrap();
+    let file = register.file().to_owned();
+    // As earlier versions wrote it.
+    let mut text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains(&one));
+    text += &format!("{}\n", serde_json::json!({"project": {"path": other, "folder": "other"}}));
+    fs::write(&file, text).unwrap();
+    for _ in 0..2 {
+        let again = Register::open(home.path(), &settings).unwrap();
+        let folders = [&one, &other, "/srv/web"].map(|path| again.folder(path).map(str::to_owned));
+        assert_eq!(folders, ["one", "other", "web"].map(|folder| Some(folder.to_owned())));
+        assert!(again.folders().all(|(path, _)| path != one && path != other));
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains(&other) && !text.contains(&one), "{text}");
+    }
+}
+
+#[test]
 fn the_name_of_a_note_stays_taken_by_its_session() {
     let home = tempfile::tempdir().unwrap();
     let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();

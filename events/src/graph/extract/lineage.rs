@@ -13,7 +13,7 @@ const SUBAGENT: &str = "agent-";
 const SHORT_CHARS: usize = 8;
 
 /// The name of a session's entity: `session_7acd37a8`, `agent_3430b97e`.
-pub(super) fn session_name(session: &SessionId) -> String {
+pub fn session_name(session: &SessionId) -> String {
     label_of(session).replace(' ', "_")
 }
 
