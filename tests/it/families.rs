@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::mcp::agent::Agent;
 use crate::transcript::Transcript;
 use crate::world::{World, hits, id, list, text};
 
@@ -118,6 +119,77 @@ fn a_session_that_goes_on_elsewhere_says_where() {
     world.close(&id(1));
     assert_eq!(relations(&world, &id(1)), [format!("continued_by {}", id(3))]);
     assert_eq!(relations(&world, &id(3)), [format!("continues {}", id(1))]);
+}
+
+#[test]
+fn what_show_tells_of_a_session_s_line_is_found_as_facts_of_the_graph() {
+    let world = World::new();
+    let base = base(&world);
+    fork(&world, &base, &id(2), |_| {}).minutes_ago(-10).prompt("draw a giraffe").reply("A giraffe it is.");
+    world.close(&id(2));
+    world.transcript("-work-base", &id(3)).minutes_ago(-30).prompt("what about the okapi").reply("It rests.");
+    world.close(&id(3));
+    let shown = relations(&world, &id(2));
+    assert_eq!(shown, [format!("continues {}", id(1)), format!("followed_by {}", id(3))]);
+
+    let agent = Agent::start(&world);
+    let asked = |agent: &Agent, tool: &str, arguments: Value| agent.call(tool, arguments).ok();
+    let nodes = asked(&agent, "search_nodes", json!({"query": "session_00000002", "entity_types": ["Session"]}));
+    let found = list(&nodes["nodes"]).into_iter().find(|node| node["name"] == "session_00000002").unwrap();
+    let (node, episode) = (text(&found["uuid"]), text(&world.show(&id(2))["episode_uuid"]));
+    let is_line = |fact: &Value| ["CONTINUED_BY", "PRECEDED_BY"].contains(&text(&fact["name"]).as_str());
+    let told = |agent: &Agent| {
+        let of_node = asked(agent, "search_memory_facts", json!({"query": "", "center_node_uuid": node}));
+        let of_words = asked(agent, "search_memory_facts", json!({"query": format!("who goes on with {}", id(2))}));
+        let of_kind = json!({"query": id(2), "edge_types": ["CONTINUED_BY", "PRECEDED_BY"], "max_facts": 1});
+        let mut last = asked(agent, "search_memory_facts", of_kind.clone());
+        let mut pages = list(&last["facts"]);
+        while let Some(cursor) = last["next_cursor"].as_str().map(str::to_owned) {
+            let mut next = of_kind.clone();
+            next["cursor"] = cursor.into();
+            last = asked(agent, "search_memory_facts", next);
+            pages.extend(list(&last["facts"]));
+        }
+        let pages = Value::from(pages);
+        let of_episode = asked(agent, "get_episode_entities", json!({"episode_uuids": [episode]}));
+        [&of_node["facts"], &of_words["facts"], &pages, &of_episode["edges"]].map(|facts| {
+            let mut facts: Vec<Value> = list(facts).into_iter().filter(is_line).collect();
+            facts.sort_by_key(|fact| text(&fact["name"]));
+            facts
+        })
+    };
+    let before = told(&agent);
+    for facts in &before {
+        let told: Vec<String> = facts.iter().map(|fact| text(&fact["fact"])).collect();
+        assert_eq!(
+            told,
+            ["session 00000001 goes on in session 00000002", "session 00000003 began after session 00000002"]
+        );
+        assert_eq!((&facts[0]["target_node_uuid"], &facts[1]["target_node_uuid"]), (&json!(node), &json!(node)));
+    }
+    let uuids: Vec<String> = before[0].iter().map(|fact| text(&fact["uuid"])).collect();
+    for (uuid, fact) in uuids.iter().zip(&before[0]) {
+        assert_eq!(asked(&agent, "get_entity_edge", json!({"uuid": uuid}))["fact"], fact["fact"]);
+    }
+    agent.end();
+
+    // The same of a memory that is made anew from the log.
+    world.stop();
+    std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!(world.found("okapi"), [id(3)]);
+    let agent = Agent::start(&world);
+    let after = told(&agent);
+    assert_eq!(uuids, after[0].iter().map(|fact| text(&fact["uuid"])).collect::<Vec<_>>());
+    assert_eq!(before, after);
+
+    agent.call("delete_entity_edge", json!({"uuid": uuids[1]})).ok();
+    assert!(told(&agent).iter().all(|facts| facts.len() == 1), "what is deleted is told no more");
+    assert!(agent.call("get_entity_edge", json!({"uuid": uuids[1]})).refused().contains("no fact"));
+    world.ok(&["forget", "--undo", &uuids[1]]);
+    assert_eq!(told(&agent), before);
+    world.ok(&["forget", &id(3), "--yes"]);
+    assert!(told(&agent).iter().all(|facts| facts.len() == 1), "nor what a forgotten session brought");
+    agent.end();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The sessions that one has to do with: subagents, forks and copies, and those that took each other's place.
 
+pub(super) mod facts;
 mod succession;
 
 use std::cmp::Ordering;
@@ -13,8 +14,9 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer::Relation;
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::Phase;
+use baton_events::session::{Phase, State};
 
+use self::succession::Succession;
 use super::Services;
 use crate::memory::{Error, Kin, Searcher};
 use crate::settings::Settings;
@@ -125,32 +127,41 @@ impl Family {
         if let Some(parent) = row.state.parent() {
             relations.tell("spawned_by", parent, |relation| tell_agent(relation, transcript(table, &self.id)));
         }
-        self.forks(&mut relations, &services.settings.now(), table, searcher)?;
-        let settings = services.settings.now();
-        let before = match &row.state.signals.follows {
-            Some(follows) => Some(&follows.session),
-            None => succession::before(&self.id, &row.state, table, &settings),
-        };
-        before.iter().for_each(|before| relations.tell("preceded_by", before, |_| {}));
-        let is_follower = |other: &Row| other.state.signals.follows.as_ref().is_some_and(|f| f.session == self.id);
-        let followers = table.iter().filter(|(_, other)| is_follower(other)).map(|(other, _)| other);
-        for other in followers.take(FOLLOWERS_MAX).chain(succession::after(&self.id, &row.state, table, &settings)) {
-            relations.tell("followed_by", other, |_| {});
+        for (tie, other) in self.lineage(&row.state, &services.settings.now(), table, searcher)? {
+            let kin = self.kin.iter().find(|kin| kin.session == other && tie.is_fork());
+            relations.tell(tie.name(), &other, |relation| relation.shared_records = kin.map(|kin| kin.shared));
         }
         Ok(relations.list)
     }
 
-    fn forks(
+    /// The sessions that it continues and that continue it, then those that came before and after it.
+    fn lineage(
         &self,
-        relations: &mut Relations,
+        state: &State,
         settings: &Settings,
         table: &SessionTable,
         searcher: &Searcher,
-    ) -> Result<(), Error> {
-        let shared = |other: &SessionId| self.kin.iter().find(|kin| kin.session == *other).map(|kin| kin.shared);
-        let mut tell = |name: &str, other: &SessionId| {
-            relations.tell(name, other, |relation| relation.shared_records = shared(other));
+    ) -> Result<Vec<(Tie, SessionId)>, Error> {
+        let mut lineage = self.forks(settings, table, searcher)?;
+        let beside = Succession::beside(state, table, settings);
+        let before = match &state.signals.follows {
+            Some(follows) => Some(&follows.session),
+            None => beside.before(&self.id, state),
         };
+        lineage.extend(before.map(|other| (Tie::PrecededBy, other.clone())));
+        let is_follower = |other: &Row| other.state.signals.follows.as_ref().is_some_and(|f| f.session == self.id);
+        let followers = table.iter().filter(|(_, other)| is_follower(other)).map(|(other, _)| other);
+        let followers = followers.take(FOLLOWERS_MAX).chain(beside.after(&self.id, state, table));
+        lineage.extend(followers.map(|other| (Tie::FollowedBy, other.clone())));
+        Ok(lineage)
+    }
+
+    fn forks(
+        &self,
+        settings: &Settings,
+        table: &SessionTable,
+        searcher: &Searcher,
+    ) -> Result<Vec<(Tie, SessionId)>, Error> {
         // What transcripts say comes first: it is known, and the rest is told from ages.
         let said = |links: &[(Link, SessionId)], wanted| {
             links.iter().filter(|(link, _)| *link == wanted).map(|(_, other)| other.clone()).collect::<Vec<_>>()
@@ -175,9 +186,32 @@ impl Family {
                 continued_by.push(other);
             }
         }
-        continues.iter().for_each(|other| tell("continues", other));
-        continued_by.iter().for_each(|other| tell("continued_by", other));
-        Ok(())
+        let continues = continues.into_iter().map(|other| (Tie::Continues, other));
+        Ok(continues.chain(continued_by.into_iter().map(|other| (Tie::ContinuedBy, other))).collect())
+    }
+}
+
+/// What another session is to one, if neither has started the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tie {
+    Continues,
+    ContinuedBy,
+    PrecededBy,
+    FollowedBy,
+}
+
+impl Tie {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Continues => "continues",
+            Self::ContinuedBy => "continued_by",
+            Self::PrecededBy => "preceded_by",
+            Self::FollowedBy => "followed_by",
+        }
+    }
+
+    fn is_fork(self) -> bool {
+        matches!(self, Self::Continues | Self::ContinuedBy)
     }
 }
 

@@ -242,7 +242,7 @@ pub struct FileIdentity {
 }
 
 /// Where a session works.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The first working directory that the transcript names.
     pub cwd: String,

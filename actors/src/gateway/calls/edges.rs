@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::memory::{cause, findable, group_of, refused, session_of, uuid};
 use super::{Ended, internal};
 use crate::gateway::connection::failure;
+use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph as told, page, resolve};
 use crate::memory::{Fact, Searcher};
 use crate::memos::{Done, Wanted};
@@ -63,7 +64,7 @@ pub(in crate::gateway) async fn add(
 pub(in crate::gateway) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, Ended> {
     let uuid = uuid(&asked.uuid)?;
     let looking = services.clone();
-    let fact = look(services, move |searcher| searcher.fact(uuid, &told::hider(&looking))).await?;
+    let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
     fact.map(told::fact).ok_or_else(|| unknown(uuid).into())
 }
 
@@ -76,14 +77,15 @@ pub(in crate::gateway) async fn delete(asked: UuidParams, services: &Arc<Service
     let is_deleted = services.table.now().home().state.deleted_facts.contains(&uuid);
     if !is_deleted {
         let looking = services.clone();
-        let fact = look(services, move |searcher| searcher.fact(uuid, &told::hider(&looking))).await?;
+        let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
         if fact.is_none() {
             return Err(unknown(uuid).into());
         }
     }
     let mut notes = Vec::new();
     let mut after = String::new();
-    let mut lasting = by.iter().any(|id| memo::of_key(id.as_str()).is_none());
+    // What is supported by none is told from the sessions that there are.
+    let mut lasting = by.is_empty() || by.iter().any(|id| memo::of_key(id.as_str()).is_none());
     for memo in by.iter().filter_map(|id| memo::of_key(id.as_str())) {
         let source = services.table.now().memo(memo).map(|(_, memo)| memo.source);
         match source {
@@ -130,7 +132,20 @@ pub(in crate::gateway) async fn of_episodes(
         owners.push(owner(services, uuid)?);
     }
     let looking = services.clone();
-    let said = look(services, move |searcher| searcher.said_by(&owners, &told::hider(&looking), MOST)).await?;
+    let said = look(services, move |searcher| {
+        let (hidden, sight) = (told::hider(&looking), Sight::now(&looking, searcher.clone()));
+        let mut said = searcher.said_by(&owners, &hidden, MOST)?;
+        for owner in &owners {
+            said.facts.extend(sight.of_session(owner, &hidden)?);
+        }
+        said.facts.sort_by_key(|fact| fact.uuid);
+        said.facts.dedup_by_key(|fact| fact.uuid);
+        said.facts.sort_by_key(|fact| std::cmp::Reverse(fact.valid_at));
+        said.more |= said.facts.len() > MOST;
+        said.facts.truncate(MOST);
+        Ok(said)
+    });
+    let said = said.await?;
     let mut nodes: Vec<answer::Node> = said.nodes.into_iter().map(told::node).collect();
     let mut edges: Vec<answer::Edge> = said.facts.into_iter().map(edge).collect();
     let cut = page::fitting(&mut nodes) | page::fitting(&mut edges);

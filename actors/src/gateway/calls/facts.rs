@@ -10,8 +10,9 @@ use baton_events::record::Timestamp;
 use super::Ended;
 use super::found::{Found, Wanted, found};
 use crate::gateway::connection::{Out, failure};
+use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph};
-use crate::memory::{Searcher, Window};
+use crate::memory::Window;
 
 /// Longest name of a relation that somebody may have given, in characters.
 const NAME_CHARS: usize = 100;
@@ -27,7 +28,7 @@ pub(in crate::gateway) async fn facts(
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // As texts they bind a cursor to its question.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
-    let found = found(method::FACTS, asked, wanted, services, out, Searcher::facts, graph::fact).await?;
+    let found = found(method::FACTS, asked, wanted, services, out, Sight::facts, graph::fact).await?;
     let Found { entries: facts, freshness, next_cursor } = found;
     let message = match (facts.is_empty(), unknown.is_empty()) {
         (false, _) => "Facts retrieved successfully".to_owned(),

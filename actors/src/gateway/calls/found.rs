@@ -9,8 +9,9 @@ use baton_events::protocol::{Failure, NodesParams, answer};
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::Out;
+use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph, lazy, page, resolve};
-use crate::memory::{Error, GraphQuery, Page, Searcher, Sieve, Window};
+use crate::memory::{Error, GraphQuery, Page, Sieve, Window};
 
 /// What is asked for beside words.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,7 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     wanted: Wanted,
     services: &Arc<Services>,
     out: &Out,
-    look: fn(&Searcher, &GraphQuery<'_>) -> Result<Page<F>, Error>,
+    look: fn(&Sight, &GraphQuery<'_>) -> Result<Page<F>, Error>,
     tell: fn(F) -> T,
 ) -> Result<Found<T>, Ended> {
     let center = graph::center(asked.center.as_deref())?;
@@ -67,19 +68,19 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     let table = services.table.now();
     let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let query = asked.query;
+    let (query, sight) = (asked.query, Sight { services: services.clone(), table, settings, searcher });
     let searching = tokio::task::spawn_blocking(move || {
-        let exclude = |id: &str| graph::hidden(&table, &settings, &groups, id);
+        let exclude = |id: &str| graph::hidden(&sight.table, &sight.settings, &groups, id);
         let broke = |error| internal("the search failed", error);
         if let Some(center) = center
-            && !searcher.has_node(center, &exclude).map_err(broke)?
+            && !sight.searcher.has_node(center, &exclude).map_err(broke)?
         {
             return Err(graph::no_center(center));
         }
         let Wanted { labels, relations, names, valid, invalid } = &wanted;
         let sieve = Sieve { relations, names, valid: *valid, invalid: *invalid };
         let asked = GraphQuery { text: &query, exclude: &exclude, labels, sieve, center, limit, offset };
-        let page = look(&searcher, &asked).map_err(broke)?;
+        let page = look(&sight, &asked).map_err(broke)?;
         Ok::<_, Failure>((page.found.into_iter().map(tell).collect::<Vec<_>>(), page.more))
     });
     let (mut entries, more) = searching.await.map_err(|error| internal("the search broke", error))??;

@@ -11,8 +11,9 @@ use super::found::{Found, Wanted, found};
 use super::search::{Ready, ready};
 use super::vault::{Recalled, recalled};
 use crate::gateway::connection::Out;
+use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph, lazy, resolve};
-use crate::memory::Searcher;
+use crate::memory::GraphQuery;
 
 /// Entities that fit the words, best first; without words all, the most supported first.
 pub(in crate::gateway) async fn nodes(
@@ -38,7 +39,8 @@ pub(in crate::gateway) async fn nodes(
         return Ok(answer::Nodes { message, nodes: Vec::new(), freshness, next_cursor: None });
     }
     let (wanted, caller) = (Wanted { labels, ..Wanted::default() }, asked.caller.clone());
-    let found = found(method::NODES, asked, wanted, services, out, Searcher::nodes, graph::node).await?;
+    let look = |sight: &Sight, query: &GraphQuery<'_>| sight.searcher.nodes(query);
+    let found = found(method::NODES, asked, wanted, services, out, look, graph::node).await?;
     let Found { entries: nodes, freshness, next_cursor } = found;
     let told = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
     recalled(services, &caller, Recalled::Nodes(told));

@@ -1,55 +1,73 @@
 //! Which session came before and after another in the same directory of a project, where no hook has said it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use baton_events::projection::table::SessionTable;
+use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::State;
+use baton_events::session::{Place, State};
 
 use super::is_shown;
 use crate::settings::Settings;
 
-/// The last one that was left before this one began. Sessions that ran beside it are none.
-pub(super) fn before<'a>(
-    id: &SessionId,
-    state: &State,
-    table: &'a SessionTable,
-    settings: &Settings,
-) -> Option<&'a SessionId> {
-    let began = began(state)?;
-    let others = beside(id, state, table, settings).filter(|(_, other)| other.last_activity() <= began);
-    others.max_by_key(|(id, other)| (other.last_activity(), Reverse(*id))).map(|(id, _)| id)
+/// The sessions of one directory in which something was said.
+#[derive(Default)]
+pub(super) struct Succession<'a> {
+    /// By when they were left.
+    left: Vec<(Timestamp, Reverse<&'a SessionId>)>,
+    /// By when they began, with whether a hook says whom they follow.
+    began: Vec<(Timestamp, &'a SessionId, bool)>,
 }
 
-/// The first one that began after this one was left, if this is the last before it and no hook names another.
-pub(super) fn after<'a>(
-    id: &SessionId,
-    state: &State,
-    table: &'a SessionTable,
-    settings: &Settings,
-) -> Option<&'a SessionId> {
-    let left = state.last_activity();
-    let others = beside(id, state, table, settings).filter_map(|(id, other)| Some((began(other)?, id, other)));
-    let (_, next, other) = others.filter(|(began, ..)| *began >= left).min_by_key(|(began, id, _)| (*began, *id))?;
-    let is_said = other.signals.follows.is_some();
-    (!is_said && before(next, other, table, settings) == Some(id)).then_some(next)
-}
+impl<'a> Succession<'a> {
+    /// Of the directory in which a session works.
+    pub(super) fn beside(state: &State, table: &'a SessionTable, settings: &Settings) -> Self {
+        let mut succession = Self::default();
+        let Some(place) = &state.place else { return succession };
+        let is_there = |row: &Row| row.state.place.as_ref() == Some(place);
+        table.iter().filter(|(_, row)| is_there(row)).for_each(|(id, row)| succession.add(id, row, settings));
+        succession.sorted()
+    }
 
-fn began(state: &State) -> Option<Timestamp> {
-    state.first_at.filter(|_| !state.is_subagent())
-}
+    /// Of every directory.
+    pub(super) fn all(table: &'a SessionTable, settings: &Settings) -> BTreeMap<&'a Place, Self> {
+        let mut all: BTreeMap<&Place, Self> = BTreeMap::new();
+        for (id, row) in table.iter() {
+            if let Some(place) = &row.state.place {
+                all.entry(place).or_default().add(id, row, settings);
+            }
+        }
+        all.into_iter().map(|(place, succession)| (place, succession.sorted())).collect()
+    }
 
-/// The others of the same directory in which something was said.
-fn beside<'a>(
-    id: &SessionId,
-    state: &State,
-    table: &'a SessionTable,
-    settings: &Settings,
-) -> impl Iterator<Item = (&'a SessionId, &'a State)> {
-    let shown = table.iter().filter(move |(other, row)| *other != id && is_shown(row, settings));
-    shown.map(|(other, row)| (other, &row.state)).filter(move |(_, other)| {
-        state.place.is_some() && other.place == state.place && other.counts.messages > 0 && !other.is_subagent()
-    })
+    fn add(&mut self, id: &'a SessionId, row: &'a Row, settings: &Settings) {
+        if is_shown(row, settings) && row.state.counts.messages > 0 && !row.state.is_subagent() {
+            self.left.push((row.state.last_activity(), Reverse(id)));
+            let is_said = row.state.signals.follows.is_some();
+            self.began.extend(row.state.first_at.map(|at| (at, id, is_said)));
+        }
+    }
+
+    fn sorted(mut self) -> Self {
+        self.left.sort_unstable();
+        self.began.sort_unstable();
+        self
+    }
+
+    /// The last one that was left before this one began. Sessions that ran beside it are none.
+    pub(super) fn before(&self, id: &SessionId, state: &State) -> Option<&'a SessionId> {
+        let began = state.first_at.filter(|_| !state.is_subagent())?;
+        let earlier = &self.left[..self.left.partition_point(|(left, _)| *left <= began)];
+        earlier.iter().rev().map(|(_, Reverse(other))| *other).find(|other| *other != id)
+    }
+
+    /// The first one that began after this one was left, if this is the last before it and no hook names another.
+    pub(super) fn after(&self, id: &SessionId, state: &State, table: &'a SessionTable) -> Option<&'a SessionId> {
+        let later = &self.began[self.began.partition_point(|(began, ..)| *began < state.last_activity())..];
+        let (_, next, is_said) = later.iter().find(|(_, other, _)| *other != id)?;
+        let is_before = || self.before(next, &table.get(next)?.state);
+        (!is_said && is_before() == Some(id)).then_some(*next)
+    }
 }
 
 #[cfg(test)]
@@ -79,7 +97,10 @@ mod tests {
         let settings = Settings::default();
         for ((name, ..), (earlier, later)) in sessions.iter().zip(expected) {
             let state = &table.get(&id(name)).unwrap().state;
-            let found = (before(&id(name), state, &table, &settings), after(&id(name), state, &table, &settings));
+            let beside = Succession::beside(state, &table, &settings);
+            let found = (beside.before(&id(name), state), beside.after(&id(name), state, &table));
+            let all = Succession::all(&table, &settings);
+            assert_eq!(all[state.place.as_ref().unwrap()].before(&id(name), state), found.0);
             let text = |found: Option<&SessionId>| found.map(|id| id.as_str().to_owned());
             let expected = (earlier.map(str::to_owned), later.map(str::to_owned));
             assert_eq!((text(found.0), text(found.1)), expected, "{name} of {sessions:?}");

@@ -61,7 +61,7 @@ impl Sieve<'_> {
     }
 
     /// Whether a fact is asked for.
-    pub(super) fn keeps(&self, fact: &Fact) -> bool {
+    pub fn keeps(&self, fact: &Fact) -> bool {
         let any = self.relations.is_empty() && self.names.is_empty();
         let kind = any
             || (fact.relation != Relation::Told && self.relations.contains(&fact.relation))
