@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use baton_events::conversation::Agent;
@@ -18,8 +19,8 @@ pub struct FileSeen {
     pub agent: Agent,
     /// A session of its own, or a subagent's.
     pub kind: Kind,
-    /// Absolute path. Paths that are no UTF-8 are not read; they are counted.
-    pub path: String,
+    /// Absolute path. Paths that are no UTF-8 are not read; they are counted. Shared: there may be half a million.
+    pub path: Arc<str>,
     /// What `stat` said.
     pub stat: FileStat,
     /// The file behind the path.
@@ -30,7 +31,7 @@ pub struct FileSeen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileStat {
     /// Nanoseconds since 1970 of the last change; first, so that the newest sorts last.
-    pub modified_ns: i128,
+    pub modified_ns: i64,
     /// Bytes.
     pub size: u64,
 }
@@ -39,12 +40,13 @@ impl FileStat {
     /// From `stat`.
     pub fn of(metadata: &Metadata) -> Self {
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        Self { modified_ns: modified.map_or(0, |since| since.as_nanos() as i128), size: metadata.len() }
+        let ns = modified.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
+        Self { modified_ns: ns, size: metadata.len() }
     }
 
     /// When it was last changed.
     pub fn modified(&self) -> Timestamp {
-        Timestamp(i64::try_from(self.modified_ns / 1_000_000).unwrap_or(i64::MAX))
+        Timestamp(self.modified_ns / 1_000_000)
     }
 }
 

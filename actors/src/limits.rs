@@ -9,6 +9,13 @@ pub const IDLE_SESSIONS: usize = 64;
 /// together share one wait, so it is as many as [`STORED_TOGETHER`]; only one of them takes a processor (`pace`).
 pub const BACKLOG_IN_FLIGHT: usize = 64;
 
+/// Transcripts that the backlog is told of at once, newest first: those that wait take some hundred bytes each, and there may
+/// be half a million.
+pub const BACKLOG_PAGE: usize = 4_096;
+
+/// With fewer left to be begun the backlog asks for the next page: about a second's work.
+pub const BACKLOG_LOW: usize = 1_024;
+
 /// Least distance between two sessions of the backlog that are begun while a question is being answered.
 pub const BACKLOG_PAUSE: Duration = Duration::from_millis(20);
 

@@ -15,6 +15,7 @@ mod children;
 mod degraded;
 mod due;
 mod failing;
+mod resting;
 mod wheel;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,8 +35,8 @@ use crate::session::{
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
-pub use backlog::Progress;
 use backlog::{Backlog, Entry, Work};
+pub use backlog::{Page, Progress};
 use children::Child as Only;
 pub use children::Children;
 pub use degraded::Degraded;
@@ -62,6 +63,11 @@ pub struct Options {
 pub struct Handle(pub(crate) Slot<Msg>);
 
 impl Handle {
+    /// A page of what is unread, in place of what the last one said.
+    pub fn page(&self, page: Page) {
+        self.0.cast(Msg::Page(page));
+    }
+
     /// Transcripts that are new or have changed, in the order in which to read them.
     pub fn seen(&self, files: Vec<FileSeen>) {
         if !files.is_empty() {
@@ -212,6 +218,7 @@ pub(crate) enum Asker {
 
 pub(crate) enum Msg {
     Seen(Vec<FileSeen>),
+    Page(Page),
     Wanted(Vec<(SessionId, Option<FileSeen>)>),
     /// A question was answered, or has been for long: the backlog goes on.
     GoOn,
@@ -343,6 +350,7 @@ impl Actor for SupervisorActor {
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Seen(files) => state.take_in(files.into_iter().map(|file| Work::Read(Box::new(file))).collect()),
+            Msg::Page(page) => state.take_in_page(page),
             Msg::Wanted(sessions) => {
                 let work = |(id, file): (_, Option<_>)| Work::Index(id, file.map(Box::new));
                 state.take_in(sessions.into_iter().map(work).collect());
@@ -458,6 +466,13 @@ impl State {
         self.backlog.push(entries, self.options.sessions.clock.now());
     }
 
+    fn take_in_page(&mut self, page: Page) {
+        if !self.draining {
+            self.take_in(page.files.into_iter().map(|file| Work::Read(Box::new(file))).collect());
+            self.backlog.paged(page.beyond, page.bytes);
+        }
+    }
+
     /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little, and
     /// nothing while the log takes no writes.
     async fn work_off(&mut self, myself: &ActorRef<Msg>) {
@@ -468,6 +483,9 @@ impl State {
         {
             self.begun = tokio::time::Instant::now();
             self.hand_out(myself, work).await;
+        }
+        if self.backlog.wants_more() {
+            self.options.children.watcher.0.more();
         }
         self.options.progress.send_if_modified(|shown| {
             let progress = self.backlog.progress();
@@ -494,40 +512,6 @@ impl State {
             && let Some(work) = waits.or_else(|| self.backlog.next())
         {
             self.hand_out(myself, work).await;
-        }
-    }
-
-    fn settled(&mut self, id: &SessionId, incarnation: ActorId, rest: bool) {
-        self.backlog.done(id);
-        self.settled_count += 1;
-        let count = self.settled_count;
-        if let Some(child) = self.children.get_mut(id)
-            && child.actor.get_id() == incarnation
-        {
-            child.resting_since = rest.then_some(count);
-            let (name, now) = (Name::Session(id.clone()), self.options.sessions.clock.now());
-            if self.budget.given_up_until(&name, now).is_some() {
-                self.budget.stands(&name);
-                self.tell_degraded(now);
-            }
-        }
-        self.passivate();
-    }
-
-    /// Puts the longest resting sessions to rest when there are more than are worth keeping. A drained actor handles
-    /// what is in its mailbox; who comes later resolves anew.
-    fn passivate(&mut self) {
-        let resting = self.children.values().filter(|child| child.resting_since.is_some()).count();
-        for _ in limits::IDLE_SESSIONS..resting {
-            let longest = self
-                .children
-                .iter()
-                .filter_map(|(id, child)| child.resting_since.map(|since| (since, id.clone())))
-                .min();
-            let Some((_, id)) = longest else { return };
-            if let Some(child) = self.children.remove(&id) {
-                let _ = child.actor.drain();
-            }
         }
     }
 

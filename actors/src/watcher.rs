@@ -140,6 +140,11 @@ impl Handle {
         self.0.cast(Msg::SecondFile(file.clone()));
     }
 
+    /// Has the supervisor told of the next of what is unread.
+    pub fn more(&self) {
+        self.0.cast(Msg::More);
+    }
+
     /// What is watched, and how.
     pub async fn overview(&self) -> Result<Overview, CallError> {
         self.0.ask(Msg::Overview, LOOK).await
@@ -200,6 +205,8 @@ pub(crate) enum Msg {
     Gathered,
     Refresh(usize, RpcReplyPort<Unread>),
     Unread(usize, RpcReplyPort<Unread>),
+    /// The supervisor has room for more.
+    More,
     /// A look at everything has come to its end.
     Walked(Box<Walked>),
     /// Settings or roots have changed.
@@ -290,6 +297,7 @@ impl Actor for WatcherActor {
             Msg::Gathered => state.gathered(&myself).await,
             Msg::Refresh(most, reply) => state.refresh(&myself, most, reply).await,
             Msg::Unread(most, reply) => drop(reply.send(state.unread(most))),
+            Msg::More => state.options.supervisor.page(state.known.next_page(limits::BACKLOG_PAGE)),
             Msg::Find(id, reply) => state.find(id, reply).await,
             Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.now()) && !state.is_reconfigured() {
@@ -330,9 +338,14 @@ impl State {
         if self.is_covered(&seen)
             && self.changes.barrier().await
             && let Some(taken) = self.changes.take()
-            && self.look_at(taken).await.is_some()
+            && let Some(changed) = self.look_at(taken).await
         {
-            let _ = reply.send(self.unread(most));
+            let unread = self.unread(most);
+            if unread.beyond > 0 {
+                // Whoever asks is told of the newest alone.
+                self.options.supervisor.seen(changed);
+            }
+            let _ = reply.send(unread);
             return;
         }
         self.walk(myself, seen, |walk| walk.waiting.push((most, reply))).await;
@@ -407,11 +420,15 @@ impl State {
         self.last = scan;
         // It may have passed them before they changed.
         drop(self.look_at(walk.since).await);
-        if walk.tells || walk.is_sweep {
-            self.options.supervisor.seen(self.known.unread(usize::MAX).files);
+        let mut tells = walk.tells || walk.is_sweep;
+        // Whoever could not wait is gone.
+        for (most, reply) in walk.waiting.into_iter().filter(|(_, reply)| !reply.is_closed()) {
+            let unread = self.unread(most);
+            tells |= unread.beyond > 0;
+            let _ = reply.send(unread);
         }
-        for (most, reply) in walk.waiting {
-            let _ = reply.send(self.unread(most));
+        if tells {
+            self.options.supervisor.page(self.known.first_page(limits::BACKLOG_PAGE));
         }
         let early = if self.looked { std::mem::take(&mut self.early) } else { Vec::new() };
         for reply in early {

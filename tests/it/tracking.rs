@@ -337,7 +337,7 @@ fn a_stopped_session_is_not_moved_to_another_file() {
         session: SessionId::new(&me).unwrap(),
         agent: Agent::ClaudeCode,
         kind: baton_events::session::Kind::Main,
-        path: path("-work-two").to_str().unwrap().to_owned(),
+        path: path("-work-two").to_str().unwrap().into(),
         stat: FileStat::of(&metadata),
         identity: files::identity(&metadata),
     };

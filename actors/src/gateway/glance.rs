@@ -34,7 +34,7 @@ pub(super) struct Glance {
 pub(super) fn beyond(state: Option<&State>, file: &FileSeen) -> Option<Glance> {
     let known = state.filter(|state| {
         let transcript = state.transcript.as_ref();
-        transcript.is_some_and(|transcript| transcript.path == file.path && transcript.identity == file.identity)
+        transcript.is_some_and(|transcript| *transcript.path == *file.path && transcript.identity == file.identity)
     });
     let start = match known {
         Some(state) => Start { cursor: state.read.clone(), tail: state.tail, ..beginning(file) },
@@ -61,7 +61,7 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
         session: id.clone(),
         agent: transcript.agent,
         kind: transcript.kind.clone(),
-        path: transcript.path.clone(),
+        path: transcript.path.as_str().into(),
         stat: crate::files::FileStat::of(&metadata),
         identity: transcript.identity,
     })
@@ -71,7 +71,7 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
 pub(super) fn beginning(file: &FileSeen) -> Start {
     Start {
         source: Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) },
-        path: file.path.clone(),
+        path: file.path.to_string(),
         cursor: Cursor::default(),
         tail: TailDigest::default(),
     }
@@ -150,7 +150,7 @@ mod tests {
             session: SessionId::new("s").unwrap(),
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
-            path: path.to_str().unwrap().to_owned(),
+            path: path.to_str().unwrap().into(),
             stat: crate::files::FileStat::of(&metadata),
             identity: crate::files::identity(&metadata),
         };
@@ -160,7 +160,7 @@ mod tests {
 
         let Pass::Read(done) = reading::observe(&beginning(&seen)) else { panic!("not read") };
         let transcript =
-            Transcript { agent: seen.agent, path: seen.path.clone(), identity: seen.identity, kind: Kind::Main };
+            Transcript { agent: seen.agent, path: seen.path.to_string(), identity: seen.identity, kind: Kind::Main };
         let mut state = State { transcript: Some(transcript), read: done.cursor, tail: done.tail, ..State::default() };
         assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.conversation), Some(0));
         std::fs::write(&path, record("one") + &record("two") + &record("three")).unwrap();

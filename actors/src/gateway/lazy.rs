@@ -77,9 +77,9 @@ impl Step {
 /// Has every transcript looked at once. When it returns, sessions that had not been read before have been, as far as
 /// there are not too many of them. Whether there were any.
 pub(super) async fn look(services: &Services) -> bool {
-    let Ok(grown) = services.watcher.refresh().await else { return false };
+    let Ok(grown) = services.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
     let (table, settings) = (services.table.now(), services.settings.now());
-    let (unread, rest) = new_ones(&table, &settings, grown);
+    let (unread, rest) = new_ones(&table, &settings, grown.files);
     services.supervisor.seen(rest);
     let is_any = !unread.is_empty();
     take_in(services, unread).await;
@@ -540,7 +540,7 @@ mod tests {
             session: SessionId::new(session).unwrap(),
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
-            path: format!("/p/{session}.jsonl"),
+            path: format!("/p/{session}.jsonl").into(),
             stat: FileStat::default(),
             identity: FileIdentity::default(),
         }

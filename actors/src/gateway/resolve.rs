@@ -14,6 +14,7 @@ use super::connection::failure;
 use super::{Services, lazy, shown};
 use crate::files::FileSeen;
 use crate::hooks::lineage;
+use crate::limits;
 use crate::settings::{Settings, Stop};
 use crate::slot::CallError;
 
@@ -121,6 +122,8 @@ async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
     let Ok(grown) = services.watcher.refresh().await else { return };
     let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
     others.extend(meant.split_off(meant.len().min(NAMED)));
+    // The watcher tells of more by itself.
+    others.truncate(limits::LAZY_TOLD);
     services.supervisor.seen(others);
     for file in &meant {
         // One that keeps failing is tried because it is meant; the others are there already, or made.

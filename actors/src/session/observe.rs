@@ -74,10 +74,10 @@ impl State {
         let state = self.aggregate().state();
         let takes_over = match &state.transcript {
             // Two agents may give one id: neither ever takes over from the other.
-            Some(known) if known.path != file.path && known.agent == file.agent => {
+            Some(known) if *known.path != *file.path && known.agent == file.agent => {
                 let source = Source { agent: file.agent, subagent: state.is_subagent() };
                 let (known, file, offset, tail) =
-                    (known.path.clone(), file.path.clone(), state.read.offset, state.tail);
+                    (known.path.clone(), file.path.to_string(), state.read.offset, state.tail);
                 let comparing =
                     tokio::task::spawn_blocking(move || reading::continues(source, &known, &file, offset, tail));
                 matches!(tokio::time::timeout(limits::READ_PASS, comparing).await, Ok(Ok(true)))
@@ -86,7 +86,7 @@ impl State {
         };
         let discover = Command::Discover(Discover {
             agent: file.agent,
-            path: file.path.clone(),
+            path: file.path.to_string(),
             identity: file.identity,
             kind: file.kind.clone(),
             takes_over,

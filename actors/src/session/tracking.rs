@@ -122,13 +122,15 @@ impl State {
     /// Where the session works. Only where that decides something its file is looked into.
     async fn known(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Known {
         let state = self.aggregate().state();
-        let path = state.transcript.as_ref().map(|known| known.path.as_str()).or(file.map(|file| file.path.as_str()));
+        let path = state.transcript.as_ref().map(|known| known.path.as_str()).or(file.map(|file| &*file.path));
         if state.place.is_some() || !path.is_some_and(|path| settings.depend_on_project(path)) {
             return Known::Somewhere(state.place.clone());
         }
         let (source, path) = match (&state.transcript, file) {
             (Some(known), _) => (Source { agent: known.agent, subagent: state.is_subagent() }, known.path.clone()),
-            (None, Some(file)) => (Source { agent: file.agent, subagent: file.kind != Kind::Main }, file.path.clone()),
+            (None, Some(file)) => {
+                (Source { agent: file.agent, subagent: file.kind != Kind::Main }, file.path.to_string())
+            }
             (None, None) => return Known::Somewhere(None),
         };
         let room = self.options.pace.reading(self.urgency).await;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use baton_events::record::{SessionId, Timestamp};
 
 use crate::files::FileSeen;
+use crate::limits;
 
 /// One thing to do.
 #[derive(Clone, Debug)]
@@ -78,6 +79,17 @@ impl Progress {
     }
 }
 
+/// Some of the transcripts that no session has read to their present end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// In the order in which to read them.
+    pub files: Vec<FileSeen>,
+    /// How many there are behind these: [`watcher::Handle::more`](crate::watcher::Handle::more) tells of them.
+    pub beyond: u64,
+    /// How many bytes those have.
+    pub bytes: u64,
+}
+
 /// First what a query was promised, then the newest, then what came first.
 type Place = (bool, Reverse<Timestamp>, u64);
 
@@ -90,6 +102,10 @@ pub(super) struct Backlog {
     at_once: usize,
     taken_in: u64,
     progress: Progress,
+    /// Files that the watcher has yet to tell of, and their bytes.
+    beyond: (u64, u64),
+    /// Whether it was asked for them.
+    is_asked: bool,
 }
 
 impl Backlog {
@@ -101,6 +117,8 @@ impl Backlog {
             at_once,
             taken_in: 0,
             progress: Progress::default(),
+            beyond: (0, 0),
+            is_asked: false,
         }
     }
 
@@ -111,7 +129,7 @@ impl Backlog {
                 self.renew(key, place, entry);
                 continue;
             }
-            if self.progress.pending() == 0 {
+            if self.progress().pending() == 0 {
                 let Progress { accepted, finished, .. } = self.progress;
                 self.progress = Progress { accepted, finished, since: Some(now), ..Progress::default() };
             }
@@ -175,8 +193,22 @@ impl Backlog {
         *self = Self::new(self.at_once);
     }
 
+    /// A page was taken in; behind it there are so many files of so many bytes.
+    pub(super) fn paged(&mut self, beyond: u64, bytes: u64) {
+        (self.beyond, self.is_asked) = ((beyond, bytes), false);
+    }
+
+    /// Whether the next page is to be asked for, which is said once.
+    pub(super) fn wants_more(&mut self) -> bool {
+        let wants = self.beyond.0 > 0 && self.waiting.len() < limits::BACKLOG_LOW && !self.is_asked;
+        self.is_asked |= wants;
+        wants
+    }
+
     pub(super) fn progress(&self) -> Progress {
-        self.progress
+        let (files, bytes) = self.beyond;
+        let Progress { total, bytes_total, accepted, .. } = self.progress;
+        Progress { total: total + files, bytes_total: bytes_total + bytes, accepted: accepted + files, ..self.progress }
     }
 }
 
@@ -204,7 +236,7 @@ mod tests {
             session: id(name),
             agent: Agent::ClaudeCode,
             kind: Of::Main,
-            path: format!("/{name}.jsonl"),
+            path: format!("/{name}.jsonl").into(),
             stat: FileStat { modified_ns: 0, size },
             identity: FileIdentity::default(),
         })
@@ -243,6 +275,27 @@ mod tests {
         let rest: Vec<String> = std::iter::from_fn(|| take(&mut backlog)).collect();
         assert_eq!(rest, ["live", "young", "middle"]);
         assert_eq!(backlog.progress().total, 4);
+    }
+
+    #[test]
+    fn the_next_page_is_asked_for_once_when_little_is_left_and_counts_before_it_comes() {
+        let mut backlog = Backlog::new(1);
+        let names: Vec<String> = (0..=limits::BACKLOG_LOW).map(|number| number.to_string()).collect();
+        backlog.push(names.iter().map(|name| wake(name)).collect(), Timestamp(1));
+        backlog.paged(2, 20);
+        let waiting = names.len() as u64;
+        let Progress { total, bytes_total, accepted, .. } = backlog.progress();
+        assert_eq!((total, bytes_total, accepted), (waiting + 2, waiting * 10 + 20, waiting + 2));
+        assert!(!backlog.wants_more(), "much is left");
+        while take(&mut backlog).is_some() {
+            backlog.done(&id(&names[usize::try_from(backlog.progress().done).unwrap()]));
+        }
+        assert_eq!(backlog.progress().pending(), 2);
+        assert!(backlog.wants_more() && !backlog.wants_more(), "once");
+        backlog.push(vec![wake("x"), wake("y")], Timestamp(2));
+        backlog.paged(0, 0);
+        assert_eq!((backlog.progress().total, backlog.progress().since), (waiting + 2, Some(Timestamp(1))));
+        assert!(!backlog.wants_more(), "there is no more");
     }
 
     #[test]

@@ -67,6 +67,10 @@ impl State {
             return;
         }
         tracing::warn!(actor = child.name(), "actor failed");
+        if child == Only::Watcher {
+            // Its successor begins with a page of its own.
+            self.backlog.paged(0, 0);
+        }
         match self.budget.failed(&Name::Only(child), now) {
             Verdict::Restart => self.start(myself, child).await,
             Verdict::GiveUp => self.give_up(child, now),

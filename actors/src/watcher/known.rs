@@ -1,28 +1,66 @@
 //! What is known of each transcript: how it was when its session had read it to the end, and which have changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound::{Included, Unbounded};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use baton_events::session::{FileIdentity, Phase, State as SessionState, Transcript, Why};
+use baton_events::conversation::Agent;
+use baton_events::record::SessionId;
+use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, Why};
 
 use super::Unread;
 use crate::files::{self, FileSeen, FileStat};
+use crate::supervisor::Page;
 use crate::table::TableReader;
 
 pub(super) struct Known {
     table: TableReader,
     /// Each transcript by path, as it was when a session had last read it to its end.
-    checked: BTreeMap<String, FileStat>,
+    checked: BTreeMap<Arc<str>, FileStat>,
     /// Transcripts that are not as they were then, or that nobody has read, as they were last seen.
-    unread: BTreeMap<Arc<str>, FileSeen>,
+    unread: BTreeMap<Arc<str>, Seen>,
     /// The same by their time of change: a query asks for the newest, and there may be hundreds of thousands.
-    by_time: BTreeSet<(FileStat, Arc<str>)>,
+    by_time: BTreeSet<Place>,
+    /// The last one of the last page that was given.
+    paged: Option<Place>,
     /// Files that claim another file's session, as they were when that was found out.
-    second: BTreeMap<String, FileStat>,
+    second: BTreeMap<Arc<str>, FileStat>,
     /// Transcripts that were not read because of the settings, by path, as they were then; checked as well.
-    passed_over: BTreeMap<String, PassedOver>,
+    passed_over: BTreeMap<Arc<str>, PassedOver>,
+}
+
+/// Where a transcript stands among those that are unread: the newest last.
+type Place = (FileStat, Arc<str>);
+
+/// A file as it was seen, but for its path, in little room.
+struct Seen {
+    stat: FileStat,
+    identity: FileIdentity,
+    agent: Agent,
+    /// Its session and what that is, where the path does not say so: mostly it is the file's name.
+    named: Option<Box<(SessionId, Kind)>>,
+}
+
+impl Seen {
+    fn of(file: &FileSeen) -> Self {
+        let is_named = file.kind == Kind::Main && stem(&file.path) == Some(file.session.as_str());
+        let named = (!is_named).then(|| Box::new((file.session.clone(), file.kind.clone())));
+        Self { stat: file.stat, identity: file.identity, agent: file.agent, named }
+    }
+
+    fn at(&self, path: &Arc<str>) -> Option<FileSeen> {
+        let (session, kind) = match &self.named {
+            Some(named) => (**named).clone(),
+            None => (SessionId::new(stem(path)?)?, Kind::Main),
+        };
+        let Self { stat, identity, agent, .. } = *self;
+        Some(FileSeen { session, agent, kind, path: path.clone(), stat, identity })
+    }
+}
+
+fn stem(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\']).next()?.strip_suffix(".jsonl")
 }
 
 /// Until when a transcript need not be looked at again.
@@ -54,6 +92,7 @@ impl Known {
             checked: BTreeMap::new(),
             unread: BTreeMap::new(),
             by_time: BTreeSet::new(),
+            paged: None,
             second: BTreeMap::new(),
             passed_over: BTreeMap::new(),
         }
@@ -88,28 +127,27 @@ impl Known {
 
     fn keep(&mut self, file: FileSeen) {
         // It may have changed since, and been seen.
-        if self.unread.get(file.path.as_str()).is_some_and(|unread| unread.stat <= file.stat) {
+        if self.unread.get(&file.path).is_some_and(|unread| unread.stat <= file.stat) {
             self.take_out(&file.path);
         }
         self.checked.insert(file.path, file.stat);
     }
 
     fn take_out(&mut self, path: &str) {
-        if let Some((path, file)) = self.unread.remove_entry(path) {
-            self.by_time.remove(&(file.stat, path));
+        if let Some((path, seen)) = self.unread.remove_entry(path) {
+            self.by_time.remove(&(seen.stat, path));
         }
     }
 
-    fn put_in(&mut self, file: FileSeen) {
+    fn put_in(&mut self, file: &FileSeen) {
         self.take_out(&file.path);
-        let path: Arc<str> = file.path.as_str().into();
-        self.by_time.insert((file.stat, path.clone()));
-        self.unread.insert(path, file);
+        self.by_time.insert((file.stat, file.path.clone()));
+        self.unread.insert(file.path.clone(), Seen::of(file));
     }
 
     /// These are all the transcripts there are, but for what lies in these folders, of which nothing is known.
     pub(super) fn replace(&mut self, files: Vec<FileSeen>, but: &[PathBuf]) {
-        let present: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let present: BTreeSet<&str> = files.iter().map(|file| &*file.path).collect();
         let stays = |path: &str| present.contains(path) || but.iter().any(|folder| Path::new(path).starts_with(folder));
         self.checked.retain(|path, _| stays(path));
         self.second.retain(|path, _| stays(path));
@@ -123,15 +161,15 @@ impl Known {
 
     /// These are all the transcripts there are below a folder. What of them is unread.
     pub(super) fn replace_below(&mut self, folder: &Path, files: Vec<FileSeen>) -> Vec<FileSeen> {
-        let present: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
+        let present: BTreeSet<Arc<str>> = files.iter().map(|file| file.path.clone()).collect();
         let is_gone = |path: &str| !present.contains(path) && Path::new(path).starts_with(folder);
         // Paths below a folder begin with its name, and so do those that stand between them in order.
         let first = files::text(folder).unwrap_or_default();
-        let checked = self.checked.range(first.clone()..).map(|(path, _)| path.as_str());
-        let unread = self.unread.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| &**path);
+        let checked = self.checked.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
+        let unread = self.unread.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
         let named = checked.take_while(|path| path.starts_with(&first));
         let named = named.chain(unread.take_while(|path| path.starts_with(&first)));
-        let gone: Vec<String> = named.filter(|path| is_gone(path)).map(str::to_owned).collect();
+        let gone: Vec<Arc<str>> = named.filter(|path| is_gone(path)).cloned().collect();
         gone.iter().for_each(|path| self.forget(path));
         files.into_iter().filter_map(|file| self.see(file)).collect()
     }
@@ -165,7 +203,10 @@ impl Known {
             self.checked.insert(file.path, file.stat);
             None
         } else {
-            self.put_in(file.clone());
+            let is_known = |seen: &Seen| seen.stat == file.stat && seen.identity == file.identity;
+            if !self.unread.get(&file.path).is_some_and(is_known) {
+                self.put_in(&file);
+            }
             Some(file)
         }
     }
@@ -176,7 +217,7 @@ impl Known {
         let table = self.table.now();
         let is_moved = |file: &FileSeen| {
             let known = table.get(&file.session).and_then(|row| row.state.transcript.as_ref());
-            let is_same = |known: &Transcript| known.identity == file.identity && known.path != file.path;
+            let is_same = |known: &Transcript| known.identity == file.identity && *known.path != *file.path;
             file.identity != FileIdentity::default() && known.is_some_and(is_same)
         };
         files.sort_by_cached_key(|file| !is_moved(file));
@@ -184,24 +225,46 @@ impl Known {
 
     /// The newest of what is unread, and how many more there are; of these what was moved comes first.
     pub(super) fn unread(&mut self, most: usize) -> Unread {
-        // Some that nobody had read may have been read meanwhile for another reason.
-        let table = self.table.now();
-        let (mut files, mut read) = (Vec::new(), Vec::new());
-        for (_, path) in self.by_time.iter().rev() {
-            if files.len() >= most {
-                break;
-            }
-            let Some(file) = self.unread.get(path) else { continue };
-            let row = table.get(&file.session).filter(|_| !self.checked.contains_key(&**path));
-            match row.is_some_and(|row| is_read(&row.state, file)) {
-                true => read.push(file.clone()),
-                false => files.push(file.clone()),
-            }
-        }
-        read.into_iter().for_each(|file| self.keep(file));
+        let mut files = self.newest(None, most);
         self.moved_first(&mut files);
         let beyond = (self.unread.len() - files.len()) as u64;
         Unread { files, beyond, hung: Vec::new() }
+    }
+
+    /// The first page of what is unread, newest first.
+    pub(super) fn first_page(&mut self, most: usize) -> Page {
+        self.paged = None;
+        self.next_page(most)
+    }
+
+    /// The page behind the last one that was given. One that changes after its place was passed is told of by itself.
+    pub(super) fn next_page(&mut self, most: usize) -> Page {
+        let mut files = self.newest(self.paged.clone(), most);
+        self.paged = files.last().map(|file| (file.stat, file.path.clone()));
+        let rest = self.paged.iter().flat_map(|last| self.by_time.range(..last));
+        let (beyond, bytes) = rest.fold((0, 0), |(files, bytes), (stat, _)| (files + 1, bytes + stat.size));
+        self.moved_first(&mut files);
+        Page { files, beyond, bytes }
+    }
+
+    /// The newest of what is unread, or of what stands behind one of it.
+    fn newest(&mut self, behind: Option<Place>, most: usize) -> Vec<FileSeen> {
+        // Some that nobody had read may have been read meanwhile for another reason.
+        let table = self.table.now();
+        let (mut files, mut read) = (Vec::new(), Vec::new());
+        for (_, path) in self.by_time.range((Unbounded, behind.map_or(Unbounded, Excluded))).rev() {
+            if files.len() >= most {
+                break;
+            }
+            let Some(file) = self.unread.get(path).and_then(|seen| seen.at(path)) else { continue };
+            let row = table.get(&file.session).filter(|_| !self.checked.contains_key(path));
+            match row.is_some_and(|row| is_read(&row.state, &file)) {
+                true => read.push(file),
+                false => files.push(file),
+            }
+        }
+        read.into_iter().for_each(|file| self.keep(file));
+        files
     }
 
     /// How many transcripts there are.
@@ -212,7 +275,7 @@ impl Known {
 
     /// Files that claim another file's session, by path.
     pub(super) fn second_files(&self) -> Vec<String> {
-        self.second.keys().cloned().collect()
+        self.second.keys().map(ToString::to_string).collect()
     }
 }
 
@@ -222,7 +285,7 @@ fn is_read(state: &SessionState, file: &FileSeen) -> bool {
     // One that was gone was not read when it went, whatever its size says.
     state.phase != Phase::Unindexed(Why::Gone)
         && state.transcript.as_ref().is_some_and(|known| {
-            known.path == file.path && known.identity == file.identity && state.read.offset == file.stat.size
+            *known.path == *file.path && known.identity == file.identity && state.read.offset == file.stat.size
         })
 }
 
@@ -230,24 +293,21 @@ fn is_read(state: &SessionState, file: &FileSeen) -> bool {
 mod tests {
     use super::*;
     use crate::table::TableFold;
-    use baton_events::conversation::Agent;
-    use baton_events::record::SessionId;
-    use baton_events::session::Kind;
 
-    fn file(path: &str, modified_ns: i128) -> FileSeen {
+    fn file(path: &str, modified_ns: i64) -> FileSeen {
         let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
         FileSeen {
             session: SessionId::new(stem).unwrap(),
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
-            path: path.to_owned(),
+            path: path.into(),
             stat: FileStat { modified_ns, size: 1 },
             identity: FileIdentity::default(),
         }
     }
 
     fn paths(known: &mut Known) -> Vec<String> {
-        known.unread(usize::MAX).files.into_iter().map(|file| file.path).collect()
+        known.unread(usize::MAX).files.into_iter().map(|file| file.path.to_string()).collect()
     }
 
     #[test]
@@ -296,6 +356,23 @@ mod tests {
         assert_eq!(told(&mut known, 1), (vec![90], 47));
         known.replace(Vec::new(), &["/p/b".into()]);
         assert_eq!((told(&mut known, 1), known.by_time.len()), ((vec![], 0), 0));
+    }
+
+    #[test]
+    fn pages_go_from_the_newest_to_the_oldest_and_say_what_is_behind_them() {
+        let mut known = Known::new(TableFold::new().1);
+        known.replace((0..5).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
+        let told = |page: Page| {
+            let at: Vec<i64> = page.files.into_iter().map(|file| file.stat.modified_ns).collect();
+            (at, page.beyond, page.bytes)
+        };
+        assert_eq!(told(known.first_page(2)), (vec![4, 3], 3, 3));
+        known.note(Path::new("/p/a/1.jsonl"), Some(file("/p/a/1.jsonl", 9)));
+        assert_eq!(told(known.next_page(1)), (vec![2], 1, 1));
+        known.checked(file("/p/a/4.jsonl", 4));
+        assert_eq!(told(known.next_page(2)), (vec![0], 0, 0));
+        assert_eq!(told(known.next_page(2)), (vec![], 0, 0));
+        assert_eq!(told(known.first_page(2)), (vec![9, 3], 2, 2));
     }
 
     #[test]

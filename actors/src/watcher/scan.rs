@@ -208,7 +208,7 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
         session: located.session,
         agent: root.agent,
         kind: located.kind,
-        path: path_text,
+        path: path_text.into(),
         stat: FileStat::of(&metadata),
         identity: files::identity(&metadata),
     };

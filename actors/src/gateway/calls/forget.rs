@@ -280,7 +280,7 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
     let state_of = |target: &Target| table.get(&target.id).map(|row| row.state.clone());
     let path_of = |target: &Target| {
         let known = table.get(&target.id).and_then(|row| row.state.transcript.as_ref().map(|known| known.path.clone()));
-        target.file.as_ref().map(|file: &FileSeen| file.path.clone()).or(known)
+        target.file.as_ref().map(|file: &FileSeen| file.path.to_string()).or(known)
     };
     let row = |target: &Target| {
         let known = state_of(target);

@@ -84,7 +84,7 @@ pub(in crate::gateway) async fn unindexed(
         if !asked.include_inactive && shown != "active" {
             continue;
         }
-        let path = wanted.file.as_ref().map(|file| file.path.as_str());
+        let path = wanted.file.as_ref().map(|file| &*file.path);
         let path = path.or(state.transcript.as_ref().map(|transcript| transcript.path.as_str()));
         rows.push(answer::UnindexedRow {
             session_id: wanted.id.to_string(),

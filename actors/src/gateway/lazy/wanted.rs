@@ -102,7 +102,7 @@ pub(super) fn project_first(table: &SessionTable, project: &str, wanted: &mut [W
         .collect();
     let is_asked = |wanted: &Wanted| match (table.get(&wanted.id), &wanted.file) {
         (Some(row), _) if row.state.place.is_some() => resolve::is_in(&row.state, project),
-        (_, Some(file)) => Path::new(&file.path).ancestors().any(|folder| folders.contains(folder)),
+        (_, Some(file)) => Path::new(&*file.path).ancestors().any(|folder| folders.contains(folder)),
         _ => false,
     };
     wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
@@ -146,12 +146,12 @@ mod tests {
         SessionId::new(text).unwrap()
     }
 
-    fn file(session: &str, path: &str, seconds: i128, size: u64) -> FileSeen {
+    fn file(session: &str, path: &str, seconds: i64, size: u64) -> FileSeen {
         FileSeen {
             session: id(session),
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
-            path: path.to_owned(),
+            path: path.into(),
             stat: FileStat { modified_ns: seconds * 1_000_000_000, size },
             identity: FileIdentity::default(),
         }

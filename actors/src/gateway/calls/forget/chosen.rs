@@ -311,7 +311,7 @@ mod tests {
             session: SessionId::new("s").unwrap(),
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
-            path: path.to_str().unwrap().to_owned(),
+            path: path.to_str().unwrap().into(),
             stat: files::FileStat::of(&metadata),
             identity: files::identity(&metadata),
         };

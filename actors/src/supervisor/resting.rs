@@ -1,0 +1,44 @@
+//! Sessions that owe nothing at the moment: a few of their actors are kept, the others are put to rest.
+
+use baton_events::record::SessionId;
+use ractor::ActorId;
+
+use super::State;
+use super::failing::Name;
+use crate::limits;
+
+impl State {
+    pub(super) fn settled(&mut self, id: &SessionId, incarnation: ActorId, rest: bool) {
+        self.backlog.done(id);
+        self.settled_count += 1;
+        let count = self.settled_count;
+        if let Some(child) = self.children.get_mut(id)
+            && child.actor.get_id() == incarnation
+        {
+            child.resting_since = rest.then_some(count);
+            let (name, now) = (Name::Session(id.clone()), self.options.sessions.clock.now());
+            if self.budget.given_up_until(&name, now).is_some() {
+                self.budget.stands(&name);
+                self.tell_degraded(now);
+            }
+        }
+        self.passivate();
+    }
+
+    /// Puts the longest resting sessions to rest when there are more than are worth keeping. A drained actor handles
+    /// what is in its mailbox; who comes later resolves anew.
+    fn passivate(&mut self) {
+        let resting = self.children.values().filter(|child| child.resting_since.is_some()).count();
+        for _ in limits::IDLE_SESSIONS..resting {
+            let longest = self
+                .children
+                .iter()
+                .filter_map(|(id, child)| child.resting_since.map(|since| (since, id.clone())))
+                .min();
+            let Some((_, id)) = longest else { return };
+            if let Some(child) = self.children.remove(&id) {
+                let _ = child.actor.drain();
+            }
+        }
+    }
+}
