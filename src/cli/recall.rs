@@ -91,6 +91,9 @@ fn show(output: &Output, recall: &Recall) {
     for note in &recall.notes {
         print::note(&format!("\n{}.", print::plain(note)));
     }
+    if let Some(note) = &recall.freshness.note {
+        print::note(&format!("\n{}.", print::plain(note)));
+    }
     super::search::tell_vectors(recall.freshness.vectors.as_deref());
     if recall.freshness.left_out_asking {
         print::note("\nWhat this session itself said last was left out; name its id to look into it too.");

@@ -196,10 +196,19 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
         Err(CallError::Gone) => return (Unread::default(), Some(NOT_LOOKED)),
         Err(CallError::TimedOut) => {}
     }
-    // Where there is little, a look is worth a moment more: a disk or a machine is slow.
-    if !services.watcher.is_large()
-        && let Ok(unread) = newest(until.max(Instant::now()) + limits::ROOT).await
-    {
+    // Where there is little, a look is worth a moment more: a disk or a machine is slow. The first look may find out only
+    // meanwhile that there is much.
+    let large = async {
+        while !services.watcher.is_large() {
+            tokio::time::sleep(limits::LAZY_GLANCE).await;
+        }
+    };
+    let looked = tokio::select! {
+        biased;
+        () = large => None,
+        looked = newest(until.max(Instant::now()) + limits::ROOT) => looked.ok(),
+    };
+    if let Some(unread) = looked {
         return (unread, None);
     }
     match known().await {
@@ -271,7 +280,9 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
             !wanted.rests
         });
     }
-    step.is_backfill = !ask.all && (beyond > 0 || is_backfill(&chosen));
+    // While very many are still looked through nobody knows how many are new.
+    let is_unknown = not_looked.is_some() && services.watcher.is_large();
+    step.is_backfill = !ask.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
     let (first, rest) = match (ask.all, step.is_backfill) {
         (true, _) => (chosen, Vec::new()),
         (false, false) => split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),

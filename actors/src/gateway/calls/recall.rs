@@ -206,7 +206,7 @@ impl Looking {
 
     /// What there is to say of what is not known. Nothing while there is more to read: then it may be there.
     fn what_is_unknown(&self, entries: &[Entry], unknown: &[Kind]) -> Option<String> {
-        if self.freshness.pending > 0 {
+        if self.freshness.pending > 0 || self.freshness.note.is_some() {
             return None;
         }
         let what = unknown.first().map(|kind| match kind {

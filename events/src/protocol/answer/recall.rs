@@ -44,6 +44,9 @@ pub struct Brief {
     pub asking_last: bool,
     /// Position in the log that the answer covers.
     pub position: u64,
+    /// As for a search: why something may be missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// As for a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<String>,
@@ -141,6 +144,7 @@ impl From<&Freshness> for Brief {
             left_out_asking: fresh.left_out_asking,
             asking_last: false,
             position: fresh.position,
+            note: fresh.note.clone(),
             vectors: fresh.vectors.clone(),
         }
     }
