@@ -25,6 +25,7 @@
 #![deny(clippy::float_arithmetic, reason = "platforms differ in it, and what is cut decides a content hash")]
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 mod alphabet;
 mod announces;
@@ -165,10 +166,10 @@ fn finder(text: &str) -> impl FnMut(usize) -> Option<Cut> {
                 *ahead = found.map_or(Ahead::Nothing, Ahead::Known);
             }
         }
-        // The first wins, and of two at one place the one that knows what it is.
+        // The first wins; of two at one place the one that knows what it is, then the one that reaches farther.
         let vague = |cut: &Cut| matches!(cut.kind, "secret" | "high_entropy");
         let found = ahead.iter().filter_map(|ahead| ahead.cut()).chain(words.column(from));
-        found.min_by_key(|cut| (cut.start, vague(cut)))
+        found.min_by_key(|cut| (cut.start, vague(cut), Reverse(cut.end)))
     }
 }
 
