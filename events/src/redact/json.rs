@@ -2,13 +2,15 @@
 //! the whole would not promise.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::name::{self, Sign};
 use super::{MARK, redact};
+use crate::transcript::json::{self as raw, Raw, Text};
 
 /// Fields that a value is in whose name stands in the field beside it, and those that the name may be in, in small letters:
 /// `{"name": "DB_PASSWORD", "value": "…"}`.
@@ -37,17 +39,13 @@ pub fn redact_json(json: &str) -> Option<String> {
             Cow::Owned(redacted) => Some(redacted),
         };
     }
-    if !suspect {
-        return None;
-    }
-    let value: Value = serde_json::from_str(json).ok()?;
-    let clean = redact_value(value.clone());
-    (clean != value).then(|| clean.to_string())
+    if suspect { rewritten("", json, MAX_NESTED) } else { None }
 }
 
 /// The same value with every text in it redacted, names of fields included.
 pub fn redact_value(value: Value) -> Value {
-    field("", value, MAX_NESTED)
+    let clean = rewritten("", &value.to_string(), MAX_NESTED);
+    clean.map_or(value, |clean| serde_json::from_str(&clean).unwrap_or_else(|_| format!("{MARK}unchecked]").into()))
 }
 
 /// A text as the value of a field of this name.
@@ -93,16 +91,91 @@ fn may_be_json(text: &str) -> bool {
     (text.starts_with('{') && text.ends_with('}')) || (text.starts_with('[') && text.ends_with(']'))
 }
 
-fn field(name: &str, value: Value, depth: usize) -> Value {
-    match value {
-        Value::String(text) => Value::String(nested_text(name, &text, depth)),
-        Value::Number(number) => match number_of(name, &number.to_string()) {
-            Some(mark) => Value::String(mark),
-            None => Value::Number(number),
-        },
-        Value::Array(values) => array(name, values, depth),
-        Value::Object(fields) => object(name, fields, depth),
-        other => other,
+/// The JSON that a field of this name holds, without what must not be shown; `None` where nothing is to be redacted in it,
+/// or where it is none.
+fn rewritten(name: &str, json: &str, depth: usize) -> Option<String> {
+    serde_json::from_str::<IgnoredAny>(json).ok()?;
+    let whole = format!("[{json}]");
+    let mut writer = Writer { out: String::with_capacity(json.len()), changed: false };
+    writer.value(name, raw::Value::Array(Raw::from(&whole)).elements().next()?, depth);
+    writer.changed.then_some(writer.out)
+}
+
+/// Writes JSON anew, value by value as they are written, so that numbers keep their digits and fields that are there twice
+/// are looked at twice.
+struct Writer {
+    out: String,
+    changed: bool,
+}
+
+impl Writer {
+    fn value(&mut self, name: &str, value: raw::Value<'_>, depth: usize) {
+        match value {
+            raw::Value::Text(text) => self.text(text, |text| nested_text(name, text, depth)),
+            raw::Value::Number(digits) => {
+                let digits = String::from_utf8_lossy(digits);
+                let mark = number_of(name, &digits);
+                self.changed |= mark.is_some();
+                self.out += &mark.map_or(digits, |mark| Value::from(mark).to_string().into());
+            }
+            raw::Value::Array(_) => self.array(name, value, depth),
+            raw::Value::Object(_) => self.object(name, value, depth),
+            raw::Value::Bool(value) => self.out += if value { "true" } else { "false" },
+            raw::Value::Null => self.out += "null",
+        }
+    }
+
+    fn text(&mut self, text: Text<'_>, clean: impl FnOnce(&str) -> String) {
+        let decoded = text.decode();
+        let clean = clean(&decoded);
+        if clean == decoded {
+            self.out.push('"');
+            self.out += &String::from_utf8_lossy(text.raw());
+            self.out.push('"');
+        } else {
+            self.changed = true;
+            self.out += &Value::from(clean).to_string();
+        }
+    }
+
+    fn array(&mut self, name: &str, array: raw::Value<'_>, depth: usize) {
+        let mut before: Option<Cow<'_, str>> = None;
+        let mut joint = '[';
+        for value in array.elements() {
+            self.out.push(joint);
+            joint = ',';
+            let text = value.text().map(Text::decode);
+            self.value(name_in(name, before.as_deref(), text.as_deref().unwrap_or("")), value, depth);
+            before = text;
+        }
+        self.out += if joint == '[' { "[]" } else { "]" };
+    }
+
+    fn object(&mut self, outer: &str, object: raw::Value<'_>, depth: usize) {
+        let fields: Vec<_> = object.fields().map(|(key, value)| (key, key.decode(), value)).collect();
+        let texts: Vec<_> =
+            fields.iter().filter_map(|(_, key, value)| Some((key.as_ref(), value.text()?.decode()))).collect();
+        let beside = |name: &str| {
+            let mut same = texts.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, text)| text);
+            same.clone().find(|text| telling(text).is_some()).or_else(|| same.next()).map(|text| Cow::Borrowed(&**text))
+        };
+        let mut marks = HashMap::new();
+        let mut joint = '{';
+        for (key, decoded, value) in &fields {
+            self.out.push(joint);
+            joint = ',';
+            // Names that become one mark are told apart, for a reader keeps one field of a name.
+            self.text(*key, |key| match redact(key) {
+                Cow::Borrowed(key) => key.to_owned(),
+                Cow::Owned(mark) => {
+                    let count = marks.entry(mark.clone()).and_modify(|count| *count += 1).or_insert(1);
+                    if *count == 1 { mark } else { format!("{mark} {count}") }
+                }
+            });
+            self.out.push(':');
+            self.value(&name_of(decoded, outer, beside), *value, depth);
+        }
+        self.out += if joint == '{' { "{}" } else { "}" };
     }
 }
 
@@ -115,42 +188,13 @@ pub(crate) fn number_of(name: &str, digits: &str) -> Option<String> {
     (clean != digits).then_some(clean)
 }
 
-fn array(name: &str, values: Vec<Value>, depth: usize) -> Value {
-    let mut before = None;
-    let mut clean = Vec::with_capacity(values.len());
-    for value in values {
-        let text = value.as_str().map(str::to_owned);
-        clean.push(field(name_in(name, before.as_deref(), text.as_deref().unwrap_or("")), value, depth));
-        before = text;
-    }
-    Value::Array(clean)
-}
-
-fn object(outer: &str, fields: Map<String, Value>, depth: usize) -> Value {
-    let names: Vec<String> = fields
-        .keys()
-        .map(|key| {
-            let beside = |name: &str| {
-                let mut same = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
-                same.find_map(|(_, value)| value.as_str()).map(Cow::Borrowed)
-            };
-            name_of(key, outer, beside).into_owned()
-        })
-        .collect();
-    let clean = fields.into_iter().zip(names);
-    clean.map(|((key, value), name)| (redact(&key).into_owned(), field(&name, value, depth))).collect()
-}
-
 fn nested_text(name: &str, text: &str, depth: usize) -> String {
     let mut clean = redact(text).into_owned();
     if depth > 0
         && may_be_json(&clean)
-        && let Ok(value) = serde_json::from_str::<Value>(&clean)
+        && let Some(redacted) = rewritten(name, &clean, depth - 1)
     {
-        let redacted = field(name, value.clone(), depth - 1);
-        if redacted != value {
-            clean = redacted.to_string();
-        }
+        clean = redacted;
     }
     if tells(name) { by_name(name, clean) } else { clean }
 }
@@ -280,6 +324,10 @@ mod tests {
         (r#"{"password":"äöü§"}"#, "geheim77x"),
         (r#"{"secret":"Zx81kLmn29Qp\n§"}"#, "second1line2"),
         (r#"{"arguments":"{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"§\"}]}"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"a":"§","a":"x"}"#, SECRET),
+        (r#"{"password":"§","password":"x"}"#, "Hunter2024"),
+        (r#"{"a":"{\"name\":\"DB_PASSWORD\",\"value\":\"§\",\"value\":\"x\"}"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"name":"x","name":"DB_PASSWORD","value":"§"}"#, "kW8xyzq7Lm2p"),
         (r#"{"a":"{\"b\":\"{\\\"password\\\":\\\"§\\\"}\"}"}"#, "kW8xyzq7Lm2p"),
     ];
 
@@ -291,6 +339,26 @@ mod tests {
             assert!(!redacted.contains(secret), "{json} became {redacted}");
             assert!(serde_json::from_str::<Value>(&redacted).is_ok(), "{json} became {redacted}");
             assert_eq!(redact_json(&redacted), None, "again");
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_a_secret_stays_as_it_is_written() {
+        for (json, expected) in [
+            (
+                r#"{"z":12345678901234567890123,"a":1.50,"§":0}"#,
+                r#"{"z":12345678901234567890123,"a":1.50,"[redacted:api_key]":0}"#,
+            ),
+            (
+                r#"{"§":1,"§B":2,"b":[],"c":{},"d":[true,null]}"#,
+                r#"{"[redacted:api_key]":1,"[redacted:api_key] 2":2,"b":[],"c":{},"d":[true,null]}"#,
+            ),
+            (
+                r#"{"a":"{\"b\":12345678901234567890123,\"password\":84729183}","c":"\u00e9\/"}"#,
+                r#"{"a":"{\"b\":12345678901234567890123,\"password\":\"[redacted:secret]\"}","c":"\u00e9\/"}"#,
+            ),
+        ] {
+            assert_eq!(redact_json(&json.replace('§', SECRET)).as_deref(), Some(expected));
         }
     }
 
