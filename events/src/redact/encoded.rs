@@ -24,20 +24,46 @@ const fn value(byte: u8) -> Option<u8> {
     }
 }
 
-/// What Base64 holds; nothing if it holds no text.
-fn decoded(bytes: &[u8]) -> Option<String> {
-    let mut out = Vec::with_capacity(bytes.len() * 3 / 4);
-    let (mut bits, mut held) = (0_u32, 0);
-    for byte in bytes.iter().filter(|byte| !byte.is_ascii_whitespace() && **byte != b'=') {
-        bits = bits << 6 | u32::from(value(*byte)?);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            let [.., low] = (bits >> held).to_be_bytes();
-            out.push(low);
+/// A text that is decoded line by line.
+#[derive(Default)]
+struct Decoded {
+    out: Vec<u8>,
+    /// How many bytes of it are text.
+    text: usize,
+    /// What was read and is no byte yet, and how many bits of it there are.
+    rest: (u32, u32),
+}
+
+impl Decoded {
+    /// Takes one line more. `None`, and as if it had not been there, if it holds no text.
+    fn take(&mut self, line: &[u8]) -> Option<()> {
+        let (before, (mut bits, mut held)) = (self.out.len(), self.rest);
+        for value in line.iter().filter_map(|byte| value(*byte)) {
+            bits = bits << 6 | u32::from(value);
+            held += 6;
+            if held >= 8 {
+                held -= 8;
+                let [.., low] = (bits >> held).to_be_bytes();
+                self.out.push(low);
+            }
         }
+        match std::str::from_utf8(&self.out[self.text..]) {
+            Ok(text) => self.text += text.len(),
+            // A character may go on in the next line.
+            Err(wrong) if wrong.error_len().is_none() => self.text += wrong.valid_up_to(),
+            Err(_) => {
+                self.out.truncate(before);
+                return None;
+            }
+        }
+        self.rest = (bits, held);
+        Some(())
     }
-    String::from_utf8(out).ok()
+
+    fn text(mut self) -> String {
+        self.out.truncate(self.text);
+        String::from_utf8(self.out).unwrap_or_default().replace('\0', "\n")
+    }
 }
 
 /// Whether the first characters hold text.
@@ -50,35 +76,37 @@ fn is_text(bytes: &[u8]) -> bool {
         })
 }
 
-/// The end of the run of Base64 that begins at `start`, if it holds a text, and the text.
+/// The end of the run of Base64 that begins at `start`, if it holds a text, and the text; nothing of one that is too
+/// long. Lines that go on behind the longest text are one of their own.
 pub(super) fn at(text: &str, start: usize) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     if !is_text(&bytes[start..bytes.len().min(start + PROBE_CHARS)]) {
         return None;
     }
     let classes = ALNUM | PLUS | HYPHEN | UNDERSCORE;
-    let first = run_end(bytes, start, classes);
-    let mut end = first;
+    let mut end = run_end(bytes, start, classes);
+    let length = end - start;
+    if length < MIN_CHARS {
+        return None;
+    }
+    if length > MAX_CHARS {
+        return Some((end, String::new()));
+    }
+    let mut decoded = Decoded::default();
+    decoded.take(&bytes[start..end])?;
     // Lines of one length, as `base64` writes them.
-    while (MIN_LINE_CHARS..=MAX_LINE_CHARS).contains(&(first - start)) && end - start < MAX_CHARS {
+    while (MIN_LINE_CHARS..=MAX_LINE_CHARS).contains(&length) && end - start < MAX_CHARS {
         let line = end + bytes[end..].iter().take(40).take_while(|byte| byte.is_ascii_whitespace()).count();
         let next = run_end(bytes, line, classes);
-        if line == end || next == line || next - line > first - start {
+        if line == end || next == line || next - line > length || decoded.take(&bytes[line..next]).is_none() {
             break;
         }
         end = next;
-        if next - line < first - start {
+        if next - line < length {
             break;
         }
     }
-    if end - start < MIN_CHARS || end - start > MAX_CHARS {
-        return None;
-    }
-    let whole = decoded(&bytes[start..end]).or_else(|| {
-        end = first;
-        decoded(&bytes[start..end])
-    })?;
-    Some((end, whole.replace('\0', "\n")))
+    Some((end, decoded.text()))
 }
 
 #[cfg(test)]
@@ -87,8 +115,15 @@ mod tests {
 
     #[test]
     fn base64_of_text_is_read_and_other_data_is_not() {
-        assert_eq!(decoded(b"cGFzc3dvcmQ9aHVudGVyMg==").as_deref(), Some("password=hunter2"));
-        assert_eq!(decoded(b"cGFzc3dv\ncmQ9aHVudGVyMg").as_deref(), Some("password=hunter2"));
+        let decoded = |lines: &[&str]| {
+            let mut decoded = Decoded::default();
+            let taken = lines.iter().map(|line| decoded.take(line.as_bytes()).is_some()).collect::<Vec<_>>();
+            (taken, decoded.text())
+        };
+        assert_eq!(decoded(&["cGFzc3dvcmQ9aHVudGVyMg=="]), (vec![true], "password=hunter2".to_owned()));
+        assert_eq!(decoded(&["cGFzc3dv", "cmQ9aHVudGVyMg"]), (vec![true; 2], "password=hunter2".to_owned()));
+        assert_eq!(decoded(&["cGFzc3dv", "////", "cmQ9"]), (vec![true, false, true], "password=".to_owned()));
+        assert_eq!(decoded(&["5a+G56", "CB"]), (vec![true; 2], "密码".to_owned()));
         assert!(is_text(b"cGFzc3dvcmQ9aHVudGVyMg==") && !is_text(b"iVBORw0KGgoAAAANSUhEUg"));
         assert_eq!(at("x cGFzc3dvcmQ9aHVudGVyMg== y", 2), Some((26, "password=hunter2".to_owned())));
     }

@@ -100,7 +100,11 @@ pub(super) fn cookie(text: &str, from: usize) -> Option<Cut> {
     let mut judged = false;
     let mut next = start;
     while let Some((value, last)) = pair(bytes, next) {
-        judged |= last - value >= MIN_COOKIE_CHARS && value - start < MAX_JUDGED_BYTES;
+        let within = value - start < MAX_JUDGED_BYTES;
+        judged |= last - value >= MIN_COOKIE_CHARS && within;
+        if !judged && !within {
+            return None;
+        }
         end = last;
         let joint = past_blanks(bytes, last);
         if bytes.get(joint) != Some(&b';') {

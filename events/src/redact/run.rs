@@ -14,6 +14,8 @@ const MIN_DENSE_CHARS: usize = 32;
 const MAX_DENSE_CHARS: usize = 128;
 /// How far before a random text a word that tells of a secret may stand, in bytes.
 const MAX_WORD_BYTES: usize = 32;
+/// How far into a run the text in Base64 may begin that is assigned to a name, in bytes.
+const MAX_ASSIGNED_BYTES: usize = 128;
 /// Longest label before an id: `toolu_`, `chatcmpl-`, in characters.
 const MAX_LABEL_CHARS: usize = 12;
 /// Lines of encoded data are this long, in characters: PEM has 64, MIME 76, OpenSSH 70.
@@ -24,6 +26,10 @@ const DATA_LINE_CHARS: std::ops::RangeInclusive<usize> = 56..=80;
 pub(super) struct Runs {
     /// Where the run ends that was looked at last.
     end: usize,
+    /// Before this place, or before the run's end, begins no credential of a known form.
+    known_from: usize,
+    /// The classes of what the run has before that place.
+    seen: u8,
     /// Before this place begins no JSON Web Token without a known header.
     no_jwt_before: usize,
     /// Before this place everything was decoded that is held in Base64.
@@ -63,7 +69,9 @@ impl Runs {
     fn within(&mut self, text: &str, start: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
         let first = past_escape(bytes, start);
-        let (mut seen, mut word, mut at) = (0, first, first);
+        let again = start < self.end;
+        let (mut seen, mut word) = if again { (self.seen, first.max(self.known_from)) } else { (0, first) };
+        let mut at = word;
         let mut known = None;
         loop {
             let classes = bytes.get(at).map_or(0, |byte| class(*byte));
@@ -81,7 +89,9 @@ impl Runs {
             at += 1;
             word = at;
         }
-        let end = run_end(bytes, at, TOKEN);
+        (self.known_from, self.seen) = (if known.is_some() { word } else { at }, seen);
+        // A run is followed to its end once, however much of it is cut.
+        let end = if again { self.end } else { run_end(bytes, at, TOKEN) };
         self.end = end;
         // What looks like an escape may be the beginning of a key: `C:\npm_…`.
         let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
@@ -99,7 +109,8 @@ impl Runs {
     fn held(&mut self, text: &str, start: usize, end: usize, seen: u8) -> Option<Cut> {
         let bytes = text.as_bytes();
         let joined = seen & PLUS != 0;
-        let assigned = joined.then(|| memchr::memchr(b'=', &bytes[start..end])).flatten().map(|at| start + at + 1);
+        let window = &bytes[start..end.min(start + MAX_ASSIGNED_BYTES)];
+        let assigned = joined.then(|| memchr::memchr(b'=', window)).flatten().map(|at| start + at + 1);
         for from in [Some(start), assigned].into_iter().flatten().filter(|from| end - from >= MIN_KEY_CHARS) {
             if bytes[from..].starts_with(b"0x") {
                 return wallet::ethereum(text, from);
@@ -209,8 +220,6 @@ fn told(text: &str, start: usize, piece: &[u8]) -> bool {
     match name::before(text, end).map(|name| name.sign) {
         Some(name::Sign::Strong) => true,
         Some(name::Sign::Weak | name::Sign::Pass) => !uniform,
-        // `the API key is …`
-        Some(name::Sign::Faint) => !uniform && bytes[floor..end].to_ascii_lowercase().ends_with(b"api key"),
         _ => false,
     }
 }

@@ -4,6 +4,8 @@ use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, is, run_end,
 use super::chance::is_hex;
 use super::{Cut, MIN_KEY_CHARS, past_word};
 
+/// Longest secret key of an account of 1Password, in characters.
+const MAX_ACCOUNT_KEY_CHARS: usize = 40;
 const BODY: u8 = ALNUM | UNDERSCORE | HYPHEN;
 
 /// The credential of such a form whose first letter or digit is at `start`. The caller has seen that a word begins here,
@@ -73,7 +75,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
         }
         // 1Password, the secret key of an account: `A3-…`. support.1password.com
         (2, Some(b'-')) if rest.starts_with(b"A3-") => {
-            let end = run_end(bytes, word, ALNUM | HYPHEN);
+            let end = run_end(&bytes[..bytes.len().min(start + MAX_ACCOUNT_KEY_CHARS)], word, ALNUM | HYPHEN);
             let capitals = !bytes[start..end].iter().any(|byte| is(*byte, LOWER));
             (end - start >= 34 && capitals).then_some(end).and_then(|end| cut(end, "onepassword_key"))
         }
@@ -124,8 +126,9 @@ fn password_hash(text: &str, start: usize) -> Option<Cut> {
     let first = start - bytes[..start].iter().rev().take(MAX_HASH_HEAD).take_while(part).count();
     let begins = HASHES.iter().filter_map(|hash| text[first..start].find(hash)).min().map(|at| first + at);
     let marked = SCHEMES.iter().any(|mark| text[..start].ends_with(mark)).then_some(start);
+    let begins = begins.or(marked)?;
     let end = start + bytes[start..].iter().take_while(part).count();
-    (end - start >= MIN_KEY_CHARS).then_some(begins.or(marked)?).map(|start| Cut { start, end, kind: "password_hash" })
+    (end - start >= MIN_KEY_CHARS).then_some(Cut { start: begins, end, kind: "password_hash" })
 }
 
 /// A JSON Web Token: `eyJ….eyJ….signature`; one that was cut off behind the first point, too.

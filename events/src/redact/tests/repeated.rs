@@ -1,0 +1,105 @@
+//! Texts made to be slow: four times as much of what is repeated takes about four times as long.
+#![expect(clippy::disallowed_methods, reason = "time is what is measured")]
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::redact::announces::{CALLS, FUNCTIONS, WORDS};
+use crate::redact::language::NAMES;
+use crate::redact::rules::KEYS;
+
+const SMALL_BYTES: usize = 8_000;
+const LARGE_BYTES: usize = 4 * SMALL_BYTES;
+/// Above the four of what is linear by noise, below the sixteen of what is not.
+const RATIO_MAX: f64 = 8.0;
+/// What takes no longer than this is not judged: noise is larger.
+const NOISE: Duration = Duration::from_millis(5);
+const ATTEMPTS: usize = 4;
+
+/// What is repeated, and what stands at the end. Each once took, or would take, quadratic time.
+const SHAPES: &[(&str, &str)] = &[
+    ("sk-ab-cd-", ""),
+    ("SG.a", ""),
+    ("eyJ-", ""),
+    ("eyJ-ghp_a1B2c3D4e5F6g7H8a1B2-", ""),
+    ("eyJhbGciOi.", ""),
+    ("A3-", "a"),
+    ("AKIAIOSFODNN7EXAMPLQ/", ""),
+    ("x-api-key=kW8xyzq7Lm2p", ""),
+    ("password==a1B2c3D4e5F6g7H8i9J0.", ""),
+    ("$aaaaaaaaaaaaaaaaaaaa", ""),
+    ("$6$a", ""),
+    ("cookie=a=b;", ""),
+    ("cookie: a=", ""),
+    ("set-cookie: a=abcdefghi; ", ""),
+    ("cGFzc3dvcmRzIGFuZCBvdGhlciB3b3JkcyBvZiBhIHRleHQgdGhhdCBpcyBsb25nZXIg\n", ""),
+    ("cGFzc3dvcmRzIGFuZCBvdGhlciB3b3JkcyBvZiBhIHRleHQgdGhhdCBpcyBsb25nZXI//\n", ""),
+    ("cGFzc3dvcmRzIGFuZCBvdGhlciB3b3Jkcw/", ""),
+    ("password=", ""),
+    ("password=(", ""),
+    ("password: \"", ""),
+    ("key=", ""),
+    ("code=", ""),
+    ("token:", ""),
+    ("token=错误", ""),
+    ("\"key\":\"\\", ""),
+    ("----", ""),
+    ("<private", ""),
+    ("<private>", ""),
+    ("<private>a</private>", ""),
+    ("\\u003cprivate", ""),
+    ("://a:", ""),
+    ("://a@", ""),
+    ("a:a@", ""),
+    ("--password a", ""),
+    ("login a password ", ""),
+    ("mysql -p", ""),
+    ("-u a:", ""),
+    ("a.b.c.", ""),
+    ("%3A", ""),
+    ("%3D", ""),
+    ("authorization: bearer ", ""),
+    ("user,password\n", ""),
+    ("|password|", ""),
+    ("\n---\nkind: Secret\ndata:\n  a: b\n", ""),
+    ("\u{1b}[3", ""),
+    ("\\\n", ""),
+];
+
+/// The time that this thread has worked so far; others' work does not count where the system tells it apart.
+fn worked() -> Option<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(told.split(' ').next()?.parse().ok()?))
+}
+
+fn cost(text: &str) -> Duration {
+    let (began, before) = (Instant::now(), worked());
+    assert!(redact(text).len() <= text.len() * 12);
+    before.and_then(|before| worked()?.checked_sub(before)).unwrap_or_else(|| began.elapsed())
+}
+
+/// Whether four times as much takes far more than four times as long.
+fn is_slow(piece: &str, end: &str) -> bool {
+    let of = |bytes: usize| piece.repeat(bytes / piece.len()) + end;
+    let (small, large) = (of(SMALL_BYTES), of(LARGE_BYTES));
+    let ratio = || {
+        let large = cost(&large);
+        if large < NOISE { 0.0 } else { large.as_secs_f64() / cost(&small).as_secs_f64() }
+    };
+    (0..ATTEMPTS).all(|_| ratio() >= RATIO_MAX)
+}
+
+#[test]
+fn repetition_costs_what_its_length_costs() {
+    let slow: Vec<_> = SHAPES.iter().filter(|(piece, end)| is_slow(piece, end)).collect();
+    assert!(slow.is_empty(), "these cost more than their length: {slow:?}");
+}
+
+#[test]
+fn every_cue_costs_what_its_length_costs() {
+    let words = [WORDS, CALLS, FUNCTIONS].into_iter().flatten().map(|(word, _)| *word);
+    let cues = words.chain(NAMES.iter().copied()).flat_map(|cue| [format!("{cue}=a"), format!("{cue} a1B2c3D4, \"")]);
+    let keys = KEYS.iter().map(|key| key.prefix.to_owned());
+    let slow: Vec<_> = cues.chain(keys).filter(|piece| is_slow(piece, "")).collect();
+    assert!(slow.is_empty(), "these cost more than their length: {slow:?}");
+}
