@@ -82,7 +82,7 @@ fn colon(text: &str, at: usize) -> Option<Cut> {
         _ => {}
     }
     let before = at.checked_sub(1).map(|at| bytes[at])?;
-    if before == b':' {
+    if before == b':' || run::in_mark(text, at + 1) {
         return None;
     }
     if matches!(next, b'0'..=b'9' | b'*')
