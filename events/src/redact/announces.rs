@@ -62,6 +62,9 @@ pub(super) const WORDS: &[(&str, Announces)] = &[
     ("assphrase", Announces::Named),
     ("asswort", Announces::Foreign),
     ("asswd", Announces::Named),
+    ("pi key", Announces::Named),
+    ("PI key", Announces::Named),
+    ("PI Key", Announces::Named),
     ("ot de passe", Announces::Foreign),
     ("ontrase", Announces::Foreign),
     ("senha", Announces::Foreign),
@@ -188,9 +191,10 @@ pub(super) static BEFORE: [[u32; 256]; 3] = {
 };
 
 /// The cues of [`WORDS`].
-pub(super) const WORD_CUES: [&str; 28] = [
+pub(super) const WORD_CUES: [&str; 31] = [
     "_key>", "OKEN", "ARER", "sswo", "NEMO", "l add", "NTIF", "arer", "gin -", "Key>", "CRET", "d wo", "ken>", "t de",
     "ntra", "ied b", "_KEY", "$ANS", "nwor", "SEED", "senh", "nemo", "hras", "\" va", "cret", "EGIN", "SSWO", "sswd",
+    "pi k", "PI k", "PI K",
 ];
 /// The cues of [`CALLS`].
 pub(super) const CALL_CUES: [&str; 29] = [

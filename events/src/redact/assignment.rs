@@ -1,7 +1,7 @@
 //! Values whose name says that they are secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
 
-use super::alphabet::{DIGIT, LOWER, UPPER, floor, is};
-use super::chance::{is_random, is_uuid, is_words};
+use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is};
+use super::chance::{is_random, is_respelled, is_uuid, is_words};
 use super::name::{Name, Sign};
 use super::placeholder::{Held, is_placeholder};
 use super::{Cut, block};
@@ -12,14 +12,18 @@ const MIN_WORD_CHARS: usize = 8;
 const MIN_VALUE_CHARS: usize = 6;
 /// Shortest value where the name is a weak sign (`token`), in characters.
 const MIN_WEAK_CHARS: usize = 16;
-/// The same right behind `=`, where two digits and more are in it, in characters.
+/// The same right behind `=`, where two digits and more are in it, or where a digit stands for a letter, in characters.
 const MIN_TIGHT_CHARS: usize = 8;
+/// How many digits a number has that is a secret; what has fewer numbers the pins of a board.
+const PIN_DIGITS: std::ops::RangeInclusive<usize> = 6..=12;
 /// Shortest value where the name is a faint sign (`key`), in characters.
 const MIN_FAINT_CHARS: usize = 20;
 /// How much of a value is looked at to judge it, in bytes; a longer one is cut whole.
 const MAX_JUDGED_BYTES: usize = 512;
 /// Most blanks before a value: aligned tables have more, secrets do not stand behind them.
 const MAX_BLANKS: usize = 8;
+/// How much of a value is looked at behind a sign that may end it, in bytes.
+const MAX_REST_BYTES: usize = 64;
 /// Longest value with blanks in it, in bytes.
 const MAX_SPOKEN_BYTES: usize = 200;
 
@@ -55,7 +59,7 @@ pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<C
     let kind = if name.sign == Sign::Account { "account" } else { "secret" };
     let cut = Cut { start: value.start, end: value.end, kind };
     if value.end - value.start > MAX_JUDGED_BYTES {
-        return (name.sign != Sign::Faint).then_some(cut);
+        return is_long_secret(value.start, text.as_bytes(), name, join).then_some(cut);
     }
     let word = &text[name.start..from];
     let quoted = value.quoted;
@@ -149,6 +153,7 @@ impl Value {
     /// A value without quotes.
     fn bare(bytes: &[u8], start: usize, name: Name, join: Join) -> Self {
         // In an environment's file a value reaches to the end of its line, whatever is in it.
+        let lined = name.sign == Sign::Strong && begins_line(bytes, name.start);
         let whole = join == Join::Tight && name.screams && begins_line(bytes, name.start);
         let part = |byte: u8| match byte {
             b'"' | b'\'' | b'`' | b'<' | b'>' | b';' | b'\\' => false,
@@ -156,11 +161,11 @@ impl Value {
             b'#' => join != Join::Query,
             _ => !byte.is_ascii_whitespace() && !byte.is_ascii_control(),
         };
-        // A longer value of a faint name is none, and is not followed to its end.
-        let most = if name.sign == Sign::Faint { start + MAX_JUDGED_BYTES } else { usize::MAX };
+        // A longer value that is no secret is not followed to its end.
+        let mut most = start + MAX_JUDGED_BYTES;
         let mut end = start;
         while let Some(&byte) = bytes.get(end).filter(|_| end <= most) {
-            if part(byte) {
+            if part(byte) || (end > start && lined && goes_on(bytes, end, whole)) {
                 end += 1;
             } else if let Some(next) =
                 past_break(bytes, end).filter(|next| bytes.get(*next).is_some_and(|next| part(*next)))
@@ -172,6 +177,9 @@ impl Value {
                 end += 6;
             } else {
                 break;
+            }
+            if end > most && is_long_secret(start, bytes, name, join) {
+                most = usize::MAX;
             }
         }
         // The bound counts bytes, and a character has up to four.
@@ -185,6 +193,20 @@ impl Value {
         let called = !whole && matches!(bytes.get(end), Some(b'(' | b'[' | b'{')) || bytes[end..].starts_with(b"::");
         Self { start, end, quoted: false, called }
     }
+}
+
+/// Whether a value goes on behind a sign that may end one: to the end of its line, and not with another name.
+fn goes_on(bytes: &[u8], at: usize, whole: bool) -> bool {
+    let stops = |byte: &u8| byte.is_ascii_whitespace() || b":=()".contains(byte);
+    let rest = &bytes[at + 1..bytes.len().min(at + 1 + MAX_REST_BYTES)];
+    let end = rest.iter().position(stops);
+    let ends = end.map_or(rest.len() < MAX_REST_BYTES, |end| matches!(rest[end], b'\n' | b'\r'));
+    let rest = &rest[..end.unwrap_or(rest.len())];
+    let parts = |byte| matches!(byte, b',' | b';' | b'<' | b'\'' | b'"') && (whole || matches!(byte, b',' | b';'));
+    parts(bytes[at])
+        && ends
+        && rest.first().is_some_and(|byte| is(*byte, ALNUM))
+        && rest.iter().any(|byte| is(*byte, DIGIT))
 }
 
 /// Past what may stand within a word: a colour, or a backslash at the end of a line.
@@ -205,6 +227,17 @@ fn begins_line(bytes: &[u8], start: usize) -> bool {
     matches!(line, b"" | b"+" | b"-" | b">" | b"export" | b"ENV" | b"ARG" | b"set" | b"declare -x" | b"+export" | b"-e")
 }
 
+/// Whether a value is a secret of which only the beginning is judged. Prose without blanks is none.
+fn is_long_secret(start: usize, bytes: &[u8], name: Name, join: Join) -> bool {
+    let head = &bytes[start..start + MAX_JUDGED_BYTES];
+    match name.sign {
+        Sign::Strong if join == Join::Tight => true,
+        Sign::Strong | Sign::Weak | Sign::Pass => head.iter().filter(|byte| byte.is_ascii()).count() * 2 > head.len(),
+        Sign::Signed | Sign::Code => join == Join::Query && is_random(head),
+        _ => false,
+    }
+}
+
 /// Whether a value is one, by its name and its form.
 fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
     let bytes = value.as_bytes();
@@ -217,7 +250,14 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
             length >= MIN_WORD_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT))
         }
         Sign::Weak | Sign::Pass => {
-            (length >= MIN_WEAK_CHARS && is_random(bytes)) || (join == Join::Tight && is_tight(bytes, quoted))
+            let joined = matches!(join, Join::Tight | Join::Option);
+            (length >= MIN_WEAK_CHARS && is_random(bytes))
+                || (joined && is_tight(bytes, quoted))
+                || (length >= MIN_TIGHT_CHARS && is_respelled(bytes))
+        }
+        Sign::Pin => {
+            let joined = quoted || matches!(join, Join::Tight | Join::Query);
+            joined && PIN_DIGITS.contains(&length) && bytes.iter().all(|byte| is(*byte, DIGIT))
         }
         Sign::Faint => length >= MIN_FAINT_CHARS && is_random(bytes) && !is_uuid(bytes),
         Sign::Account => {

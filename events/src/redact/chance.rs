@@ -134,6 +134,21 @@ fn is_above_language(text: &[u8]) -> bool {
     bits * 10 >= (text.len() as u64 * MIN_TENTH_BITS) << FRACTION_BITS
 }
 
+/// Whether a text is one word, of capitals and small letters, in which a digit stands for a letter: `Vault0fTears`.
+pub(super) fn is_respelled(text: &[u8]) -> bool {
+    let has = |class| text.iter().any(|byte| is(*byte, class));
+    // `k8s`, `log4j` and `Base64Url` have their digits for something else.
+    let stands_in = |four: &[u8]| {
+        let round = four[1] == b'0' && is(four[2], LOWER);
+        is(four[0], LOWER | UPPER)
+            && (round || (b"13457".contains(&four[1]) && four[2..].iter().all(|byte| is(*byte, LOWER))))
+    };
+    has(LOWER)
+        && has(UPPER)
+        && text.iter().all(|byte| is(*byte, LOWER | UPPER | DIGIT))
+        && text.windows(4).any(stands_in)
+}
+
 /// Whether a text is hexadecimal.
 pub(super) fn is_hex(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| is(*byte, HEX))
@@ -157,6 +172,16 @@ mod tests {
         // Rounded down, of 2^24: log2(3) = 1.5849625007…, log2(10) = 3.3219280948…
         assert_eq!([log2(1), log2(2), log2(256), log2(3), log2(10)], [0, one, 8 * one, 26_591_258, 55_732_705]);
         assert_eq!(COUNT_LOG2[..4], [0, 0, 2 * one, 3 * 26_591_258]);
+    }
+
+    #[test]
+    fn a_digit_that_stands_for_a_letter_is_told_from_others() {
+        let told = |word: &&&str| is_respelled(word.as_bytes());
+        assert!(
+            ["Vault0fTears", "M4ngoJuice", "P4payaMilk", "Gr4peFruit", "B4nanaSplit"].iter().all(|word| told(&word))
+        );
+        let others = ["Log4jAppender", "k8sSecret", "OAuth2Token", "Base64String", "i18nKey", "Sha1Sum", "token4you"];
+        assert_eq!(others.iter().find(told), None);
     }
 
     #[test]

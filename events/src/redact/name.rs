@@ -25,8 +25,10 @@ pub(super) enum Sign {
     Pass,
     /// The same of what proves who asks, where it is in capitals: `NPM_AUTH`.
     Auth,
-    /// The value must look drawn by lot, be long, and no UUID: `key`.
+    /// The value must look drawn by lot, be long, and no UUID: `key`. `api key` is strong.
     Faint,
+    /// The value is a number, and longer than one of a part: `pin`.
+    Pin,
     /// Only in a URL's query: elsewhere it proves something and gives nothing.
     Signed,
     /// A header that says who asks.
@@ -169,6 +171,7 @@ const WORDS: &[(&str, Sign)] = &[
     ("sifre", Sign::Strong),
     ("code", Sign::Code),
     ("auth", Sign::Auth),
+    ("pin", Sign::Pin),
     ("sid", Sign::Weak),
     ("sig", Sign::Signed),
     ("signature", Sign::Signed),
@@ -243,7 +246,7 @@ const DATA: &[&str] = &[
 static TREE: Tree = Tree::of_all();
 
 /// Most places in the tree, as many as the ends have letters. Building it fails when there are more.
-const MAX_PLACES: usize = 840;
+const MAX_PLACES: usize = 843;
 /// No end is complete here.
 const NONE: u8 = u8::MAX;
 
@@ -361,6 +364,9 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     if in_mark(text, start) {
         return None;
     }
+    let api = sign == Sign::Faint
+        && letters - start == 3
+        && bytes[start.saturating_sub(4)..start].eq_ignore_ascii_case(b"api ");
     let name = &bytes[start..letters];
     let screams = name.iter().all(|byte| !is(*byte, LOWER)) && name.iter().any(|byte| is(*byte, UPPER));
     // `DB_PASS` and `smtpPass` say more than `pass`.
@@ -369,6 +375,7 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
         Sign::Pass if prefixed() => Sign::Strong,
         Sign::Auth if screams && prefixed() => Sign::Strong,
         Sign::Auth => Sign::Weak,
+        Sign::Faint if api => Sign::Strong,
         sign => sign,
     };
     Some(Name { start, sign, screams, spoken })

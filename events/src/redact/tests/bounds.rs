@@ -207,3 +207,15 @@ fn passwords_of_other_scripts_go_whole() {
     check(&format!("key={}", "ü".repeat(300)), &format!("key={}", "ü".repeat(300)));
     check(&format!("PASSWORD={}", "ü".repeat(300)), "PASSWORD=[redacted:secret]");
 }
+
+#[test]
+fn long_prose_without_blanks_is_no_secret() {
+    let chinese = "请求失败，请检查网络连接。".repeat(40);
+    let texts = ["错误码 code:", "token: ", "签名 signature: ", "\"token\": \""].map(|head| format!("{head}{chinese}"));
+    let letters = format!("code={}", "abcdefghij".repeat(60));
+    let path = format!("signature: {}", "/srv/path/to".repeat(60));
+    for text in texts.iter().chain([&letters, &path]) {
+        check(text, text);
+    }
+    check(&format!("token={}", "a1B2c3D4e5F6".repeat(60)), "token=[redacted:secret]");
+}
