@@ -133,7 +133,9 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     }
     if let Some(transcript) = &state.transcript {
         let path = Path::new(&transcript.path);
-        if !path.exists() {
+        if services.roots.is_hung(path) {
+            notes.push("its transcript lies where the file system does not answer".to_owned());
+        } else if !path.exists() {
             notes.push("its transcript is not there any more; what was stored of it stays".to_owned());
         } else if stop.is_none() && !overview.roots.iter().any(|root| path.starts_with(&root.path)) {
             notes

@@ -1,6 +1,7 @@
 //! What is stored, made anew: by today's filter and rules of redaction. It costs no call of a model, and nothing is closed
 //! by it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -133,11 +134,13 @@ fn message(sum: &answer::Reindex) -> String {
 /// that another filter could be applied to. Looks at files.
 pub(super) fn of_older_filter(services: &Services) -> u64 {
     let (table, settings) = (services.table.now(), services.settings.now());
+    // Where a file system hangs, each look would keep its thread.
+    let is_there = |path: &Path| !services.roots.is_hung(path) && path.exists();
     let is_older = |state: &State| {
         state.episode.is_some()
             && settings.reads(state)
             && !state.filter_is(settings.policy_for(state).filter_version)
-            && state.transcript.as_ref().is_some_and(|known| std::path::Path::new(&known.path).exists())
+            && state.transcript.as_ref().is_some_and(|known| is_there(Path::new(&known.path)))
     };
     table.iter().filter(|(_, row)| is_older(&row.state)).count() as u64
 }
