@@ -6,10 +6,12 @@
 
 pub(crate) mod answer;
 pub(crate) mod conversation;
+mod covering;
 mod episode;
 mod fresh;
 mod gathered;
 mod job;
+mod large;
 mod leave;
 mod left_out;
 mod mend;
@@ -47,10 +49,12 @@ use crate::trouble::Trouble;
 
 pub use episode::Error as EpisodeError;
 use fresh::Fresh;
+use large::Large;
+pub(crate) use large::is_large;
 use leave::Leave;
 use left_out::LeftOut;
+pub(crate) use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
-pub(crate) use projector::{as_episode, memo_items};
 use shelf::{Shelf, Standing};
 use sweep::{Sweep, Swept};
 use under_way::UnderWay;
@@ -135,9 +139,6 @@ impl JobOutcome {
     }
 }
 
-/// Memories that one caller waits for: a conversation that breaks two is left out of the third.
-const MEMORIES: usize = 3;
-
 /// Reaches the indexer and its memory.
 #[derive(Clone)]
 pub struct Handle {
@@ -145,6 +146,7 @@ pub struct Handle {
     /// The memory of the current incarnation.
     port: Arc<watch::Sender<Option<Port>>>,
     chunks: Arc<ChunkStore>,
+    large: Arc<Large>,
     left_out: Arc<LeftOut>,
     under_way: UnderWay,
     storing: Arc<Trouble>,
@@ -157,6 +159,7 @@ impl Handle {
             slot: Slot::default(),
             port: Arc::new(watch::Sender::new(None)),
             chunks,
+            large: Arc::default(),
             left_out: Arc::default(),
             under_way: UnderWay::default(),
             storing: Arc::new(Trouble::new("conversations cannot be stored")),
@@ -202,29 +205,6 @@ impl Handle {
         self.port.borrow().clone().ok_or(CallError::Gone)
     }
 
-    /// Waits until searches cover the log up to `at_least`, and whatever else was taken in by then. If the memory breaks
-    /// meanwhile its successor is waited for, within the same time.
-    pub async fn caught_up(&self, at_least: Position, within: Duration) -> Result<Position, CallError> {
-        let mut incarnations = self.port.subscribe();
-        let covering = async {
-            let mut broken = 0;
-            while broken < MEMORIES {
-                let port = incarnations.borrow_and_update().clone();
-                if let Some(port) = port {
-                    let (reply, covered) = oneshot::channel();
-                    port.ensure(at_least, reply);
-                    if let Ok(position) = covered.await {
-                        return Ok(position);
-                    }
-                    broken += 1;
-                }
-                incarnations.changed().await.map_err(|_| CallError::Gone)?;
-            }
-            Err(CallError::Gone)
-        };
-        tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
-    }
-
     /// Asks the memory as of the last time it caught up.
     pub fn searcher(&self) -> Result<Searcher, CallError> {
         self.port()?.searcher().ok_or(CallError::Gone)
@@ -234,11 +214,6 @@ impl Handle {
     /// they cover nothing, and nothing is known to be wrong.
     pub fn memory(&self) -> (Position, Option<String>) {
         self.port().map_or((Position(0), None), |port| port.state())
-    }
-
-    /// Whether the memory takes in a conversation that is so large that it may take seconds.
-    pub fn is_at_a_large_one(&self) -> bool {
-        self.left_out.in_hand() > limits::LARGE_ITEMS
     }
 
     /// What keeps conversations from being stored, while something does.
@@ -332,14 +307,14 @@ impl Actor for IndexerActor {
         if let Some(port) = former {
             port.close().await;
         }
-        let (left_out, mender) = (handle.left_out.clone(), handle.mender());
+        let (large, left_out, mender) = (handle.large.clone(), handle.left_out.clone(), handle.mender());
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
         let port = tokio::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
             let broken = indexer.clone();
             let collect = move |session| drop(indexer.send_message(Msg::Collect(session)));
             let broke = move || drop(broken.send_message(Msg::MemoryBroke));
-            Projector::start(options, fresh, left_out, mender, collect, broke)
+            Projector::start(options, fresh, large, left_out, mender, collect, broke)
         })
         .await??;
         projector::follow(options.table.clone(), port.clone());

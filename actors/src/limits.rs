@@ -139,15 +139,17 @@ pub const LAZY_GLANCE: Duration = Duration::from_millis(50);
 /// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.
 pub const GATHER: Duration = Duration::from_millis(30);
 
-/// Items of a conversation beyond which the memory may take seconds to take it in: a long working day has some thousands.
-pub const LARGE_ITEMS: u64 = 20_000;
+/// Items of a conversation beyond which the memory may take a second to take it in: a long working day has some thousands.
+pub const LARGE_ITEMS: u64 = 2_000;
 
-/// For each item of such a conversation, how long it is let alone by queries after it was indexed: one that grows and grows would
-/// keep the memory busy with itself. About ten times as long as it takes.
-pub const LARGE_PAUSE_US: u64 = 250;
+/// The same in bytes of its transcript.
+pub const LARGE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// How long a search waits for the memory before it answers from what there is; while history is read for the first time, or
-/// the memory is at a conversation of more than [`LARGE_ITEMS`], not beyond its budget.
+/// How long a search that waits for everything waits for such a conversation while somebody works in it: it may never end growing.
+pub const LARGE_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a search waits for the memory before it answers from what there is; while history is read for the first time, or a
+/// large conversation is put off, not beyond its budget.
 pub const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// The same for a memory that is known to be in trouble: it tries again once a second while somebody waits.

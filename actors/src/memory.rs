@@ -150,6 +150,9 @@ pub enum Error {
     /// The units of an entry could not be read to their end.
     #[error("a conversation cannot be read: {0}")]
     Units(String),
+    /// It was given up for something else that somebody waits for.
+    #[error("a conversation was put off")]
+    GaveWay,
     /// What lies on disk is not what was written there.
     #[error("the memory is not usable: {0}")]
     Broken(String),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::transcript::Transcript;
-use crate::world::{World, hits, id, text};
+use crate::world::{World, hits, id, text, wait};
 
 #[test]
 fn lazy_index_on_search_sees_an_append_and_a_new_file() {
@@ -238,4 +238,34 @@ fn a_query_that_does_not_wait_waits_for_a_few_new_sessions_and_not_for_history()
     assert_eq!(count(20, "tapir"), (20, 0), "whatever the clock says");
     let (found, pending) = count(200, "tapir");
     assert!(pending > 0 && found < 100, "{found} found, {pending} still to be read");
+}
+
+#[test]
+fn an_answer_that_lacks_what_is_new_in_a_large_session_names_it() {
+    let world = World::new();
+    let mut giant = world.transcript("-work-one", &id(1)).minutes_ago(36);
+    giant.prompt("the aardvark question");
+    for step in 0..2_050 {
+        giant.reply(&format!("step {step}"));
+    }
+    world.close(&id(1));
+    assert_eq!(found_at_once(&world, "aardvark"), [id(1)], "a close waits, however large it is");
+    for (word, small, is_killed) in [("pangolin", 2, false), ("okapi", 3, true)] {
+        giant.prompt(&format!("a {word} comes by"));
+        let found_or_named = |arguments: &[&str]| {
+            let found = world.json(arguments);
+            let is_found = hits(&found).iter().any(|hit| hit["session_id"] == *id(1));
+            let pending = &found["freshness"]["pending_sessions"];
+            assert!(is_found || pending.as_array().unwrap().contains(&id(1).into()), "{found}");
+            is_found
+        };
+        found_or_named(&["search", word, "--no-wait"]);
+        world.transcript("-work-one", &id(small)).prompt(&format!("a numbat beside the {word}"));
+        assert!(world.found("numbat").contains(&id(small)), "it stands behind nobody");
+        if is_killed {
+            world.kill();
+        }
+        assert!(wait(|| found_or_named(&["search", word])), "{}", world.log());
+    }
+    assert_eq!(world.json(&["log", "verify"])["clean"], true);
 }

@@ -22,6 +22,7 @@ use super::calls::Ended;
 use super::connection::{Out, failure};
 use super::resolve;
 use crate::files::FileSeen;
+use crate::indexer::Want;
 use crate::limits;
 use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
@@ -66,10 +67,15 @@ impl Step {
         Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_looked, until, is_backfill }
     }
 
-    fn left(&mut self, id: &SessionId) {
+    /// The answer may miss something of a session.
+    pub(super) fn left(&mut self, id: &SessionId) {
+        let id = id.to_string();
+        if self.pending_sessions.contains(&id) {
+            return;
+        }
         self.pending += 1;
         if self.pending_sessions.len() < resolve::NAMED {
-            self.pending_sessions.push(id.to_string());
+            self.pending_sessions.push(id);
         }
     }
 }
@@ -234,7 +240,8 @@ fn left_out(hung: &[PathBuf]) -> Option<String> {
 /// not grown; then as many as the configured budget of time allows, with `all` everything. Where more are still to be read for
 /// the first time, nothing is waited for beyond the budget. What did not fit goes to the backlog, before everything else there.
 pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
-    let until = Instant::now() + services.settings.now().lazy_budget;
+    let budget = services.settings.now().lazy_budget;
+    let until = Instant::now() + if ask.all { limits::LARGE_WAIT.max(budget) } else { budget };
     // Without the watcher the answer is what is known.
     let (unread, not_looked) = match ask.all {
         true => match services.watcher.newest(usize::MAX, watcher::LOOK).await {
@@ -273,18 +280,20 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     let position = if ask.all { services.journal.tail().position } else { Position(0) };
     let mut step = Step::new(left_out_asking, position, not_looked, until);
     if !ask.all {
+        let let_alone = services.indexer.let_alone();
         chosen.retain(|wanted| {
-            if wanted.rests {
+            let is_let_alone = let_alone.contains(&wanted.id);
+            if is_let_alone {
                 step.left(&wanted.id);
             }
-            !wanted.rests
+            !is_let_alone
         });
     }
     // While very many are still looked through nobody knows how many are new.
     let is_unknown = not_looked.is_some() && services.watcher.is_large();
     step.is_backfill = !ask.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
     let (first, rest) = match (ask.all, step.is_backfill) {
-        (true, _) => (chosen, Vec::new()),
+        (true, _) => split(chosen, u64::MAX, usize::MAX),
         (false, false) => split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
         (false, true) => (Vec::new(), chosen),
     };
@@ -297,15 +306,15 @@ fn is_backfill(chosen: &[Wanted]) -> bool {
     chosen.iter().filter(|wanted| wanted.is_new).count() > limits::LAZY_SESSIONS
 }
 
-/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that are new or have not grown; and
-/// the others. The order stays.
+/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that are new or have not grown, and
+/// none that is large; and the others. The order stays.
 fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
     let (mut bytes, mut left) = (0_u64, most);
     chosen.into_iter().partition(|wanted| {
         let takes = usize::from(wanted.file.is_none() || wanted.is_new);
-        let fits = left >= takes && bytes.saturating_add(wanted.bytes) <= fit;
+        let fits = !wanted.is_large && left >= takes && bytes.saturating_add(wanted.bytes) <= fit;
         if fits {
-            (bytes, left) = (bytes + wanted.bytes, left - takes);
+            (bytes, left) = (bytes.saturating_add(wanted.bytes), left - takes);
         }
         fits
     })
@@ -449,7 +458,7 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
     catching_up(services, out, position, all, None).await
 }
 
-/// The same for a step: not beyond its budget where that is all there is, or where the memory is at a large conversation.
+/// The same for a step: not beyond its budget where that is all there is, or where a large conversation is put off.
 pub(super) async fn covered(services: &Services, out: &Out, step: &Step, all: bool) -> Result<Position, Ended> {
     catching_up(services, out, step.position, all, Some(step)).await
 }
@@ -461,24 +470,27 @@ async fn catching_up(
     all: bool,
     step: Option<&Step>,
 ) -> Result<Position, Ended> {
-    let is_bounded = || !all && step.is_some_and(|step| step.is_backfill || services.indexer.is_at_a_large_one());
-    let begun = services.indexer.memory().0;
+    let begun = services.indexer.covered();
     let (mut reached, since) = (begun, Instant::now());
     let mut moved = since;
     loop {
-        let left = step.filter(|_| is_bounded()).map(|step| step.until - Instant::now());
+        let holds_up = holds_up(services, all);
+        let bounded = step.filter(|step| step.is_backfill || !all && holds_up);
+        let left = bounded.map(|step| step.until - Instant::now());
+        let is_late = step.is_some_and(|step| Instant::now() >= step.until);
+        let want = if holds_up && is_late { Want::ButLarge } else { Want::Whole };
         let patience = left.map_or(TELL, |left| TELL.min(left));
-        match services.indexer.caught_up(position, patience).await {
-            Ok(covered) => return Ok(covered),
+        match services.indexer.covers(position, want, patience).await {
+            Ok(_) => return Ok(services.indexer.covered().whole),
             Err(CallError::Gone) => return Err(no_memory(services).into()),
             Err(CallError::TimedOut) => {}
         }
-        let (now, problem) = services.indexer.memory();
+        let (now, problem) = (services.indexer.covered(), services.indexer.memory().1);
         if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
             // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
-            return Ok(now);
+            return Ok(now.whole);
         }
-        if now > reached {
+        if now != reached {
             (reached, moved) = (now, Instant::now());
         }
         if out.is_closed() {
@@ -487,11 +499,19 @@ async fn catching_up(
         let waited = if all { moved.elapsed() } else { since.elapsed() };
         if waited > limits::CATCH_UP || left.is_some_and(|left| left <= TELL) {
             // What searches cover is the answer, and it says so.
-            return Ok(reached);
+            return Ok(reached.whole);
         }
-        let (done, total) = (reached.0.saturating_sub(begun.0), position.0.saturating_sub(begun.0));
+        let begun = begun.but_large.0;
+        let (done, total) = (reached.but_large.0.saturating_sub(begun), position.0.saturating_sub(begun));
         out.progress(&Progress { what: "indexing".to_owned(), done, total });
     }
+}
+
+/// Whether a large conversation is put off that is not waited for: who waits for everything waits for what nobody works in.
+pub(super) fn holds_up(services: &Services, all: bool) -> bool {
+    let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
+    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| wanted::is_at_work(&row.state, now));
+    !owed.is_empty() && (!all || owed.iter().all(is_at_work))
 }
 
 /// There is nothing to search in at the moment: why, and what to do.
@@ -517,7 +537,7 @@ mod tests {
             id: SessionId::new(name).unwrap(),
             file: None,
             is_new: false,
-            rests: false,
+            is_large: false,
             bytes,
             at: Timestamp(0),
         };
@@ -563,7 +583,7 @@ mod tests {
             id: SessionId::new(&format!("s{number}")).unwrap(),
             file,
             is_new: false,
-            rests: false,
+            is_large: false,
             bytes: 10,
             at: Timestamp(0),
         };

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use baton_events::hash::ContentHash;
@@ -65,8 +64,6 @@ pub(super) struct LeftOut {
     lines: Mutex<BTreeMap<SessionId, Vec<u64>>>,
     /// What could not be made of a conversation whose words are in the memory.
     parts: Mutex<BTreeMap<SessionId, Vec<&'static str>>>,
-    /// How many items the conversation has that is being taken in.
-    in_hand: AtomicU64,
 }
 
 /// Unreadable conversations that are named; with more the disk is at fault, not they.
@@ -76,21 +73,6 @@ impl LeftOut {
     /// Whether this conversation is left out.
     pub(super) fn holds(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
         self.lock().get(session).is_some_and(|(manifest, tries)| *manifest == episode.manifest && *tries >= TRIES)
-    }
-
-    /// A conversation is taken in next.
-    pub(super) fn begin(&self, episode: &EpisodeRef) {
-        self.in_hand.store(episode.items, Ordering::Relaxed);
-    }
-
-    /// It is taken in, or could not be.
-    pub(super) fn end(&self) {
-        self.in_hand.store(0, Ordering::Relaxed);
-    }
-
-    /// How many items the conversation has that is being taken in; 0 where none is.
-    pub(super) fn in_hand(&self) -> u64 {
-        self.in_hand.load(Ordering::Relaxed)
     }
 
     /// Counts a try before it is made.

@@ -9,18 +9,22 @@
 //! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
 //! at the start for all that is forgotten.
 
+mod change;
 mod failure;
+mod large;
 mod memos;
 mod outline;
 mod patience;
 mod purging;
+mod reach;
+mod way;
 mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
@@ -31,26 +35,30 @@ use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
 use baton_events::record::{Position, SessionId};
-use baton_events::session::{CloseReason, EpisodeRef, Event, Phase};
+use baton_events::session::EpisodeRef;
 use tokio::sync::oneshot;
 
 use super::Options;
 use super::answer;
 use super::conversation::Conversation;
 use super::fresh::Fresh;
+use super::large::Large;
 use super::left_out::{LeftOut, Parts};
 use super::mend::{self, Mender};
 use crate::limits;
 use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
 use crate::obstacle;
-use crate::stream;
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+use change::Change;
 use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
 use outline::{Outline, Turns};
 use patience::{pause, wait_to_open};
 use purging::Purge;
+use reach::Reach;
+pub(crate) use reach::{Covered, Want};
+use way::Way;
 
 /// After this long without work the writer's memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
@@ -68,23 +76,35 @@ pub(super) struct Port {
     nudged: Arc<AtomicBool>,
     /// Absent until the memory could be opened.
     searcher: Arc<RwLock<Option<Searcher>>>,
-    covered: Arc<Mutex<Position>>,
+    reach: Arc<Reach>,
     trouble: Arc<Trouble>,
-    reached: Arc<AtomicU64>,
 }
 
 enum Command {
     /// The journal may have more.
     Nudge,
-    Ensure(Position, oneshot::Sender<Position>),
+    Ensure(Wait),
     /// The files must hold nothing of these sessions, whose tombstones stand up to the position.
     Purge(Purge),
     Close(oneshot::Sender<()>),
 }
 
+/// Somebody waits until searches cover the log up to a position.
+struct Wait {
+    at_least: Position,
+    want: Want,
+    reply: oneshot::Sender<Position>,
+}
+
 impl Port {
-    pub(super) fn ensure(&self, at_least: Position, reply: oneshot::Sender<Position>) {
-        let _ = self.commands.send(Command::Ensure(at_least, reply));
+    pub(super) fn ensure(&self, at_least: Position, want: Want, reply: oneshot::Sender<Position>) {
+        let covered = self.covered().of(want);
+        if covered >= at_least {
+            let _ = reply.send(covered);
+            return;
+        }
+        self.reach.ask(at_least);
+        let _ = self.commands.send(Command::Ensure(Wait { at_least, want, reply }));
     }
 
     /// `None`: the memory cannot be opened.
@@ -94,11 +114,16 @@ impl Port {
 
     /// How far searches cover the log, and why they do not cover more of it.
     pub(super) fn state(&self) -> (Position, Option<String>) {
-        (*self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), self.trouble.lasting())
+        (self.covered().whole, self.trouble.lasting())
+    }
+
+    pub(super) fn covered(&self) -> Covered {
+        self.reach.covered()
     }
 
     pub(super) async fn close(&self) {
         let (reply, closed) = oneshot::channel();
+        self.reach.close();
         if self.commands.send(Command::Close(reply)).is_ok() {
             let _ = tokio::time::timeout(limits::DRAIN, closed).await;
         }
@@ -106,7 +131,7 @@ impl Port {
 
     /// How far it has taken the log in, committed or not.
     pub(super) fn reached(&self) -> Position {
-        Position(self.reached.load(Ordering::Relaxed))
+        self.reach.taken()
     }
 
     pub(super) fn nudge(&self) {
@@ -119,6 +144,7 @@ impl Port {
 /// Closes a projector's memory and waits for that. Blocks.
 pub(super) fn close_now(port: &Port) {
     let (reply, closed) = oneshot::channel();
+    port.reach.close();
     if port.commands.send(Command::Close(reply)).is_ok() {
         let _ = closed.blocking_recv();
     }
@@ -140,8 +166,8 @@ pub(super) struct Projector<C> {
     store: Store,
     /// The last event taken in, committed or not.
     applied: Position,
-    /// Waits for positions, in no order: there are at most as many as connections.
-    waiting: Vec<(Position, oneshot::Sender<Position>)>,
+    /// In no order: there are at most as many as connections.
+    waiting: Vec<Wait>,
     /// Waits for sessions to be purged, at most as many.
     purges: Vec<Purge>,
     /// Sessions that were removed because they are forgotten, and may be in files still.
@@ -153,15 +179,16 @@ pub(super) struct Projector<C> {
     put: BTreeMap<SessionId, Put>,
     /// Sessions whose older chunks are superseded once the commit is through.
     superseded: Vec<SessionId>,
+    /// What is put off. The checkpoint stays before it.
+    large: Arc<Large>,
     left_out: Arc<LeftOut>,
     mender: Mender,
     nudged: Arc<AtomicBool>,
-    covered: Arc<Mutex<Position>>,
+    reach: Arc<Reach>,
     trouble: Arc<Trouble>,
     failures: Failures,
     /// When it was last looked whether the memory lacks a session.
     made_whole: Option<Instant>,
-    reached: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Copy)]
@@ -177,6 +204,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     pub(super) fn start(
         options: Options,
         fresh: Arc<Fresh>,
+        large: Arc<Large>,
         left_out: Arc<LeftOut>,
         mender: Mender,
         collect: C,
@@ -187,14 +215,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             commands,
             nudged: Arc::new(AtomicBool::new(true)),
             searcher: Arc::default(),
-            covered: Arc::new(Mutex::new(Position(0))),
+            reach: Arc::default(),
             trouble: Arc::new(Trouble::new("the searchable memory does not follow the log")),
-            reached: Arc::default(),
         };
         let mut opened = open(&options, &port);
         let shared = port.clone();
         let _ = port.commands.send(Command::Nudge);
-        let memory = options.memory.clone();
+        let (memory, reach) = (options.memory.clone(), port.reach.clone());
+        large.clear();
         let work = move || {
             let mut tries = 0;
             let (store, applied) = loop {
@@ -222,14 +250,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 writer_since: None,
                 put: BTreeMap::new(),
                 superseded: Vec::new(),
+                large,
                 left_out,
                 mender,
                 nudged: shared.nudged,
-                covered: shared.covered,
+                reach: shared.reach,
                 trouble: shared.trouble,
                 failures: Failures::default(),
                 made_whole: None,
-                reached: shared.reached,
             };
             projector.run(&inbox)
         };
@@ -239,6 +267,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 if catch_unwind(AssertUnwindSafe(work)).unwrap_or(true) {
                     tracing::error!("memory broke, rebuilding it from the log");
                     let _ = std::fs::remove_dir_all(memory);
+                    reach.set_covered(Covered::default());
                     broke();
                 }
             })
@@ -256,10 +285,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             };
             match command {
                 Ok(Command::Nudge) => self.nudged.store(false, Ordering::SeqCst),
-                Ok(Command::Ensure(position, reply)) => {
+                Ok(Command::Ensure(wait)) => {
                     // Who has stopped waiting asks again, or has gone.
-                    self.waiting.retain(|(_, reply)| !reply.is_closed());
-                    self.waiting.push((position, reply));
+                    self.waiting.retain(|wait| !wait.reply.is_closed());
+                    self.waiting.push(wait);
                 }
                 Ok(Command::Purge(purge)) => {
                     self.purges.retain(|purge| !purge.reply.is_closed());
@@ -304,16 +333,27 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         if !more {
             self.make_whole()?;
         }
-        let wanted = self.waiting.iter().any(|(position, _)| *position <= self.applied);
+        let taken = self.taken_in();
+        let wanted = self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want));
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
         // What changes nothing in it is covered as it is.
         if wanted || ripe || self.dirty_since.is_none() {
             self.commit()?;
         }
-        if self.purges.iter().any(|purge| purge.at_least <= self.applied) {
+        if self.purges.iter().any(|purge| self.is_ready(purge)) {
             self.commit()?;
             self.purge()?;
         }
+        if !more && self.take_in_large()? {
+            return Ok(Some(Duration::ZERO));
+        }
+        let pause = self.large.pause(Instant::now());
+        let wait = self.wait(more)?;
+        Ok(wait.map_or(pause, |wait| Some(pause.map_or(wait, |pause| pause.min(wait)))))
+    }
+
+    /// How long to wait for the next command, but for what is put off; `None`: until there is one.
+    fn wait(&mut self, more: bool) -> Result<Option<Duration>, Error> {
         Ok(match (more, self.dirty_since, self.writer_since) {
             (true, ..) => Some(Duration::ZERO),
             (false, Some(since), _) => Some(limits::MEMORY_COMMIT.saturating_sub(since.elapsed())),
@@ -343,70 +383,36 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         for record in records.iter().filter(|record| record.position <= known) {
             self.apply(record)?;
             self.applied = record.position;
-            self.reached.store(record.position.0, Ordering::Relaxed);
+            self.reach.take(record.position);
         }
         // A read may stop short of what it was asked for, but for the end it is never empty.
         Ok(!records.is_empty() && self.applied < known)
     }
 
     fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
-        if let Some(uuid) = record.stream.memo_uuid() {
-            return self.apply_memo(uuid, record);
-        }
-        if record.stream.is_home() {
-            return self.apply_home(record);
-        }
-        let Some(session) = record.stream.session_id() else { return Ok(()) };
-        let Ok(recorded) = stream::decode(record) else {
-            // The session table counts it and says so.
-            return Ok(());
-        };
-        let row = self.options.table.now().get(&session).cloned();
-        match (&recorded.event, row) {
-            (Event::Forgotten, _) => {
+        match Change::of(record, &self.options.table.now()) {
+            Change::Nothing => Ok(()),
+            Change::Memo(uuid) => self.apply_memo(uuid, record),
+            Change::Home => self.apply_home(record),
+            Change::Forgotten(session) => {
                 self.forgotten.insert(session.clone());
                 self.remove(&session)
             }
-            // The conversation is another one, though it may have as many items.
-            (Event::IndexingStarted { reason: CloseReason::Reindex, .. }, _) => {
+            Change::BegunAnew(session) => {
                 self.put.remove(&session);
                 Ok(())
             }
-            (Event::Indexed { episode, .. }, Some(row)) => match &row.state.episode {
-                // Superseded meanwhile: its successor stands further on in the journal.
-                Some(current) if current.manifest != episode.manifest => Ok(()),
-                Some(current) => self.put_shown(&session, &row, current),
-                None => Ok(()),
-            },
-            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. }, Some(row)) => {
-                match &row.state.episode {
-                    Some(current) => self.put_shown(&session, &row, current),
-                    None => Ok(()),
+            Change::Put { session, row, anew } => {
+                if anew {
+                    self.put.remove(&session);
                 }
+                row.state.episode.as_ref().map_or(Ok(()), |current| self.put_shown(&session, &row, current))
             }
-            // In whose place it began is one of its facts.
-            (Event::Signalled { signal }, Some(row)) if signal.follows.is_some() => match &row.state.episode {
-                Some(current) if row.state.phase != Phase::Forgotten => self.put(&session, &row, current),
-                _ => Ok(()),
-            },
-            // The text is another, though it may have as many items.
-            (Event::Redacted { .. }, Some(row)) => self.put_anew(&session, &row),
-            (Event::GroupAssigned { .. } | Event::ParentFound { .. } | Event::Moved { .. }, Some(row)) => {
-                self.put_anew(&session, &row)
-            }
-            _ => Ok(()),
         }
     }
 
-    fn put(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
-        self.left_out.begin(current);
-        let put = self.put_conversation(session, row, current);
-        self.left_out.end();
-        put
-    }
-
-    fn put_conversation(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
-        let Some((conversation, mut outline)) = self.conversation(session, current)? else { return Ok(()) };
+    fn put(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef, way: Way<'_>) -> Result<(), Error> {
+        let Some((conversation, mut outline)) = self.conversation(session, current, way)? else { return Ok(()) };
         if self.left_out.holds(session, current) {
             tracing::error!(%session, "conversation makes the memory break and is left out");
             return self.remove(session);
@@ -425,8 +431,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let group = state.group_id().unwrap_or_default();
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
+        way.check()?;
         let graph = parts.make("its facts", || outline::graph(items, &episode, &surroundings, answer.as_ref(), &lines));
-        let outcomes = parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings)));
+        way.check()?;
+        let outcomes =
+            parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings, way)));
         let outcomes = outcomes.transpose()?.unwrap_or_default();
         outline.let_go();
         if let Some(answer) = &answer {
@@ -448,7 +457,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             parent: state.parent(),
             links: &outline.links,
             titles: &titles,
-            units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units },
+            units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units, way },
             changed_from: outline.changed_from,
             graph: &graph,
             outcomes: &outcomes,
@@ -476,23 +485,28 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         &mut self,
         session: &SessionId,
         current: &EpisodeRef,
+        way: Way<'_>,
     ) -> Result<Option<(Conversation, Outline)>, Error> {
         let chunks = &self.options.chunks;
         // What the memory already has of this very conversation is a prefix of it.
         let is_same = |put: &&Put| put.generation == current.generation && put.filter_version == current.filter_version;
         let known = self.put.get(session).filter(is_same).map(|put| put.items);
-        let read = |conversation| Outline::of(&conversation, known).map(|outline| (conversation, outline));
-        let open = || Conversation::open(chunks, session, current).and_then(read);
+        let read = |conversation, way| Outline::of(&conversation, known, way).map(|outline| (conversation, outline));
+        let open = |way| {
+            let opened = Conversation::open(chunks, session, current).map_err(MemoryError::from);
+            opened.and_then(|conversation| read(conversation, way))
+        };
         let opened = match self.fresh.take(&current.manifest) {
-            Some(items) => read(Conversation::Held(items)),
-            None => open(),
+            Some(items) => read(Conversation::Held(items), way),
+            None => open(way),
         };
         let error = match opened {
             Ok(opened) => return Ok(Some(opened)),
-            Err(error) => error,
+            Err(MemoryError::Units(error)) => error,
+            Err(error) => return Err(error.into()),
         };
         let mended = self.mender.mend(&self.options.table, session, current);
-        match mended.and_then(|()| open().map_err(|error| error.to_string())) {
+        match mended.and_then(|()| open(Way::straight()).map_err(|error| error.to_string())) {
             Ok(opened) => {
                 tracing::warn!(%session, %error, "stored conversation restored from its transcript");
                 Ok(Some(opened))
@@ -514,6 +528,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
     fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
         self.put.remove(session);
+        self.large.forget(session);
         self.store.remove(session)?;
         self.dirty();
         Ok(())
@@ -526,8 +541,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Commits what was taken in, and answers whoever waited for it.
     fn commit(&mut self) -> Result<(), Error> {
         if self.dirty_since.is_some() {
-            if let Some(chain) = self.options.journal.chain_at(self.applied)? {
-                self.store.commit(Checkpoint { position: self.applied, chain: chain.0 })?;
+            let position = self.taken_in().whole;
+            if let Some(chain) = self.options.journal.chain_at(position)? {
+                self.store.commit(Checkpoint { position, chain: chain.0 })?;
             }
             self.dirty_since = None;
             self.writer_since = Some(Instant::now());
@@ -535,12 +551,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 (self.collect)(session);
             }
         }
-        let applied = self.applied;
-        *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = applied;
-        let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(at, _)| *at <= applied);
+        let covered = self.taken_in();
+        self.reach.set_covered(covered);
+        let is_ready = |wait: &Wait| wait.at_least <= covered.of(wait.want);
+        let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_ready);
         self.waiting = waiting;
-        for (_, reply) in ready {
-            let _: Result<(), Position> = reply.send(applied);
+        for Wait { want, reply, .. } in ready {
+            let _: Result<(), Position> = reply.send(covered.of(want));
         }
         Ok(())
     }
@@ -562,7 +579,7 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
         store.clear()?;
     }
     let applied = checkpoint.map_or(Position(0), |checkpoint| checkpoint.position);
-    *port.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = applied;
+    port.reach.set_covered(Covered { whole: applied, but_large: applied });
     *port.searcher.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(store.searcher());
     Ok((store, applied))
 }

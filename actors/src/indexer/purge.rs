@@ -8,7 +8,8 @@ use std::time::Duration;
 use baton_events::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
-use super::{Handle, JobOutcome, MEMORIES, Msg};
+use super::covering::MEMORIES;
+use super::{Handle, JobOutcome, Msg};
 use crate::chunks::Removed;
 use crate::limits;
 

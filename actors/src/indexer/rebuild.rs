@@ -25,7 +25,7 @@ impl Rebuilt {
         let options = Options { memory: folder.to_owned(), vectors: None, ..options.clone() };
         // Nothing is collected for a memory that nobody searches.
         let (fresh, left_out) = (Arc::new(Fresh::default()), Arc::new(LeftOut::default()));
-        let port = Projector::start(options, fresh, left_out, indexer.mender(), |_| {}, || {});
+        let port = Projector::start(options, fresh, Arc::default(), left_out, indexer.mender(), |_| {}, || {});
         port.map(Self).map_err(|error| error.to_string())
     }
 
@@ -36,7 +36,7 @@ impl Rebuilt {
         go_on: &mut dyn FnMut(Position) -> bool,
     ) -> Result<Option<Searcher>, String> {
         let (reply, mut covered) = oneshot::channel();
-        self.0.ensure(position, reply);
+        self.0.ensure(position, projector::Want::Whole, reply);
         loop {
             match covered.try_recv() {
                 Ok(_) => {

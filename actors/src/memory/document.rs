@@ -109,11 +109,15 @@ impl Drafter {
         title.border();
     }
 
-    /// Analyses the next unit. Linear in its text.
-    pub(super) fn unit(&mut self, unit: Unit) {
+    /// Analyses the next unit. Linear in its text. Turns are told from unit `from` on.
+    pub(super) fn unit(&mut self, mut unit: Unit, from: usize) {
         let Self { analyzer, draft } = self;
         let new_day = draft.header.read(analyzer, &unit);
         let is_full = draft.words.len() >= SESSION_WORDS_BYTES;
+        if is_full && draft.first + draft.pieces.len() + NEIGHBOURS < from {
+            // Neither the session's words nor the context of any turn: of a giant, nearly all of it.
+            unit.text.clear();
+        }
         draft.is_cut |= is_full;
         if new_day && !is_full {
             draft.words.push_str(&draft.header.date);
@@ -526,7 +530,7 @@ mod tests {
         let (mut drafter, mut documents) = (Drafter::default(), Vec::new());
         drafter.begin(&entry);
         for unit in &units {
-            drafter.unit(unit.clone());
+            drafter.unit(unit.clone(), from);
             documents.extend(drafter.turn(&fields, &entry, "g", from, false));
             let draft = &drafter.draft;
             assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < TOLD_BYTES + 100_000);

@@ -60,6 +60,8 @@ pub struct Store {
     pending: BTreeMap<Box<str>, Option<Head>>,
     dirty: bool,
     committed: Option<Checkpoint>,
+    /// tantivy's number of the last commit: checkpoints may repeat.
+    stamp: u64,
     /// Whether searchers have the last commit.
     is_published: bool,
 }
@@ -142,6 +144,7 @@ impl Store {
     fn from_index(dir: &Path, index: Index, committed: Option<Checkpoint>) -> Result<Self, Error> {
         schema::register(&index);
         let fields = schema::build().1;
+        let stamp = index.load_metas()?.opstamp;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let snapshot = Snapshot::take(reader.searcher(), fields, None)?;
         Ok(Self {
@@ -156,6 +159,7 @@ impl Store {
             pending: BTreeMap::new(),
             dirty: false,
             committed,
+            stamp,
             is_published: true,
         })
     }
@@ -226,7 +230,7 @@ impl Store {
         };
         drafter.begin(entry);
         entry.units.each(&mut |unit| {
-            drafter.unit(unit);
+            drafter.unit(unit, from);
             drafter.turn(&fields, entry, &place, from, false).map_or(Ok(()), |document| tell(document, &mut batch))
         })?;
         while let Some(document) = drafter.turn(&fields, entry, &place, from, true) {
@@ -275,7 +279,7 @@ impl Store {
     fn try_commit(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
         let mut prepared = self.writer()?.prepare_commit()?;
         prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
-        prepared.commit()?;
+        self.stamp = prepared.commit()?;
         self.committed = Some(checkpoint);
         self.pending.clear();
         self.dirty = false;
@@ -296,7 +300,7 @@ impl Store {
         let writer = self.writer()?;
         writer.rollback()?;
         writer.delete_all_documents()?;
-        writer.commit()?;
+        self.stamp = writer.commit()?;
         self.committed = None;
         self.pending.clear();
         self.dirty = false;
@@ -360,12 +364,12 @@ impl Store {
     /// may have reached the disk, and so may the last one of a thread that was given up: what goes by an older state would
     /// put in again what is there.
     fn look_again(&mut self) -> Result<(), Error> {
-        let payload = self.index.load_metas()?.payload;
-        let committed = payload.map(|payload| read_checkpoint(&payload, PROJECTION_VERSION)).transpose()?;
-        if committed == self.committed && self.is_published {
+        let metas = self.index.load_metas()?;
+        if metas.opstamp == self.stamp && self.is_published {
             return Ok(());
         }
-        self.committed = committed;
+        self.committed = metas.payload.map(|payload| read_checkpoint(&payload, PROJECTION_VERSION)).transpose()?;
+        self.stamp = metas.opstamp;
         self.publish()?;
         Err(Error::Broken("it was committed further than was known".to_owned()))
     }

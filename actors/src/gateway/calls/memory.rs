@@ -14,6 +14,7 @@ use super::track;
 use super::{Ended, internal};
 use crate::gateway::Services;
 use crate::gateway::connection::failure;
+use crate::indexer::Want;
 use crate::memos::{self, Done, Wanted};
 use crate::obstacle::Obstacle;
 
@@ -122,7 +123,7 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
 
 /// Waits until searches cover a position. If they do not in time: what to tell of that.
 pub(super) async fn findable(services: &Services, position: Position) -> Option<String> {
-    if services.indexer.caught_up(position, FINDABLE).await.is_ok() {
+    if services.indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
         return None;
     }
     let why = services.indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());

@@ -13,6 +13,7 @@ use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::narrowing::{self, Narrowing};
 use crate::gateway::{Services, answers, family, lazy, resolve, shown, titles};
+use crate::indexer::Want;
 use crate::memory::vectors::Meaning;
 use crate::memory::{self, Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
@@ -23,6 +24,9 @@ const SEARCH_LIMIT: u32 = 100;
 
 /// Turns of each session in an answer, unless it is said.
 const TURNS_EACH: usize = 3;
+
+/// How long an answer waits that has nothing else to wait for.
+const GLANCE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// A memory that covers what was asked for, and how fresh it is.
 pub(in crate::gateway) struct Ready {
@@ -37,13 +41,17 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     }
     let _asking = services.pace.asking();
     let tail = services.journal.tail().position;
-    let step = lazy::step(services, out, ask).await?;
-    let mut position: Position = lazy::covered(services, out, &step, ask.all).await?;
-    if position < tail {
+    let mut step = lazy::step(services, out, ask).await?;
+    let position: Position = lazy::covered(services, out, &step, ask.all).await?;
+    let mut but_large = services.indexer.covered().but_large;
+    if but_large < tail {
         // What others have indexed a moment ago is not the answer's to wait for, but for a moment.
         let budget = services.settings.now().lazy_budget;
-        let budget = if step.is_backfill { step.until - tokio::time::Instant::now() } else { budget };
-        position = services.indexer.caught_up(tail, budget).await.unwrap_or(position);
+        let budget = match step.is_backfill || lazy::holds_up(services, ask.all) {
+            true => (step.until - tokio::time::Instant::now()).max(GLANCE),
+            false => budget,
+        };
+        but_large = services.indexer.covers(tail, Want::ButLarge, budget).await.unwrap_or(but_large);
     }
     let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
     let table = services.table.now();
@@ -54,10 +62,12 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         let is_in = ask.project.is_none_or(|project| state.place.is_none() || resolve::is_in(state, project));
         is_in && !settings.excludes(state)
     };
+    let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
+    services.indexer.owed().iter().filter(is_asked).for_each(|id| step.left(id));
     let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
     let freshness = answer::Freshness {
         indexed_now: step.indexed,
-        pending: step.pending + u64::from(position < step.position.max(tail)),
+        pending: step.pending + u64::from(but_large < step.position.max(tail)),
         pending_sessions: step.pending_sessions,
         left_out_asking: step.left_out_asking,
         note: behind(services, step.pending).or(step.not_looked).or_else(|| services.settings.now().note()),

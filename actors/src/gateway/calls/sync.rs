@@ -96,7 +96,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
             id: id.clone(),
             file: None,
             is_new: false,
-            rests: false,
+            is_large: false,
             bytes: 0,
             at: row.state.last_activity(),
         });
@@ -415,7 +415,14 @@ mod tests {
             at: Timestamp(100 * DAY_MS - days_old * DAY_MS),
             subagent: name.starts_with('s'),
             parent: parent.map(id),
-            wanted: Some(Wanted { id: id(name), file: None, is_new: false, rests: false, bytes: 0, at: Timestamp(0) }),
+            wanted: Some(Wanted {
+                id: id(name),
+                file: None,
+                is_new: false,
+                is_large: false,
+                bytes: 0,
+                at: Timestamp(0),
+            }),
             file: None,
         };
         vec![

@@ -5,15 +5,19 @@ use std::path::{Path, PathBuf};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{Kind, Phase, State, Why};
+use baton_events::session::{EpisodeRef, Kind, Phase, State, Why};
 use baton_events::transcript::Source;
 
 use super::resolve;
 use crate::files::FileSeen;
+use crate::indexer::is_large;
 use crate::limits;
 use crate::place;
 use crate::reading::{self, Peek};
 use crate::settings::Settings;
+
+/// How long after its last record somebody may still work in a session.
+const AT_WORK_MS: i64 = 5 * 60_000;
 
 /// A session that a query would index.
 #[derive(Clone, Debug)]
@@ -23,8 +27,8 @@ pub(in crate::gateway) struct Wanted {
     pub(in crate::gateway) file: Option<FileSeen>,
     /// Whether nothing of it was ever read.
     pub(in crate::gateway) is_new: bool,
-    /// Whether it is so large, and was indexed so lately, that no query has it indexed again.
-    pub(in crate::gateway) rests: bool,
+    /// Whether it is large and somebody works in it, so that nobody waits for it to the end.
+    pub(in crate::gateway) is_large: bool,
     /// Bytes that are not indexed.
     pub(in crate::gateway) bytes: u64,
     /// When it was last at work.
@@ -49,7 +53,7 @@ pub(in crate::gateway) fn all(
         let entry = Wanted {
             id: file.session.clone(),
             is_new: row.is_none_or(|row| row.state.read.offset == 0),
-            rests: row.is_some_and(|row| rests(&row.state, now)),
+            is_large: row.is_some_and(|row| is_large_at_work(&row.state, file.stat.size, now)),
             bytes: file.stat.size.saturating_sub(indexed),
             at: file.stat.modified(),
             file: Some(file),
@@ -61,8 +65,8 @@ pub(in crate::gateway) fn all(
         let state = &row.state;
         if is_owed(state, now) && settings.reads(state) && !wanted.contains_key(id) {
             let bytes = state.read.offset.saturating_sub(indexed_to(state));
-            let (rests, at) = (rests(state, now), state.last_activity());
-            wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, is_new: false, rests, bytes, at });
+            let (is_large, at) = (is_large_at_work(state, 0, now), state.last_activity());
+            wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, is_new: false, is_large, bytes, at });
         }
     }
     let mut wanted: Vec<Wanted> = wanted.into_values().collect();
@@ -108,11 +112,15 @@ pub(super) fn project_first(table: &SessionTable, project: &str, wanted: &mut [W
     wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
 }
 
-/// Whether a conversation is let alone for a while, because it is large and was indexed a moment ago.
-fn rests(state: &State, now: Timestamp) -> bool {
-    let large = state.episode.as_ref().filter(|episode| episode.items > limits::LARGE_ITEMS);
-    let pause_ms = |items: u64| i64::try_from(items.saturating_mul(limits::LARGE_PAUSE_US) / 1_000).unwrap_or(i64::MAX);
-    large.is_some_and(|episode| (0..pause_ms(episode.items)).contains(&now.since_ms(episode.at)))
+/// Whether somebody may go on in a session at any moment.
+pub(super) fn is_at_work(state: &State, now: Timestamp) -> bool {
+    state.is_open() && now.since_ms(state.last_activity()) < AT_WORK_MS
+}
+
+/// Whether a session is large, or will be with all that its file has, and never ready while somebody works in it.
+fn is_large_at_work(state: &State, bytes: u64, now: Timestamp) -> bool {
+    let is_large = |episode: &EpisodeRef| is_large(episode) || bytes > limits::LARGE_BYTES;
+    state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now)
 }
 
 /// Up to where the episode of this generation says what the transcript says.
@@ -138,9 +146,8 @@ mod tests {
     use crate::files::FileStat;
     use crate::settings::{Switches, pattern::Pattern};
     use baton_events::conversation::Agent;
-    use baton_events::hash::ContentHash;
     use baton_events::record::{Position, SequenceNumber};
-    use baton_events::session::{EpisodeRef, Event, FileIdentity, Place, Tier};
+    use baton_events::session::{Event, FileIdentity, Place};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -187,27 +194,6 @@ mod tests {
         assert_eq!(names(&wanted), ["other", "brand-new", "known"]);
         project_first(&table, "/a", &mut wanted);
         assert_eq!(names(&wanted), ["brand-new", "known", "other"]);
-    }
-
-    #[test]
-    fn a_large_conversation_is_let_alone_for_a_while_after_it_was_indexed() {
-        let episode = |items, at| EpisodeRef {
-            uuid: uuid::Uuid::nil(),
-            tier: Tier::Extractive,
-            hash: ContentHash([1; 32]),
-            filter_version: 1,
-            generation: 1,
-            to: 1,
-            manifest: ContentHash([1; 32]),
-            items,
-            at: Timestamp(at),
-        };
-        let rests =
-            |items, at, now| rests(&State { episode: Some(episode(items, at)), ..State::default() }, Timestamp(now));
-        assert!(!rests(limits::LARGE_ITEMS, 1_000, 1_001), "a long day's");
-        assert!(rests(100_000, 1_000, 1_000) && rests(100_000, 1_000, 25_999) && !rests(100_000, 1_000, 26_000));
-        assert!(!rests(100_000, 1_000, 999), "the clock was set back");
-        assert!(!super::rests(&State::default(), Timestamp(0)));
     }
 
     #[test]

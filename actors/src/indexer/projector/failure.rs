@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use baton_events::record::{Position, SessionId};
 
-use super::{Error, Projector, pause};
+use super::{Covered, Error, Projector, pause};
 use crate::durable;
 use crate::memory::Error as MemoryError;
 use crate::obstacle::{self, Obstacle};
@@ -35,7 +35,7 @@ pub(super) struct Failures {
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// How long the memory is let alone after it has failed.
     pub(super) fn pause_left(&self) -> Duration {
-        let asked = self.waiting.iter().any(|(_, reply)| !reply.is_closed())
+        let asked = self.waiting.iter().any(|wait| !wait.reply.is_closed())
             || self.purges.iter().any(|purge| !purge.reply.is_closed());
         self.failures.last.map_or(Duration::ZERO, |(at, tries)| pause(tries, asked).saturating_sub(at.elapsed()))
     }
@@ -65,7 +65,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.dirty_since = None;
         self.put.clear();
         self.superseded.clear();
-        *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = committed;
+        self.large.clear();
+        self.reach.set_covered(Covered { whole: committed, but_large: committed });
         self.trouble.met(&problem);
         self.failures.last = Some((Instant::now(), tries));
     }

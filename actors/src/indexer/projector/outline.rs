@@ -14,6 +14,7 @@ use baton_events::turns::{Stream, Unit};
 use baton_events::withdrawn::Withdrawn;
 use baton_events::{graph, outcomes};
 
+use super::Way;
 use crate::indexer::conversation::Conversation;
 use crate::indexer::episode;
 use crate::memory::{self, MAX_LINKS, Titles, Units};
@@ -42,20 +43,35 @@ pub(super) struct Outline {
 
 impl Outline {
     /// Goes through it. `known` items at its beginning are what the memory has of it already.
-    pub(super) fn of(conversation: &Conversation, known: Option<usize>) -> Result<Self, episode::Error> {
-        let mut withdrawn = Withdrawn::default();
-        conversation.each(|item| {
-            withdrawn.note(item);
-            Ok::<_, episode::Error>(())
-        })?;
+    pub(super) fn of(conversation: &Conversation, known: Option<usize>, way: Way<'_>) -> Result<Self, memory::Error> {
+        // Hardly any conversation has prompts that are withdrawn: another look is needed only then.
+        let (outline, withdrawn) = Self::without(Withdrawn::default(), conversation, known, way)?;
+        match withdrawn.is_empty() {
+            true => Ok(outline),
+            false => Ok(Self::without(withdrawn, conversation, known, way)?.0),
+        }
+    }
+
+    /// The same where it is known which prompts are withdrawn. Which are is told with it.
+    fn without(
+        withdrawn: Withdrawn,
+        conversation: &Conversation,
+        known: Option<usize>,
+        way: Way<'_>,
+    ) -> Result<(Self, Withdrawn), memory::Error> {
         let mut outline = Self { withdrawn: withdrawn.clone(), ..Self::default() };
-        let mut stream = Stream::without(withdrawn);
+        let (mut stream, mut found) = (Stream::without(withdrawn), Withdrawn::default());
         match conversation {
-            Conversation::Held(items) => items.iter().for_each(|item| outline.take(item, &mut stream, known)),
+            Conversation::Held(items) => items.iter().for_each(|item| {
+                found.note(item);
+                outline.take(item, &mut stream, known);
+            }),
             Conversation::Stored(stored) => {
                 let mut abridged = Abridged::default();
                 for item in stored.items() {
+                    way.check()?;
                     let item = item?;
+                    found.note(&item);
                     outline.take(&item, &mut stream, known);
                     abridged.push(item);
                 }
@@ -67,7 +83,7 @@ impl Outline {
             stream.mark();
         }
         (outline.units, outline.changed_from) = (stream.count(), stream.changed_from());
-        Ok(outline)
+        Ok((outline, found))
     }
 
     /// As much of the conversation as a digest holds.
@@ -89,6 +105,7 @@ impl Outline {
         conversation: &Conversation,
         episode: &Episode,
         at: Surroundings<'_>,
+        way: Way<'_>,
     ) -> Result<Outcomes, memory::Error> {
         if self.left_out() == 0 {
             return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
@@ -96,7 +113,7 @@ impl Outline {
         let mut pieces = Pieces::of(at);
         conversation.each(|item| {
             pieces.push(item.clone());
-            Ok::<_, memory::Error>(())
+            way.check()
         })?;
         Ok(pieces.finish())
     }
@@ -147,6 +164,7 @@ pub(super) struct Turns<'a> {
     pub(super) conversation: &'a Conversation,
     pub(super) withdrawn: &'a Withdrawn,
     pub(super) count: usize,
+    pub(super) way: Way<'a>,
 }
 
 impl Units for Turns<'_> {
@@ -156,7 +174,10 @@ impl Units for Turns<'_> {
 
     fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), memory::Error>) -> Result<(), memory::Error> {
         let (mut stream, mut take) = (Stream::without(self.withdrawn.clone()), take);
-        self.conversation.each(|item| stream.push(item, &mut take))?;
+        self.conversation.each(|item| {
+            self.way.check()?;
+            stream.push(item, &mut take)
+        })?;
         stream.finish(&mut take)?;
         Ok(())
     }

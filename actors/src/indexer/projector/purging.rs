@@ -34,16 +34,22 @@ impl Port {
         at_least: Position,
         reply: oneshot::Sender<Result<(), String>>,
     ) {
+        self.reach.ask(at_least);
         let _ = self.commands.send(Command::Purge(Purge { sessions, at_least, reply }));
     }
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Whether the memory has all that the log says of the sessions that are to be purged.
+    pub(super) fn is_ready(&self, purge: &Purge) -> bool {
+        purge.at_least <= self.applied && !purge.sessions.iter().any(|session| self.large.owes(session))
+    }
+
     /// Purges what is forgotten from the files, and answers whoever waits for it. Everything is committed. What the memory
     /// cannot get rid of alone it gets rid of by being filled anew.
     pub(super) fn purge(&mut self) -> Result<(), Error> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.purges).into_iter().partition(|purge| purge.at_least <= self.applied);
+            std::mem::take(&mut self.purges).into_iter().partition(|purge| self.is_ready(purge));
         self.purges = waiting;
         let table = self.options.table.now();
         let asked = ready.iter().flat_map(|purge| purge.sessions.iter().cloned());

@@ -1,5 +1,7 @@
 //! The memory's thread, on a log that gives little at a time.
 
+mod large;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use tokio::sync::{oneshot, watch};
 
-use super::{Port, Projector};
+use super::{Port, Projector, Want};
 use crate::chunks::ChunkStore;
 use crate::indexer::{Handle, Options};
 use crate::journal::{Ack, Exact, Journal, MemoryJournal, ReadError, Stats};
@@ -86,7 +88,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
         pace: Pace::new(1),
     };
     let mender = handle.mender();
-    Projector::start(options, Arc::default(), Arc::default(), mender, |_| {}, || {}).unwrap()
+    Projector::start(options, Arc::default(), Arc::default(), Arc::default(), mender, |_| {}, || {}).unwrap()
 }
 
 #[tokio::test]
@@ -94,7 +96,7 @@ async fn whoever_waits_is_answered_though_reads_stop_short_and_nobody_nudges() {
     let temp = tempfile::tempdir().unwrap();
     let port = untold(&temp, 70).await;
     let (reply, covered) = oneshot::channel();
-    port.ensure(Position(70), reply);
+    port.ensure(Position(70), Want::Whole, reply);
     assert_eq!(tokio::time::timeout(DEADLINE, covered).await, Ok(Ok(Position(70))));
     port.close().await;
 }

@@ -8,7 +8,8 @@ use baton_events::record::SessionId;
 use baton_events::session::{EpisodeRef, Phase};
 use uuid::Uuid;
 
-use super::{Error, LOOK_AGAIN, LOOKED_AT, Projector, purging};
+use super::{Error, LOOK_AGAIN, LOOKED_AT, Projector, Way, purging};
+use crate::indexer::large::is_large;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
@@ -55,20 +56,16 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Makes the current episode what the memory holds of its session, whatever of it was put before.
-    pub(super) fn put_anew(&mut self, session: &SessionId, row: &Row) -> Result<(), Error> {
-        self.put.remove(session);
-        match &row.state.episode {
-            Some(current) if row.state.phase != Phase::Forgotten => self.put_shown(session, row, current),
-            _ => Ok(()),
-        }
-    }
-
-    /// Makes the current episode what the memory holds of its session; nothing, if it is deleted or cleared.
+    /// Makes the current episode what the memory holds of its session, a large one in its time; nothing, if it is deleted or
+    /// cleared.
     pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
         let is_deleted = self.options.table.now().is_deleted(row);
         match is_deleted {
-            false => self.put(session, row, current),
+            false if is_large(current) => {
+                self.large.owe(session, self.applied.next());
+                Ok(())
+            }
+            false => self.put(session, row, current, Way::straight()),
             true if self.store.holds(session)? => self.remove(session),
             true => Ok(()),
         }

@@ -11,10 +11,17 @@ use uuid::Uuid;
 use super::*;
 use crate::memory::Titles;
 
+fn units(id: &str, texts: usize) -> Vec<Unit> {
+    let text = |line| format!("{id} says {line}");
+    let unit = |line| Unit { line, part: 0, at: None, role: Role::User, uuid: None, text: text(line) };
+    (1..=texts as u64).map(unit).collect()
+}
+
 fn put(store: &mut Store, id: &str, texts: usize) {
-    let units: Vec<Unit> = (1..=texts as u64)
-        .map(|line| Unit { line, part: 0, at: None, role: Role::User, uuid: None, text: format!("{id} says {line}") })
-        .collect();
+    put_units(store, id, &units(id, texts)).unwrap();
+}
+
+fn put_units(store: &mut Store, id: &str, units: &dyn crate::memory::Units) -> Result<(), Error> {
     let entry = Entry {
         session: &SessionId::new(id).unwrap(),
         generation: 1,
@@ -29,12 +36,12 @@ fn put(store: &mut Store, id: &str, texts: usize) {
         parent: None,
         links: &[],
         titles: &Titles::default(),
-        units: &units,
+        units,
         changed_from: 0,
         graph: &Graph::default(),
         outcomes: &Outcomes::default(),
     };
-    store.put(&entry).unwrap();
+    store.put(&entry)
 }
 
 fn commit(store: &mut Store, position: u64) {
@@ -75,23 +82,56 @@ fn what_the_next_writer_replaces_first_is_replaced_also_in_segments_that_it_merg
 
 #[test]
 fn a_commit_that_reached_the_disk_though_it_failed_is_not_put_in_twice() {
+    // Where something is put off, a checkpoint says the same as the one before it.
+    for before in [None, Some(6), Some(7)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap().store;
+        before.into_iter().for_each(|position| commit(&mut store, position));
+        put(&mut store, "kept", 3);
+        let checkpoint = Checkpoint { position: Position(7), chain: [7; 16] };
+        let mut prepared = store.writer().unwrap().prepare_commit().unwrap();
+        prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
+        prepared.commit().unwrap();
+        store.keep_or_abandon(Err(Error::Broken("so it was told".to_owned()))).unwrap_err();
+        // Whoever goes on is told once that it stands elsewhere.
+        let error = store.remove(&SessionId::new("kept").unwrap()).and_then(|()| store.clear()).unwrap_err();
+        assert!(error.to_string().contains("committed further"), "{error}");
+        assert_eq!(store.checkpoint(), Some(checkpoint));
+        let held_before = held(&store);
+        assert_eq!(held_before.len(), 4);
+        put(&mut store, "kept", 3);
+        commit(&mut store, 8);
+        assert_eq!(held(&store), held_before);
+    }
+}
+
+#[test]
+fn an_entry_that_was_given_up_leaves_what_was_committed() {
+    #[derive(Debug)]
+    struct GivenUp(Vec<Unit>);
+    impl crate::memory::Units for GivenUp {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+        fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), Error>) -> Result<(), Error> {
+            self.0.iter().cloned().try_for_each(take)?;
+            Err(Error::GaveWay)
+        }
+    }
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap().store;
-    put(&mut store, "kept", 3);
-    let checkpoint = Checkpoint { position: Position(7), chain: [7; 16] };
-    let mut prepared = store.writer().unwrap().prepare_commit().unwrap();
-    prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
-    prepared.commit().unwrap();
-    store.keep_or_abandon(Err(Error::Broken("so it was told".to_owned()))).unwrap_err();
-    // Whoever goes on is told once that it stands elsewhere.
-    let error = store.remove(&SessionId::new("kept").unwrap()).and_then(|()| store.clear()).unwrap_err();
-    assert!(error.to_string().contains("committed further"), "{error}");
-    assert_eq!(store.checkpoint(), Some(checkpoint));
-    let held_before = held(&store);
-    assert_eq!(held_before.len(), 4);
-    put(&mut store, "kept", 3);
-    commit(&mut store, 8);
-    assert_eq!(held(&store), held_before);
+    put(&mut store, "giant", 600);
+    put(&mut store, "other", 3);
+    commit(&mut store, 1);
+    let before = held(&store);
+    let error = put_units(&mut store, "giant", &GivenUp(units("giant", 700))).unwrap_err();
+    assert!(matches!(error, Error::GaveWay) && !store.is_dirty());
+    put(&mut store, "other", 3);
+    commit(&mut store, 1);
+    assert_eq!(held(&store), before);
+    put(&mut store, "giant", 700);
+    commit(&mut store, 2);
+    assert_eq!(held(&store).len(), before.len() + 100);
 }
 
 #[test]

@@ -35,9 +35,10 @@ pub(super) async fn add(
         })
         .cloned()
         .collect();
-    // Those that were read and not indexed yet are as unknown to the memory.
+    // Those that were read and not indexed yet are as unknown to the memory, or that it has put off.
     let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
-    let owed = table.iter().filter(|(id, row)| is_owed(&row.state) && !chosen.has(id));
+    let put_off = services.indexer.owed();
+    let owed = table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !chosen.has(id));
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
     let total = (sources.len() + unread.len() + owed.len()) as u64;
     let (services_then, rows) = (services.clone(), table.clone());

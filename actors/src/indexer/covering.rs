@@ -1,0 +1,47 @@
+//! Waiting for the memory, and how far it is.
+
+use std::time::Duration;
+
+use baton_events::record::Position;
+use tokio::sync::oneshot;
+
+use super::{Covered, Handle, Want};
+use crate::slot::CallError;
+
+/// Memories that one caller waits for: a conversation that breaks two is left out of the third.
+pub(super) const MEMORIES: usize = 3;
+
+impl Handle {
+    /// Waits until searches cover the log up to `at_least`, and whatever else was taken in by then. If the memory breaks
+    /// meanwhile its successor is waited for, within the same time.
+    pub async fn caught_up(&self, at_least: Position, within: Duration) -> Result<Position, CallError> {
+        self.covers(at_least, Want::Whole, within).await
+    }
+
+    /// The same, as far as it is wanted.
+    pub(crate) async fn covers(&self, at_least: Position, want: Want, within: Duration) -> Result<Position, CallError> {
+        let mut incarnations = self.port.subscribe();
+        let covering = async {
+            let mut broken = 0;
+            while broken < MEMORIES {
+                let port = incarnations.borrow_and_update().clone();
+                if let Some(port) = port {
+                    let (reply, covered) = oneshot::channel();
+                    port.ensure(at_least, want, reply);
+                    if let Ok(position) = covered.await {
+                        return Ok(position);
+                    }
+                    broken += 1;
+                }
+                incarnations.changed().await.map_err(|_| CallError::Gone)?;
+            }
+            Err(CallError::Gone)
+        };
+        tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// How far searches cover the log, with and without what is put off.
+    pub(crate) fn covered(&self) -> Covered {
+        self.port().map_or_else(|_| Covered::default(), |port| port.covered())
+    }
+}

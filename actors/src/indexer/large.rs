@@ -1,0 +1,195 @@
+//! Conversations so large that the memory may take seconds over one of them: put off until it has nothing else to do, given
+//! up when somebody waits for something else, and let alone for a while after each time.
+//!
+//! What is owed here is owed by the log: the memory's checkpoint stays before it, so a daemon that is killed comes to it again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use baton_events::record::{Position, SessionId};
+use baton_events::session::EpisodeRef;
+
+use super::Handle;
+use crate::limits;
+
+/// How many times as long as it took a conversation is let alone: one that grows and grows takes a tenth of the time.
+const REST: u32 = 10;
+/// Longest rest.
+const REST_MAX: Duration = Duration::from_secs(600);
+/// After it was given up, how long the memory stays at a conversation at least; then twice as long as it was at it, …
+const PATIENCE_MIN: Duration = Duration::from_millis(100);
+/// … and at most so long, for others wait, …
+const PATIENCE_MAX: Duration = Duration::from_secs(2);
+/// … unless it was put off for so long: then it comes to its end.
+const PUT_OFF_MAX: Duration = Duration::from_secs(600);
+
+impl Handle {
+    /// Sessions that the memory knows something new of and has put off, because they are so large.
+    pub fn owed(&self) -> Vec<SessionId> {
+        self.large.owed()
+    }
+
+    /// Large sessions that no query has indexed again for the time being.
+    pub fn let_alone(&self) -> BTreeSet<SessionId> {
+        self.large.let_alone(Instant::now())
+    }
+}
+
+/// Whether the memory may take seconds to take in a conversation.
+pub(crate) fn is_large(episode: &EpisodeRef) -> bool {
+    episode.items > limits::LARGE_ITEMS || episode.to > limits::LARGE_BYTES
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Large(Mutex<BTreeMap<SessionId, Entry>>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// The first event of it that the memory does not have, and when the memory came to it.
+    since: Option<(Position, Instant)>,
+    rests_until: Option<Instant>,
+    patience: Duration,
+}
+
+impl Entry {
+    fn rests(&self, now: Instant) -> bool {
+        self.rests_until.is_some_and(|until| now < until)
+    }
+
+    fn rest(&mut self, took: Duration) {
+        self.rests_until = Instant::now().checked_add(took.saturating_mul(REST).min(REST_MAX));
+    }
+}
+
+impl Large {
+    /// The memory owes a session what an event says of it.
+    pub(super) fn owe(&self, session: &SessionId, event: Position) {
+        self.lock().entry(session.clone()).or_default().since.get_or_insert_with(|| (event, Instant::now()));
+    }
+
+    /// It owes nothing of a session any more.
+    pub(super) fn forget(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    /// It starts over, and comes to all of them again.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// The first event that it owes anything of.
+    pub(super) fn first(&self) -> Option<Position> {
+        self.lock().values().filter_map(|entry| entry.since).map(|(event, _)| event).min()
+    }
+
+    pub(super) fn owes(&self, session: &SessionId) -> bool {
+        self.lock().get(session).is_some_and(|entry| entry.since.is_some())
+    }
+
+    fn owed(&self) -> Vec<SessionId> {
+        let all = self.lock();
+        all.iter().filter(|(_, entry)| entry.since.is_some()).map(|(session, _)| session.clone()).collect()
+    }
+
+    pub(super) fn let_alone(&self, now: Instant) -> BTreeSet<SessionId> {
+        let mut all = self.lock();
+        all.retain(|_, entry| entry.since.is_some() || entry.rests(now));
+        all.keys().cloned().collect()
+    }
+
+    /// The session that comes next, and how long the memory stays at it before it gives way: one that does not rest, or that
+    /// somebody waits for up to `awaited`.
+    pub(super) fn next(&self, awaited: Position, now: Instant) -> Option<(SessionId, Duration)> {
+        let all = self.lock();
+        let owed = all.iter().filter_map(|(session, entry)| Some((entry.since?, session, entry)));
+        let due = owed.filter(|((event, _), _, entry)| *event <= awaited || !entry.rests(now));
+        let next = due.min_by_key(|(since, ..)| *since);
+        next.map(|((_, since), session, entry)| {
+            let is_overdue = now.saturating_duration_since(since) > PUT_OFF_MAX;
+            (session.clone(), if is_overdue { Duration::MAX } else { entry.patience })
+        })
+    }
+
+    /// How long until the next one comes, if nobody waits for it.
+    pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
+        let all = self.lock();
+        let owed = all.values().filter(|entry| entry.since.is_some());
+        owed.map(|entry| entry.rests_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))).min()
+    }
+
+    /// It is in the memory, which took so long.
+    pub(super) fn taken_in(&self, session: &SessionId, took: Duration) {
+        let mut all = self.lock();
+        let entry = all.entry(session.clone()).or_default();
+        *entry = Entry::default();
+        entry.rest(took);
+    }
+
+    /// It was given up for something else.
+    pub(super) fn gave_way(&self, session: &SessionId, took: Duration) {
+        let mut all = self.lock();
+        let entry = all.entry(session.clone()).or_default();
+        entry.patience = took.saturating_mul(2).clamp(PATIENCE_MIN, PATIENCE_MAX);
+        entry.rest(took);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Entry>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> SessionId {
+        SessionId::new(text).unwrap()
+    }
+
+    #[test]
+    fn what_took_long_rests_long_unless_somebody_waits_for_it() {
+        let (large, a, b) = (Large::default(), id("a"), id("b"));
+        let now = Instant::now();
+        large.owe(&a, Position(7));
+        large.owe(&a, Position(9));
+        large.owe(&b, Position(8));
+        assert_eq!((large.first(), large.owed().len()), (Some(Position(7)), 2));
+        assert_eq!(large.next(Position(0), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
+        let minute = Duration::from_secs(60);
+        large.taken_in(&a, minute);
+        assert_eq!(
+            (large.first(), large.next(Position(0), now)),
+            (Some(Position(8)), Some((b.clone(), Duration::ZERO)))
+        );
+        assert_eq!(large.let_alone(now), BTreeSet::from([a.clone(), b.clone()]));
+        large.forget(&b);
+        large.owe(&a, Position(12));
+        assert_eq!((large.next(Position(11), now), large.next(Position(12), now).is_some()), (None, true));
+        assert!(large.pause(now).unwrap() >= minute * REST);
+        let later = now + minute * (REST + 1);
+        assert_eq!((large.next(Position(0), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
+        large.taken_in(&a, Duration::ZERO);
+        assert_eq!((large.let_alone(later).len(), large.pause(later), large.first()), (0, None, None));
+    }
+
+    #[test]
+    fn patience_grows_within_bounds_and_in_the_end_has_none() {
+        let (large, a) = (Large::default(), id("a"));
+        let patience = || large.next(Position(9), Instant::now()).unwrap().1;
+        large.owe(&a, Position(1));
+        for (took, expected) in [
+            (Duration::ZERO, PATIENCE_MIN),
+            (Duration::from_millis(300), Duration::from_millis(600)),
+            (Duration::MAX, PATIENCE_MAX),
+        ] {
+            large.gave_way(&a, took);
+            assert_eq!((patience(), large.first()), (expected, Some(Position(1))), "it is owed still");
+        }
+        let later = Instant::now() + 2 * PUT_OFF_MAX;
+        assert_eq!(large.next(Position(9), later).unwrap().1, Duration::MAX, "it comes to its end some time");
+        large.taken_in(&a, Duration::MAX);
+        large.owe(&a, Position(2));
+        assert_eq!(patience(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,49 @@
+//! What is put off is taken in when nothing else is to be done.
+
+use std::time::Instant;
+
+use baton_events::record::{Position, SessionId};
+
+use super::way::{Others, Way};
+use super::{Covered, Error, Projector, Want};
+use crate::memory::Error as MemoryError;
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Takes in a conversation that was put off, if one is due. Whether one was.
+    pub(super) fn take_in_large(&mut self) -> Result<bool, Error> {
+        let awaited = self.waiting.iter().filter(|wait| wait.want == Want::Whole && !wait.reply.is_closed());
+        let awaited = awaited.map(|wait| wait.at_least).chain(self.purges.iter().map(|purge| purge.at_least)).max();
+        let now = Instant::now();
+        let Some((session, patience)) = self.large.next(awaited.unwrap_or_default(), now) else { return Ok(false) };
+        // Should it be given up, nothing else is lost.
+        self.commit()?;
+        let (options, table) = (self.options.clone(), self.options.table.now());
+        let others = Others::of(&options, &self.reach, &self.large, self.applied, patience);
+        let go_on = || others.check();
+        let put = match table.get(&session).map(|row| (row, &row.state.episode)) {
+            Some((row, Some(current))) if !table.is_deleted(row) => {
+                self.put(&session, row, current, Way::while_it(&go_on))
+            }
+            _ => Ok(()),
+        };
+        match put {
+            Err(Error::Memory(MemoryError::GaveWay)) => {
+                tracing::debug!(%session, ms = now.elapsed().as_millis(), "large conversation put off again");
+                self.left_out.clear(&session);
+                self.large.gave_way(&session, now.elapsed());
+            }
+            put => {
+                put?;
+                self.large.taken_in(&session, now.elapsed());
+                self.commit()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// How far it has taken the log in, committed or not.
+    pub(super) fn taken_in(&self) -> Covered {
+        let before_large = self.large.first().map_or(self.applied, |event| Position(event.0.saturating_sub(1)));
+        Covered { whole: before_large.min(self.applied), but_large: self.applied }
+    }
+}
