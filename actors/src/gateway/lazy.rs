@@ -470,7 +470,9 @@ async fn catching_up(
     all: bool,
     step: Option<&Step>,
 ) -> Result<Position, Ended> {
-    let begun = services.indexer.covered();
+    // What comes behind the position is no progress of this wait.
+    let covered = || services.indexer.covered().up_to(position);
+    let begun = covered();
     let (mut reached, since) = (begun, Instant::now());
     let mut moved = since;
     loop {
@@ -485,7 +487,7 @@ async fn catching_up(
             Err(CallError::Gone) => return Err(no_memory(services).into()),
             Err(CallError::TimedOut) => {}
         }
-        let (now, problem) = (services.indexer.covered(), services.indexer.memory().1);
+        let (now, problem) = (covered(), services.indexer.memory().1);
         if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
             // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
             return Ok(now.whole);

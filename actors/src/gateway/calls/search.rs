@@ -71,7 +71,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         pending_sessions: step.pending_sessions,
         left_out_asking: step.left_out_asking,
         note: behind(services, step.pending).or(step.not_looked).or_else(|| services.settings.now().note()),
-        position: position.0,
+        position: position.max(services.indexer.covered().whole).0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
         vectors: None,
     };

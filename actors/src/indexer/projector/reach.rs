@@ -32,6 +32,11 @@ pub(crate) enum Want {
 }
 
 impl Covered {
+    /// As far as it goes up to a position.
+    pub(crate) fn up_to(self, position: Position) -> Self {
+        Self { whole: self.whole.min(position), but_large: self.but_large.min(position) }
+    }
+
     /// What is wanted of it.
     pub(super) fn of(self, want: Want) -> Position {
         match want {
