@@ -290,7 +290,7 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
         });
     }
     // While very many are still looked through nobody knows how many are new.
-    let is_unknown = not_looked.is_some() && services.watcher.is_large();
+    let is_unknown = step.not_looked.is_some() && services.watcher.is_large();
     step.is_backfill = !ask.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
     let (first, rest) = match (ask.all, step.is_backfill) {
         (true, _) => split(chosen, u64::MAX, usize::MAX),
