@@ -20,7 +20,8 @@
 //! take it apart, before it was redacted, for half a key is no longer known for one.
 //!
 //! Speed: nothing is looked for byte by byte. Long runs are found by looking at every twentieth byte, separators and
-//! words by vector instructions; names are read only at separators, values only behind names that tell.
+//! words by vector instructions; names are read only at separators, values only behind names that tell. A short text is
+//! looked at only in the ways that begin at a sign which it has.
 
 #![deny(clippy::float_arithmetic, reason = "platforms differ in it, and what is cut decides a content hash")]
 
@@ -83,19 +84,27 @@ struct Cut {
 ///
 /// Borrowed when there is nothing to cut. Applying it again changes nothing.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // Words, names of files and ids: most texts are such. Only a run can be a secret in them.
+    // Words, names of files and ids: most texts are such. Only a run can be a secret in them, and no UUID is one.
     let plain = text.len() < MAX_PLAIN_BYTES && !text.bytes().any(alphabet::is_sign);
-    if plain && text.len() < MIN_KEY_CHARS {
+    if plain && (text.len() < MIN_KEY_CHARS || chance::is_uuid(text.as_bytes())) {
         return Cow::Borrowed(text);
     }
     // If it cannot be looked at, nothing may pass.
     if !word::is_built() {
         return Cow::Owned(format!("{MARK}unchecked]"));
     }
-    let mut clean = if plain { look_at_runs(text) } else { without_private(text) };
+    let (mut clean, signs) = if plain {
+        match look_at_runs(text) {
+            None => return Cow::Borrowed(text),
+            clean => (clean, Signs::default()),
+        }
+    } else {
+        let signs = Signs::of(text);
+        (without_private(text, signs), signs)
+    };
     for _ in 0..MAX_LOOKS {
-        let seen = clean.as_deref().unwrap_or(text);
-        match look(seen).or_else(|| look_at_view(seen)) {
+        let (seen, signs) = clean.as_deref().map_or((text, signs), |clean| (clean, Signs::of(clean)));
+        match look(seen, signs).or_else(|| look_at_view(seen, signs)) {
             Some(cleaner) => clean = Some(cleaner),
             None => break,
         }
@@ -113,7 +122,10 @@ pub fn redact_owned(text: String) -> String {
 
 /// The text without private passages, if it has any. They go before everything else, so that nothing that begins
 /// before a mark can hide it.
-fn without_private(text: &str) -> Option<String> {
+fn without_private(text: &str, signs: Signs) -> Option<String> {
+    if !signs.has(Signs::TAG | Signs::ESCAPES) {
+        return None;
+    }
     let mut passages = span::private(text).into_iter();
     without(text, |_| passages.next())
 }
@@ -125,14 +137,14 @@ fn look_at_runs(text: &str) -> Option<String> {
 }
 
 /// The text without the credentials that one look finds, if it finds any.
-fn look(text: &str) -> Option<String> {
-    without(text, finder(text))
+fn look(text: &str, signs: Signs) -> Option<String> {
+    without(text, finder(text, signs))
 }
 
 /// The same where the text is written otherwise than it is read: found in its view, cut from the text.
-fn look_at_view(text: &str) -> Option<String> {
-    let view = view::View::of(text)?;
-    let mut next = finder(&view.text);
+fn look_at_view(text: &str, signs: Signs) -> Option<String> {
+    let view = if signs.has(Signs::ESCAPES | Signs::WIDE) { view::View::of(text)? } else { return None };
+    let mut next = finder(&view.text, Signs::of(&view.text));
     let mut seen = 0;
     without(text, |from| {
         while let Some(cut) = next(seen) {
@@ -147,10 +159,11 @@ fn look_at_view(text: &str) -> Option<String> {
 }
 
 /// What finds the first credential of a text from a place on. Places only grow.
-fn finder(text: &str) -> impl FnMut(usize) -> Option<Cut> {
+fn finder(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
     let mut runs = run::Runs::default();
     let mut words = word::Words::default();
-    let mut ahead = [Ahead::Unknown; 7];
+    let needs = [0, Signs::SEPARATORS, Signs::HYPHEN, 0, 0, Signs::BRACKET, Signs::WIDE];
+    let mut ahead = needs.map(|needs| if needs == 0 || signs.has(needs) { Ahead::Unknown } else { Ahead::Nothing });
     move |from| {
         for (at, ahead) in ahead.iter_mut().enumerate() {
             if ahead.is_before(from) {
@@ -170,6 +183,65 @@ fn finder(text: &str) -> impl FnMut(usize) -> Option<Cut> {
         let vague = |cut: &Cut| matches!(cut.kind, "secret" | "high_entropy");
         let found = ahead.iter().filter_map(|ahead| ahead.cut()).chain(words.column(from));
         found.min_by_key(|cut| (cut.start, vague(cut), Reverse(cut.end)))
+    }
+}
+
+/// Which bytes stand in a text that something may begin at, one bit for each kind. Many ways of looking need one of them, and
+/// most texts are short: one pass saves the others.
+#[derive(Clone, Copy, Default)]
+struct Signs(u8);
+
+impl Signs {
+    /// `=`, `:`, `%`.
+    const SEPARATORS: u8 = 1;
+    /// `-`.
+    const HYPHEN: u8 = 2;
+    /// `(`.
+    const BRACKET: u8 = 4;
+    /// What is not ASCII.
+    const WIDE: u8 = 8;
+    /// An escape, `%`, `\\`, `&`.
+    const ESCAPES: u8 = 16;
+    /// `<`.
+    const TAG: u8 = 32;
+    /// A longer text has most of them, and is looked through in every way, in bytes.
+    const MAX_BYTES: usize = 1_024;
+
+    const fn of_byte(byte: u8) -> u8 {
+        const fn is(byte: u8, sign: u8) -> u8 {
+            (byte == sign) as u8
+        }
+        let percent = is(byte, b'%');
+        ((is(byte, b'=') | is(byte, b':') | percent) * Self::SEPARATORS)
+            | (is(byte, b'-') * Self::HYPHEN)
+            | (is(byte, b'(') * Self::BRACKET)
+            | ((byte >> 7) * Self::WIDE)
+            | ((is(byte, 0x1b) | percent | is(byte, b'\\') | is(byte, b'&')) * Self::ESCAPES)
+            | (is(byte, b'<') * Self::TAG)
+    }
+
+    /// Written so that the compiler makes vector instructions of it, but for the rest behind the last block.
+    fn of(text: &str) -> Self {
+        static OF_BYTE: [u8; 256] = {
+            let mut signs = [0; 256];
+            let mut byte = 0;
+            while byte < signs.len() {
+                signs[byte] = Signs::of_byte(byte as u8);
+                byte += 1;
+            }
+            signs
+        };
+        if text.len() > Self::MAX_BYTES {
+            return Self(u8::MAX);
+        }
+        let (blocks, rest) = text.as_bytes().as_chunks::<16>();
+        let seen = blocks.as_flattened().iter().fold(0, |seen, byte| seen | Self::of_byte(*byte));
+        Self(rest.iter().fold(seen, |seen, byte| seen | OF_BYTE[usize::from(*byte)]))
+    }
+
+    /// Whether one of these kinds is there.
+    fn has(self, kinds: u8) -> bool {
+        self.0 & kinds != 0
     }
 }
 

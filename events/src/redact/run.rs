@@ -5,7 +5,7 @@
 
 use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, LOWER, PLUS, TOKEN, UPPER, class, is, run_end};
 use super::chance::{is_dense, is_random};
-use super::{Cut, MARK, MIN_KEY_CHARS, encoded, key, name, shape, wallet};
+use super::{Cut, MARK, MIN_KEY_CHARS, Signs, encoded, key, name, shape, wallet};
 
 /// Shortest text that is cut for being random alone, in characters.
 const MIN_DENSE_CHARS: usize = 32;
@@ -119,7 +119,7 @@ impl Runs {
                 continue;
             }
             if let Some((end, held)) = encoded::at(text, from) {
-                if super::look(&held).is_some() {
+                if super::look(&held, Signs::of(&held)).is_some() {
                     return Some(Cut { start: from, end, kind: "encoded" });
                 }
                 self.decoded_before = end;
