@@ -5,7 +5,7 @@
 //! a cue cost nothing more, and the order of the cues decides which of them share a mask.
 
 use aho_corasick::packed::{self, Searcher};
-use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
+use aho_corasick::{AhoCorasick, Input, Match, MatchKind, Span};
 
 /// Most cues of one table: more take twice the time.
 const MAX_CUES: usize = 32;
@@ -17,9 +17,31 @@ pub(super) struct Cues<T: 'static> {
     rows: &'static [(&'static str, T)],
     /// For each cue: the rows that hold it, and how far behind their beginning it stands.
     held: Vec<Vec<(usize, usize)>>,
+    finder: Finder,
+}
+
+/// What looks for several texts in one pass: of two at one place, the first.
+pub(super) struct Finder {
     fast: Option<Searcher>,
     /// For machines that have no such instructions.
     slow: AhoCorasick,
+}
+
+impl Finder {
+    /// Building from constants cannot fail. Tests build every one.
+    pub(super) fn new(texts: &[&str]) -> Option<Self> {
+        let fast = packed::Config::new().match_kind(packed::MatchKind::LeftmostFirst).builder().extend(texts).build();
+        let slow = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(texts).ok()?;
+        Some(Self { fast, slow })
+    }
+
+    /// The first of them that begins at `at` or later.
+    pub(super) fn find(&self, bytes: &[u8], at: usize) -> Option<Match> {
+        match &self.fast {
+            Some(fast) => fast.find_in(bytes, Span::from(at..bytes.len())),
+            None => self.slow.find(Input::new(bytes).range(at..)),
+        }
+    }
 }
 
 /// A word that was found.
@@ -38,21 +60,15 @@ impl<T: Copy> Cues<T> {
             held[cue].push((row, at));
         }
         let fits = cues.len() <= MAX_CUES && cues.iter().all(|cue| cue.len() >= MIN_CUE_BYTES);
-        let fast = packed::Config::new().match_kind(packed::MatchKind::LeftmostFirst).builder().extend(cues).build();
-        let slow = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(cues).ok()?;
-        fits.then_some(Self { rows, held, fast, slow })
+        fits.then_some(Self { rows, held, finder: Finder::new(cues)? })
     }
 
     /// The first word that begins at `from` or later and whose cue stands at `at` or later. `at` moves behind it.
     pub(super) fn find(&self, text: &str, from: usize, at: &mut usize) -> Option<Found<T>> {
         let bytes = text.as_bytes();
         while *at < bytes.len() {
-            let found = match &self.fast {
-                Some(fast) => fast.find_in(bytes, Span::from(*at..bytes.len())),
-                None => self.slow.find(Input::new(bytes).range(*at..)),
-            };
             // Nothing is left to look through.
-            let Some(cue) = found else { break };
+            let Some(cue) = self.finder.find(bytes, *at) else { break };
             *at = cue.start() + 1;
             for (row, before) in &self.held[cue.pattern().as_usize()] {
                 let (word, tells) = self.rows[*row];

@@ -2,14 +2,12 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
-
 use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, floor, is, run_end};
 use super::announces::{Announces, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
 use super::assignment::{self, Join, past_blanks};
 use super::chance::is_random;
 use super::command::{self, is_password};
-use super::cue::{Cues, Found};
+use super::cue::{Cues, Finder, Found};
 use super::fed::{self, Argument, looks_chosen};
 use super::name::{self, Name, Sign};
 use super::placeholder::{Held, is_placeholder};
@@ -28,14 +26,14 @@ const MAX_WORD_BYTES: usize = 256;
 static TABLES: LazyLock<Option<Tables>> = LazyLock::new(|| {
     let words = Cues::new(WORDS, &WORD_CUES)?;
     let calls = Cues::new(CALLS, &CALL_CUES)?;
-    let names = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(language::NAMES).ok()?;
+    let names = Finder::new(language::NAMES)?;
     Some(Tables { words, calls, names })
 });
 
 struct Tables {
     words: Cues<Announces>,
     calls: Cues<Announces>,
-    names: AhoCorasick,
+    names: Finder,
 }
 
 /// What is remembered from one look to the next.
@@ -59,8 +57,13 @@ pub(super) fn find_foreign(text: &str, from: usize) -> Option<Cut> {
         return None;
     }
     let Tables { names, .. } = TABLES.as_ref()?;
-    let found = names.find_iter(Input::new(text).range(from..));
-    found.filter_map(|found| language::value(text, found.end())).find(|cut| cut.start >= from)
+    let mut at = from;
+    let mut next = || {
+        let found = names.find(text.as_bytes(), at)?;
+        at = found.end();
+        Some(found)
+    };
+    std::iter::from_fn(&mut next).filter_map(|found| language::value(text, found.end())).find(|cut| cut.start >= from)
 }
 
 /// The first secret that a program or a protocol announces, from `from` on.
