@@ -30,7 +30,7 @@ pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use crate::conversation::{Agent, Body, Item, TitleSource};
 
@@ -105,8 +105,11 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// caller keeps the rest, which has no newline yet, and gives it again with what follows.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
-        while let Some(length) = memchr(b'\n', &bytes[at..]) {
-            self.line(&bytes[at..at + length]);
+        while let Some(first) = memchr2(b'\n', 0, &bytes[at..]) {
+            let nul = bytes[at + first] == 0;
+            let Some(rest) = (if nul { memchr(b'\n', &bytes[at + first..]) } else { Some(0) }) else { break };
+            let length = first + rest;
+            self.line(&bytes[at..at + length], nul);
             self.pass(length as u64 + 1);
             self.scribe.cursor.unterminated = false;
             at += length + 1;
@@ -121,7 +124,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         if !is_whole(self.without_bom(tail)) {
             return 0;
         }
-        self.line(tail);
+        self.line(tail, memchr(0, tail).is_some());
         self.pass(tail.len() as u64);
         self.scribe.cursor.unterminated = true;
         tail.len()
@@ -165,11 +168,11 @@ impl<'a, S: Sink> Reader<'a, S> {
         if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes }
     }
 
-    fn line(&mut self, bytes: &[u8]) {
+    /// Reads a line; `nul` tells whether a NUL is in it.
+    fn line(&mut self, bytes: &[u8], nul: bool) {
         self.count_line();
         let bytes = self.without_bom(bytes);
         // A power loss leaves runs of NUL anywhere: without them the line may make sense.
-        let nul = memchr(0, bytes).is_some();
         let bytes = if nul {
             Cow::Owned(bytes.iter().copied().filter(|byte| *byte != 0).collect())
         } else {

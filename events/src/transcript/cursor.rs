@@ -18,7 +18,7 @@ pub const MAX_SAID: usize = 32;
 /// Where reading stands. Reading on from a cursor gives what reading at once would have given.
 ///
 /// Holds numbers and fingerprints only. At its fullest it has some 220 of them: less than 5 KB as JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// Bytes read: just after a newline, unless `unterminated`.
     pub offset: u64,
@@ -56,6 +56,26 @@ pub struct Queued {
     pub mark: Mark,
     /// Where it was said as a prompt; 0 when it was not: an idle agent takes it at once, and news are no prompt.
     pub line: u64,
+}
+
+impl Clone for Cursor {
+    fn clone(&self) -> Self {
+        let mut clone = Self::default();
+        clone.clone_from(self);
+        clone
+    }
+
+    /// Keeps the memory that it has: every line is read upon a clone.
+    fn clone_from(&mut self, source: &Self) {
+        *self = Self {
+            open_calls: std::mem::take(&mut self.open_calls).filled_from(&source.open_calls),
+            own_calls: std::mem::take(&mut self.own_calls).filled_from(&source.own_calls),
+            recent_messages: std::mem::take(&mut self.recent_messages).filled_from(&source.recent_messages),
+            queue: std::mem::take(&mut self.queue).filled_from(&source.queue),
+            said: std::mem::take(&mut self.said).filled_from(&source.said),
+            ..*source
+        };
+    }
 }
 
 impl Cursor {
@@ -161,5 +181,11 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
 
     pub(crate) fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// What another holds, in the memory of this one.
+    fn filled_from(mut self, source: &Self) -> Self {
+        self.0.clone_from(&source.0);
+        self
     }
 }

@@ -38,11 +38,23 @@ const TARGETS: &[&str] = &[
 /// The unanswered calls of a conversation, rebuilt from its items alone.
 ///
 /// An index job that reads a file's tail takes them from the stored items: `items.iter().collect()`. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub struct OpenCalls {
     calls: VecDeque<Arc<OpenCall>>,
     /// The model that was last named: some agents name it once and not with each count of tokens.
     model: Arc<str>,
+}
+
+impl Clone for OpenCalls {
+    fn clone(&self) -> Self {
+        Self { calls: self.calls.clone(), model: self.model.clone() }
+    }
+
+    /// Keeps the memory that it has: every line is read upon a clone.
+    fn clone_from(&mut self, source: &Self) {
+        self.calls.clone_from(&source.calls);
+        self.model.clone_from(&source.model);
+    }
 }
 
 /// One call, as far as its result's line needs it.

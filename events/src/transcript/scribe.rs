@@ -61,6 +61,8 @@ pub(crate) struct Scribe<'a, S> {
     pub(crate) cursor: Cursor,
     pub(crate) seen: Observation,
     open: OpenCalls,
+    /// Both as they were before the line at hand.
+    before: (Cursor, OpenCalls),
     /// What the line at hand has said so far.
     said: Vec<Item>,
     sink: &'a mut S,
@@ -79,6 +81,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
             cursor,
             seen: Observation::default(),
             open,
+            before: Default::default(),
             said: Vec::new(),
             sink,
             spilled: None,
@@ -92,9 +95,10 @@ impl<'a, S: Sink> Scribe<'a, S> {
     /// Reads one line by `step`. What it said is handed on when the step is over. A step that panics leaves the state as it
     /// was before, and one item that names the line.
     pub(crate) fn line<T: Default>(&mut self, step: impl FnOnce(&mut Self) -> T) -> T {
-        let (cursor, open) = (self.cursor.clone(), self.open.clone());
+        self.before.0.clone_from(&self.cursor);
+        self.before.1.clone_from(&self.open);
         let read = catch_unwind(AssertUnwindSafe(|| step(self))).unwrap_or_else(|_| {
-            (self.cursor, self.open) = (cursor, open);
+            (self.cursor, self.open) = std::mem::take(&mut self.before);
             self.said.clear();
             self.last_cwd.clear();
             self.last_branch.clear();

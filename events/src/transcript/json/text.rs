@@ -98,7 +98,7 @@ impl<'a> Text<'a> {
         let mut bytes = raw.len();
         let mut newlines = memchr_iter(b'\n', raw).count();
         let mut at = 0;
-        while let Some(next) = memchr(b'\\', &raw[at..]) {
+        while let Some(next) = find([b'\\'], &raw[at..]) {
             let escape = at + next;
             let (decoded, rest) = match raw.get(escape + 1) {
                 Some(b'u') => unicode(&raw[escape + 2..]),
