@@ -41,12 +41,17 @@ enum Rank {
 /// The text must be redacted already.
 pub(crate) fn telling_line(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
-    let (_, at) = lines
+    let mut ranked = lines
         .iter()
         .enumerate()
         .filter(|(_, line)| line.chars().any(char::is_alphanumeric) && !line.starts_with("Exit code "))
-        .map(|(at, line)| (rank(line), at))
-        .min()?;
+        .map(|(at, line)| (rank(line), at));
+    // Nothing tells more than a cause.
+    let best = ranked.try_fold(None, |best: Option<(Rank, usize)>, line| match line {
+        (Rank::Cause, _) => Err(line),
+        _ => Ok(Some(best.map_or(line, |best| best.min(line)))),
+    });
+    let (_, at) = best.unwrap_or_else(Some)?;
     let reason = reason(&lines, at);
     let name = test_of(&lines, at).filter(|name| !reason.contains(&**name));
     let told = match name {
