@@ -80,12 +80,8 @@ mod mounted {
     #[test]
     #[ignore = "run by where_a_file_system_does_not_answer"]
     fn answers_name_a_root_that_is_left_out() {
-        let mut world = World::new();
-        let root = world.path("codex/sessions");
-        fs::create_dir_all(&root).unwrap();
-        world.set("CODEX_HOME", world.path("codex"));
-        world.transcript("-work-one", &id(1)).prompt("the wolverine was here").reply("it was");
-        world.close(&id(1));
+        let world = with_one_session();
+        let root = world.projects();
         let search = || ask(&world, "search", &json!({"query": "wolverine", "caller": {}}));
         assert_eq!(search()["result"]["freshness"]["note"], Value::Null);
         let _hung = Hung::mount(root.clone());
@@ -96,5 +92,7 @@ mod mounted {
         });
         assert!(named, "{found}");
         assert_eq!(found["result"]["hits"][0]["session_id"], id(1), "{found}");
+        let explained = ask(&world, "session/explain", &json!({"session": id(1)}));
+        assert!(explained["result"]["notes"].to_string().contains("does not answer"), "{explained}");
     }
 }
