@@ -20,6 +20,7 @@ use super::package::Package;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
 use crate::conversation::{Body, Call, Item, Meta, Outcome, ToolResult};
 use crate::digest::{Episode, ErrorLine};
+use crate::redact::redact;
 
 /// Most files that one error is said to be resolved by: the last that were edited.
 const MAX_CURES: usize = 5;
@@ -150,13 +151,14 @@ impl<'a> Walk<'a> {
     }
 
     fn project(&mut self, episode: &Episode, of: Moment) {
-        let Some(project) = self.at.project else { return };
-        let name = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(project);
+        // A directory may be called like a key.
+        let Some(project) = self.at.project.map(redact) else { return };
+        let name = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(&project);
         if name.is_empty() {
             return;
         }
         self.place = format!(" in {name}");
-        let uuid = self.gather.mention(Label::Project, name, project, of, 1);
+        let uuid = self.gather.mention(Label::Project, name, &project, of, 1);
         self.project = uuid;
         let title = if episode.title.is_empty() { String::new() } else { format!(": {}", episode.title) };
         self.of_session(Relation::InProject, uuid, &format!("worked in {name}{title}"), of);
