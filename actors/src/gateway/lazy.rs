@@ -219,7 +219,11 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
     }
     match known().await {
         Ok(unread) => (unread, Some(STILL_LOOKING)),
-        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_LOOKING)),
+        Err(CallError::TimedOut) => {
+            // What the backlog knows of is a good part of what is missing.
+            let beyond = if services.watcher.is_large() { services.progress.borrow().pending() } else { 0 };
+            (Unread { beyond, ..Unread::default() }, Some(STILL_LOOKING))
+        }
         Err(CallError::Gone) => (Unread::default(), Some(NOT_LOOKED)),
     }
 }
