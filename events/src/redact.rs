@@ -34,6 +34,7 @@ mod assignment;
 mod block;
 mod chance;
 mod command;
+mod command_line;
 mod cue;
 mod encoded;
 mod fed;
@@ -162,6 +163,8 @@ fn look_at_view(text: &str, signs: Signs) -> Option<String> {
 fn finder(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
     let mut runs = run::Runs::default();
     let mut words = word::Words::default();
+    let mut programs = command::Programs::default();
+    let mut fed = fed::Fed::default();
     let needs = [0, Signs::SEPARATORS, Signs::HYPHEN, 0, 0, Signs::BRACKET, Signs::WIDE];
     let mut ahead = needs.map(|needs| if needs == 0 || signs.has(needs) { Ahead::Unknown } else { Ahead::Nothing });
     move |from| {
@@ -170,9 +173,9 @@ fn finder(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
                 let found = match at {
                     0 => runs.find(text, from),
                     1 => separator::find(text, from),
-                    2 => word::find_option(text, from),
+                    2 => word::find_option(text, from, &mut programs),
                     3 => words.find(text, from),
-                    4 => word::find_call(text, from),
+                    4 => word::find_call(text, from, &mut fed),
                     5 => word::find_function(text, from),
                     _ => word::find_foreign(text, from),
                 };

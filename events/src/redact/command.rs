@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::Cut;
-use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is, run_end};
+use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is, run_end};
+use super::command_line::{Commands, word};
 use super::fed::looks_chosen;
 use super::placeholder::{Held, is_placeholder};
 
-/// How far before an option its program may stand, in bytes.
-const MAX_COMMAND_BYTES: usize = 300;
-/// Longest argument that is read, in bytes.
-const MAX_WORD_BYTES: usize = 256;
 /// Most words of a command among which its program is looked for: `sudo docker exec -it cache redis-cli`.
 const MAX_WORDS: usize = 12;
+/// Most words between a program and an option, for what a word holds that nobody would choose. Words are counted, for a cut
+/// makes the text between shorter.
+const MAX_WORDS_BETWEEN: usize = 40;
+/// Most words between an option and a program that is not among the first words of its line.
+const MAX_WORDS_NEAR: usize = 20;
 /// Shortest password, in bytes.
 const MIN_PASSWORD_BYTES: usize = 3;
 /// Shortest password of digits alone, in bytes: shorter ones are ports and counts.
@@ -36,8 +38,10 @@ pub(super) enum Form {
 
 use Form::{Apart, Behind, Either, Joined, Source};
 
-/// Options by their names without hyphens, and programs that have them.
-pub(super) type Row = (&'static [(&'static str, Form)], &'static [&'static str]);
+/// Names of options without their hyphens.
+type Options = &'static [(&'static str, Form)];
+/// Options, and programs that have them.
+pub(super) type Row = (Options, &'static [&'static str]);
 
 pub(super) const TABLE: &[Row] = &[
     (&[("p", Either)], &["sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"]),
@@ -81,14 +85,98 @@ pub(super) const TABLE: &[Row] = &[
     ),
 ];
 
-/// The rows of each program.
-static PROGRAMS: LazyLock<BTreeMap<&str, &[(&str, Form)]>> = LazyLock::new(|| {
+/// The options of each program.
+static PROGRAMS: LazyLock<BTreeMap<&str, Options>> = LazyLock::new(|| {
     TABLE.iter().flat_map(|(options, names)| names.iter().map(move |name| (*name, *options))).collect()
 });
 
-/// The password in an option of a program. Its name begins at `at`, behind one hyphen.
-pub(super) fn short(text: &str, at: usize) -> Option<Cut> {
-    may_be_told(text.as_bytes(), at).then(|| option(text, at)).flatten()
+/// What is remembered of the command that was read last, so that no word is read twice.
+#[derive(Default)]
+pub(super) struct Programs {
+    commands: Commands,
+    /// Where the command begins.
+    start: usize,
+    /// Up to here its words were read.
+    read: usize,
+    /// How many of them are neither options nor what an option names.
+    words: usize,
+    /// Whether the last word was an option that names something: `--name mongo`.
+    named: bool,
+    /// The known program among the first words, and which word it is.
+    first: Option<(Options, usize)>,
+    /// The last known program, likewise.
+    last: Option<(Options, usize)>,
+}
+
+impl Programs {
+    /// The password in an option of a program, whose name begins at `at`, behind one hyphen.
+    pub(super) fn short(&mut self, text: &str, at: usize) -> Option<Cut> {
+        let bytes = text.as_bytes();
+        if !may_be_told(bytes, at) {
+            return None;
+        }
+        let (options, near) = self.of(bytes, at - 1)?;
+        let cut = option(text, at, options)?;
+        (near || looks_chosen(&text[cut.start..cut.end])).then_some(cut)
+    }
+
+    /// `--user me%x`: the password that some programs take joined to a user's name. The option begins at `start`, its name
+    /// ends at `end`.
+    pub(super) fn user(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
+        let bytes = text.as_bytes();
+        let (options, _) = self.of(bytes, start)?;
+        let (_, form) = *options.iter().find(|(_, form)| *form == Behind(b'%'))?;
+        secret(text, past_joint(bytes, run_end(bytes, end, LOWER))?, form)
+    }
+
+    /// The options of the program whose command an option that begins at `at` lies in, and whether it is near enough to be
+    /// believed whatever the option holds: the first known word among the first ones of the command, or the last one.
+    fn of(&mut self, bytes: &[u8], at: usize) -> Option<(Options, bool)> {
+        let start = self.commands.start_of(bytes, at);
+        if start != self.start || at < self.read {
+            let commands = std::mem::take(&mut self.commands);
+            *self = Self { commands, start, read: start, ..Self::default() };
+        }
+        let ends =
+            |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'(' | b'[' | b'=' | b',' | b'`');
+        while self.read < at {
+            let rest = &bytes[self.read..at];
+            let word = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+            self.read = at.min(self.read + word.len() + 1);
+            self.take(word);
+        }
+        let words = self.words;
+        let near = |(_, word): &(Options, usize), most: usize| words - word <= most;
+        match (self.first, self.last) {
+            (Some(first), _) => Some((first.0, near(&first, MAX_WORDS_BETWEEN))),
+            (None, last) => last.filter(|last| near(last, MAX_WORDS_NEAR)).map(|last| (last.0, false)),
+        }
+    }
+
+    /// Takes the next word of the command.
+    fn take(&mut self, word: &[u8]) {
+        if word.len() <= 1 {
+            return;
+        }
+        let named = std::mem::replace(&mut self.named, word.starts_with(b"--"));
+        if named || word[0] == b'-' {
+            return;
+        }
+        self.words += 1;
+        if let Some(options) = known(word) {
+            self.last = Some((options, self.words));
+            if self.words <= MAX_WORDS && self.first.is_none() {
+                self.first = self.last;
+            }
+        }
+    }
+}
+
+/// The options of a program by its name, which a path may stand before.
+fn known(word: &[u8]) -> Option<Options> {
+    let start = memchr::memrchr(b'/', word).map_or(0, |slash| slash + 1);
+    let name = std::str::from_utf8(&word[start..]).ok()?;
+    PROGRAMS.get(name.strip_suffix(".exe").unwrap_or(name)).copied()
 }
 
 /// Whether some program has an option of that name that holds a secret: most options end here.
@@ -103,10 +191,9 @@ fn may_be_told(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The password of the option whose name begins at `at`.
-fn option(text: &str, at: usize) -> Option<Cut> {
+fn option(text: &str, at: usize, options: Options) -> Option<Cut> {
     let bytes = text.as_bytes();
     let name = at + bytes[at..].iter().take(16).take_while(|byte| is(**byte, ALNUM)).count();
-    let options = program(bytes, at)?;
     options.iter().find_map(|(letter, form)| {
         let joined = bytes[at..].starts_with(letter.as_bytes()).then_some(at + letter.len());
         // `-su` is `-s -u`.
@@ -128,49 +215,37 @@ fn option(text: &str, at: usize) -> Option<Cut> {
 
 /// Where the word behind an option begins: past blanks, `=`, or the end of one word of a list and the beginning of the next.
 fn past_joint(bytes: &[u8], at: usize) -> Option<usize> {
-    let quote = usize::from(matches!(bytes.get(at), Some(b'"' | b'\'')));
-    let comma = at + quote + usize::from(quote == 1 && bytes.get(at + 1) == Some(&b','));
-    let joint = |byte: &&u8| matches!(**byte, b' ' | b'\t');
-    let blanks = bytes[comma..].iter().take(8).take_while(joint).count();
     if bytes.get(at) == Some(&b'=') {
         return Some(at + 1);
     }
-    (blanks > 0).then_some(comma + blanks)
+    let quoted = matches!(bytes.get(at), Some(b'"' | b'\''));
+    let listed = quoted && bytes.get(at + 1) == Some(&b',');
+    let joint = at + usize::from(quoted) + usize::from(listed);
+    let blanks = bytes[joint..].iter().take(8).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    (listed || blanks > 0).then_some(joint + blanks)
 }
 
 /// What an option holds, if it is a secret.
 fn secret(text: &str, at: usize, form: Form) -> Option<Cut> {
     let (start, end) = word(text, at)?;
     let value = &text[start..end];
-    let (start, value) = match form {
+    // What is joined may be quoted for itself: `me:'x'`.
+    let rest = |from: usize| match text.as_bytes().get(from) {
+        Some(b'"' | b'\'') if start == at => word(text, from),
+        _ => Some((from, end)),
+    };
+    let (start, end) = match form {
         Behind(mark) => {
             let skipped = value.bytes().position(|byte| byte == mark)? + 1;
             // `DOMAIN\user`, a user's name or none.
             let user = &value[..skipped - 1];
             let named = user.bytes().all(|byte| is(byte, ALNUM) || b"_-.@\\/+".contains(&byte) || byte >= 0x80);
-            let value = value.get(skipped..).filter(|_| named)?;
-            let end = value.trim_start_matches(['\'', '"']);
-            (start + skipped + (value.len() - end.len()), end)
+            named.then(|| rest(start + skipped)).flatten()?
         }
-        Source => {
-            let value = value.strip_prefix("pass:")?;
-            let bare = value.trim_start_matches(['\'', '"']);
-            let (from, to) = match value.len() - bare.len() {
-                0 => (end - value.len(), end),
-                _ => word(text, end - value.len())?,
-            };
-            (from, &text[from..to])
-        }
-        _ => (start, value),
+        Source => rest(start + value.strip_prefix("pass:").map(|_| "pass:".len())?)?,
+        _ => (start, end),
     };
-    is_password(value).then_some(Cut { start, end: start + value.len(), kind: "password" })
-}
-
-/// `--user me%x`: the password that some programs take joined to a user's name. `end` is behind the option's name.
-pub(super) fn user(text: &str, end: usize) -> Option<Cut> {
-    let bytes = text.as_bytes();
-    let (_, form) = *program(bytes, end)?.iter().find(|(_, form)| *form == Behind(b'%'))?;
-    secret(text, past_joint(bytes, run_end(bytes, end, LOWER))?, form)
+    is_password(&text[start..end]).then_some(Cut { start, end, kind: "password" })
 }
 
 /// Whether what stands in a password's place can be one.
@@ -184,59 +259,4 @@ pub(super) fn is_password(value: &str) -> bool {
         && !value.contains("$(")
         && !value.contains('`')
         && !is_placeholder(value, "password", Held::FIRMLY)
-}
-
-/// The word of a command line that begins at `at`, without its quotes: where it begins and ends.
-pub(super) fn word(text: &str, at: usize) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let slashes = bytes[at..].iter().take(4).take_while(|byte| **byte == b'\\').count();
-    let quote = bytes.get(at + slashes).copied().filter(|byte| matches!(byte, b'"' | b'\''));
-    let start = if quote.is_some() { at + slashes + 1 } else { at };
-    let window = &bytes[start..bytes.len().min(start + MAX_WORD_BYTES)];
-    let ends = |place: usize, byte: u8| match quote {
-        Some(quote) => {
-            let before = window[..place].iter().rev().take_while(|byte| **byte == b'\\').count();
-            byte == b'\n' || (byte == quote && (before <= slashes || quote == b'\''))
-        }
-        None => {
-            byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b';' | b'&' | b'\\')
-        }
-    };
-    let mut end = window.iter().enumerate().position(|(place, byte)| ends(place, *byte)).unwrap_or(window.len());
-    while quote.is_some() && slashes > 0 && end > 0 && window[end - 1] == b'\\' {
-        end -= 1;
-    }
-    let end = floor(bytes, start + end);
-    (end > start).then_some((start, end))
-}
-
-/// Where the command begins that `at` lies in.
-pub(super) fn command_start(bytes: &[u8], at: usize) -> usize {
-    let first = floor(bytes, at.saturating_sub(MAX_COMMAND_BYTES));
-    let ends = |place: usize| match bytes[place] {
-        b'\n' => place == 0 || bytes[place - 1] != b'\\',
-        b';' | b'|' | b'`' => true,
-        b'&' => place > 0 && bytes[place - 1] == b'&',
-        b'(' => place > 0 && bytes[place - 1] == b'$',
-        _ => false,
-    };
-    (first..at).rev().find(|place| ends(*place)).map_or(first, |place| place + 1)
-}
-
-/// The options of the program whose command `at` lies in: the first known word among the first ones.
-fn program(bytes: &[u8], at: usize) -> Option<&'static [(&'static str, Form)]> {
-    let command = &bytes[command_start(bytes, at)..at];
-    let ends =
-        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'(' | b'[' | b'=' | b',' | b'`');
-    let mut named = false;
-    let words = command.split(ends).filter(|word| word.len() > 1).filter(|word| {
-        // `--name mongo` names something else.
-        let own = !std::mem::replace(&mut named, word.starts_with(b"--"));
-        own && word[0] != b'-'
-    });
-    words.take(MAX_WORDS).find_map(|word| {
-        let start = memchr::memrchr(b'/', word).map_or(0, |slash| slash + 1);
-        let name = std::str::from_utf8(&word[start..]).ok()?;
-        PROGRAMS.get(name.strip_suffix(".exe").unwrap_or(name)).copied()
-    })
 }

@@ -1,28 +1,24 @@
 //! Passwords that a program is fed or given in a place of its own: `echo x | sudo -S`, `sudo -S <<< x`, `net use … x`,
 //! `sqlplus a/x@b`, `expect` and its like.
 
-use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
+use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is};
 use super::chance::is_words;
-use super::command::{command_start, is_password, word};
+use super::command::is_password;
+use super::command_line::{Commands, line, word, words};
 use super::{Cut, assignment, name};
 
-/// How much of a command is looked at, in bytes.
-const MAX_COMMAND_BYTES: usize = 300;
-/// Most words of a command that are read.
-const MAX_WORDS: usize = 16;
 /// How far before an answer the question for a password may stand, in bytes.
 const MAX_QUESTION_BYTES: usize = 300;
+/// Most answers to one question.
+const MAX_ANSWERS: usize = 2;
+/// Most programs of a pipe that are looked at behind what is written into it.
+const MAX_READERS: usize = 4;
 
-/// What a program that is fed a password has in its command.
+/// What a command has in it that is fed a password.
 const FED: &[&str] = &[
     "--password-stdin",
     "--with-token",
-    "sudo -S",
-    "sudo -kS",
-    "sudo -Sk",
-    "sudo --stdin",
     "--passphrase-fd",
-    " passwd",
     "chpasswd",
     "cryptsetup",
     "luksOpen",
@@ -37,17 +33,51 @@ const FED: &[&str] = &[
     "secret create",
 ];
 
-/// The command from `at` on: to the end of its line, or to where another one begins.
-fn rest_of_line(text: &str, at: usize) -> &str {
-    let bytes = text.as_bytes();
-    let window = &bytes[at..bytes.len().min(at + MAX_COMMAND_BYTES)];
-    let end = memchr::memchr(b'\n', window).unwrap_or(window.len());
-    &text[at..super::alphabet::floor(bytes, at + end)]
+/// What a command takes that is fed something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Password,
+    /// A user and a password, a colon between them.
+    Pair,
 }
 
-fn is_fed(command: &str) -> bool {
-    let asked = command.contains("sudo ") && command.contains(" -S ");
-    asked || FED.iter().any(|mark| command.contains(mark))
+/// What the command of these words takes, if it is fed a secret.
+fn taken(text: &str, words: &[(usize, usize)]) -> Option<Taken> {
+    let said: Vec<&str> = words
+        .iter()
+        .flat_map(|(start, end)| text[*start..*end].split_ascii_whitespace())
+        .map(|word| word.trim_matches(['"', '\'', '`', '(', ')', '\\']))
+        .collect();
+    let command = said.join(" ");
+    if command.contains("chpasswd") {
+        return Some(Taken::Pair);
+    }
+    let fed = FED.iter().any(|mark| command.contains(mark)) || is_sudo(&said) || is_passwd(&said);
+    fed.then_some(Taken::Password)
+}
+
+/// Whether `sudo` is told to read a password: `sudo -S`, `sudo -u me -kS`.
+fn is_sudo(said: &[&str]) -> bool {
+    let sudo = said.iter().position(|word| *word == "sudo" || word.ends_with("/sudo"));
+    let mut options = said.iter().skip(sudo.map_or(said.len(), |at| at + 1));
+    while let Some(option) = options.next().filter(|word| word.starts_with('-')) {
+        let short = !option.starts_with("--");
+        if *option == "--stdin" || (short && option.contains('S')) {
+            return true;
+        }
+        // These name a user, a group, a prompt, a host.
+        if short && option.ends_with(['u', 'g', 'p', 'h', 'C', 'T']) {
+            options.next();
+        }
+    }
+    false
+}
+
+/// Whether the program of a command is `passwd`.
+fn is_passwd(said: &[&str]) -> bool {
+    let program =
+        said.iter().find(|word| !(word.starts_with('-') || word.contains('=') || ["sudo", "env"].contains(*word)));
+    program.is_some_and(|program| *program == "passwd" || program.ends_with("/passwd"))
 }
 
 fn password(text: &str, (start, end): (usize, usize)) -> Option<Cut> {
@@ -56,35 +86,42 @@ fn password(text: &str, (start, end): (usize, usize)) -> Option<Cut> {
 
 /// `echo x | …`, `printf '%s' x | …`: what is written, if who reads it takes a password. `end` is behind `echo `.
 pub(super) fn written(text: &str, end: usize) -> Option<Cut> {
-    let line = rest_of_line(text, end);
-    let pipe = line.find('|')?;
-    let reader = &line[pipe + 1..];
-    let reader = &reader[..reader.find("&&").unwrap_or(reader.len())];
-    if !is_fed(reader) {
+    if !line(text, end).contains('|') {
         return None;
     }
-    let pairs = reader.contains("chpasswd");
-    let mut at = end;
-    // Options, and the form that `printf` writes by.
-    while at < end + pipe {
-        let blanks = text.as_bytes()[at..].iter().take_while(|byte| **byte == b' ').count();
-        let (start, last) = word(text, at + blanks)?;
-        let said = &text[start..last];
-        at = last + usize::from(text.as_bytes().get(last).is_some_and(|byte| matches!(byte, b'"' | b'\'')));
-        if start >= end + pipe || said.starts_with('-') || matches!(said, "%s" | "%s\\n" | "%b" | "%s:%s\\n") {
-            continue;
+    let written = words(text, end);
+    let takes = readers(text, written.last()?.1)?;
+    let format = |said: &str| matches!(said, "%s" | "%s\\n" | "%b" | "%s:%s\\n");
+    let (start, last) = written.into_iter().find(|(start, last)| {
+        let said = &text[*start..*last];
+        !said.starts_with('-') && !format(said)
+    })?;
+    answer(text, start, last, takes)
+}
+
+/// What the programs take that the pipe leads to which follows at `from`.
+fn readers(text: &str, mut from: usize) -> Option<Taken> {
+    for _ in 0..MAX_READERS {
+        let rest = line(text, from);
+        let end = rest.find(['|', ';', '&'])?;
+        if !rest[end..].starts_with('|') || rest[end..].starts_with("||") {
+            return None;
         }
-        return answer(text, start, last, pairs);
+        let words = words(text, from + end + 1);
+        if let Some(takes) = taken(text, &words) {
+            return Some(takes);
+        }
+        from = words.last()?.1;
     }
     None
 }
 
-/// What a word says that a program is fed: a password, one twice, or pairs of users and passwords.
-fn answer(text: &str, start: usize, last: usize, pairs: bool) -> Option<Cut> {
+/// What a word says that a program is fed: a password, one twice, or a user's.
+fn answer(text: &str, start: usize, last: usize, takes: Taken) -> Option<Cut> {
     let said = &text[start..last];
-    let start = match pairs {
-        true => start + said.find(':')? + 1,
-        false => start,
+    let start = match takes {
+        Taken::Pair => start + said.find(':')? + 1,
+        Taken::Password => start,
     };
     let end = text[start..last].find("\\n").map_or(last, |at| start + at);
     // `a\na`, as `passwd` asks twice.
@@ -92,54 +129,97 @@ fn answer(text: &str, start: usize, last: usize, pairs: bool) -> Option<Cut> {
     password(text, (start, end))
 }
 
-/// `… <<< x`. The mark begins at `start` and ends at `end`.
-pub(super) fn here(text: &str, start: usize, end: usize) -> Option<Cut> {
-    let command = &text[command_start(text.as_bytes(), start)..start];
-    if !is_fed(command) {
-        return None;
-    }
-    let blanks = text.as_bytes()[end..].iter().take_while(|byte| **byte == b' ').count();
-    let (start, last) = word(text, end + blanks)?;
-    answer(text, start, last, command.contains("chpasswd"))
+/// What is remembered from one look to the next.
+#[derive(Default)]
+pub(super) struct Fed {
+    commands: Commands,
+    /// Passwords in the documents that were met, in order.
+    lines: Vec<Cut>,
+    /// Where the last of these documents ends.
+    end: usize,
 }
 
-/// What a program reads from a document in the script: `chpasswd <<EOF`, `--password-stdin <<EOF`.
-pub(super) fn pairs(text: &str, end: usize) -> Option<Cut> {
-    let line = rest_of_line(text, end);
-    if line.starts_with("<<<") {
-        return here(text, end, end + 3);
+impl Fed {
+    /// The first password of the documents that were met, from `from` on.
+    pub(super) fn line(&self, from: usize) -> Option<Cut> {
+        self.lines.get(self.lines.partition_point(|cut| cut.start < from)).copied()
     }
-    if !line.starts_with("<<") {
-        return None;
-    }
-    let start = end + line.len() + 1;
-    // Nothing follows, or the line is longer than what is read of it.
-    if text.as_bytes().get(start - 1) != Some(&b'\n') {
-        return None;
-    }
-    let pair = rest_of_line(text, start);
-    let pairs = text[..end].ends_with("chpasswd ");
-    let from = if pairs { pair.find(':').filter(|at| !pair[..*at].contains(' '))? + 1 } else { 0 };
-    let value = pair[from..].trim_end();
-    (!value.contains(' ')).then(|| password(text, (start + from, start + from + value.len()))).flatten()
-}
 
-/// The words of a command from `at` on, to its end.
-fn words(text: &str, mut at: usize) -> Vec<(usize, usize)> {
-    let end = at + rest_of_line(text, at).len();
-    let bytes = text.as_bytes();
-    let mut words = Vec::new();
-    while at < end && words.len() < MAX_WORDS {
-        at += bytes[at..end].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        if bytes[at..end].first().is_none_or(|byte| matches!(byte, b';' | b'|' | b'&' | b'>' | b'<')) {
-            break;
+    /// `… <<< x`. The mark begins at `start` and ends at `end`.
+    pub(super) fn here(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
+        let takes = taken(text, &words(text, self.commands.start_of(text.as_bytes(), start)))?;
+        let blanks = text.as_bytes()[end..].iter().take_while(|byte| **byte == b' ').count();
+        let (start, last) = word(text, end + blanks)?;
+        answer(text, start, last, takes)
+    }
+
+    /// `chpasswd <<EOF`, `--password-stdin <<EOF`: what a program reads from the lines that follow, to the word behind the mark
+    /// that ends at `end`. A document is looked through once.
+    pub(super) fn document(&mut self, text: &str, end: usize) -> Option<Cut> {
+        if text[end..].starts_with('<') {
+            return self.here(text, end - 2, end + 1);
         }
-        // A share's name begins with a backslash, at which words end elsewhere.
-        let (start, last) = word(text, at).unwrap_or((at, at));
-        at = last.min(end) + bytes[last.min(end)..end].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-        words.push((start, if last > start { last } else { at }));
+        if end < self.end {
+            return None;
+        }
+        let first = line(text, end);
+        let named = first.trim_start_matches(['-', ' ']);
+        let (from, to) = word(text, end + (first.len() - named.len()))?;
+        let stop = &text[from..to];
+        // JSON and logs write the end of a line as two characters or more.
+        let tail = &text[to..end + first.len()];
+        let broken = tail.find("\\n").map(|at| {
+            let slashes = tail[..at].len() - tail[..at].trim_end_matches('\\').len();
+            (to + at + 2, &tail[at - slashes..at + 2])
+        });
+        let (mut at, newline) = broken.unwrap_or((end + first.len() + 1, "\n"));
+        let pairs = text[..end].ends_with("chpasswd <<");
+        while let Some(told) = document_line(text, at, newline).filter(|told| !ends_document(told, stop)) {
+            let next = at + told.len() + newline.len();
+            let user =
+                told.find(':').filter(|colon| pairs && !told[..*colon].contains(' ')).map_or(0, |colon| colon + 1);
+            let ends = || document_line(text, next, newline).is_some_and(|next| ends_document(next, stop));
+            let value = told[user..].trim_end();
+            // Where no end is in sight, a line with blanks may be one of the text behind the command.
+            let foreign = if pairs { user == 0 || value.starts_with(' ') } else { value.contains(' ') && !ends() };
+            if foreign {
+                break;
+            }
+            self.lines.extend(password(text, (at + user, at + user + value.len())));
+            self.end = next;
+            at = next;
+            if !pairs {
+                break;
+            }
+        }
+        None
     }
-    words
+
+    /// `/p:x` of a program of Windows. `end` is behind the colon.
+    pub(super) fn switch(&mut self, text: &str, end: usize) -> Option<Cut> {
+        const PROGRAMS: &[&str] =
+            &["freerdp", "cmdkey", "mstsc", "runas", "schtasks", "wfreerdp", "dism", "signtool", "sqlpackage"];
+        let words = words(text, self.commands.start_of(text.as_bytes(), end));
+        let known = |(start, last): &(usize, usize)| PROGRAMS.iter().any(|name| text[*start..*last].contains(name));
+        words
+            .iter()
+            .take_while(|(start, _)| *start < end)
+            .any(known)
+            .then(|| password(text, word(text, end)?))
+            .flatten()
+    }
+}
+
+/// The line of a document that begins at `at`, if there is one.
+fn document_line<'t>(text: &'t str, at: usize, newline: &str) -> Option<&'t str> {
+    text.get(..at).filter(|before| before.ends_with(newline))?;
+    let rest = line(text, at);
+    Some(&rest[..rest.find(newline).unwrap_or(rest.len())])
+}
+
+fn ends_document(row: &str, stop: &str) -> bool {
+    let rest = row.trim_start().strip_prefix(stop);
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
 }
 
 /// The password among the arguments of a program that takes it by its place. `end` is behind the program's name, which
@@ -229,45 +309,56 @@ pub(super) fn looks_chosen(value: &str) -> bool {
         && (signs || (digits > 0 && (digits > 1 || mixed || !is_words(value.as_bytes()))))
 }
 
-/// `user/x@base`, as Oracle's programs and addresses have it, from `at` on.
-pub(super) fn oracle(text: &str, at: usize) -> Option<Cut> {
-    let line = rest_of_line(text, at);
+/// `user/x@base`, as Oracle's programs and addresses have it. The word that tells begins at `start` and ends at `end`.
+pub(super) fn oracle(text: &str, start: usize, end: usize) -> Option<Cut> {
+    let connects = text[start..end].starts_with("conn ");
+    // Connections are called so in sentences and code, too.
+    let before = text[..start].trim_end_matches(' ');
+    if connects && !before.is_empty() && !before.ends_with(['\n', '>', '"', '\'', ';']) && !before.ends_with("\\n") {
+        return None;
+    }
+    let line = line(text, end);
     let slash = line.find('/').filter(|slash| !line[..*slash].contains(['@', '"', '\'', ';', '|']))?;
     let user = line[..slash].rsplit([' ', '=', ':']).next().unwrap_or_default();
     let named = !user.is_empty() && user.bytes().all(|byte| is(byte, ALNUM) || b"_$#".contains(&byte));
-    let from = at + slash + 1;
+    let from = end + slash + 1;
     let (start, end) = word(text, from)?;
     let said = &text[start..end];
     let value = match said.find('@').filter(|_| start == from) {
         Some(end) => &said[..end],
         // Without a database: only what looks like a password, for paths have slashes too.
-        None if start > from || (looks_chosen(said) && !said.contains('/')) => said,
+        None if start > from || (!connects && looks_chosen(said) && !said.contains('/')) => said,
         None => return None,
     };
     (named && !value.contains('/')).then(|| password(text, (start, start + value.len()))).flatten()
 }
 
-/// What an `expect` script sends after it was asked for a password: `send "x\r"`. `end` is behind `send `.
-pub(super) fn sent(text: &str, end: usize) -> Option<Cut> {
+/// What an `expect` script sends after it was asked for a password: `send "x\r"`. The word begins at `start`, and ends at
+/// `end`.
+pub(super) fn sent(text: &str, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let at = end + if text[end..].starts_with("-- ") { 3 } else { 0 };
     let slashes = bytes[at..].iter().take(3).take_while(|byte| **byte == b'\\').count();
     if !matches!(bytes.get(at + slashes), Some(b'"' | b'\'')) {
         return None;
     }
-    let window = &bytes[end.saturating_sub(MAX_QUESTION_BYTES)..end];
-    let asked = ["assword", "assphrase", "asscode", "PIN"]
-        .iter()
-        .any(|word| memchr::memmem::find(window, word.as_bytes()).is_some());
+    // `socket.send "…"` sends something else.
+    let called = start > 0 && (is(bytes[start - 1], ALNUM) || bytes[start - 1] == b'.');
+    let before = &text[floor(bytes, start.saturating_sub(MAX_QUESTION_BYTES))..start];
+    let asked = question(before).filter(|_| !called || text[start..end].ends_with('('))?;
+    if before[asked..].matches("send").count() > MAX_ANSWERS {
+        return None;
+    }
     let (start, last) = word(text, at)?;
     let said = &text[start..last];
     let last = start + said.find("\\r").or_else(|| said.find("\\n")).or_else(|| said.find('\\')).unwrap_or(said.len());
-    (asked && looks_chosen(&text[start..last])).then(|| password(text, (start, last))).flatten()
+    looks_chosen(&text[start..last]).then(|| password(text, (start, last))).flatten()
 }
 
-/// `/p:x` of a program of Windows. `end` is behind the colon.
-pub(super) fn switch(text: &str, end: usize) -> Option<Cut> {
-    let command = &text[command_start(text.as_bytes(), end)..end];
-    let known = ["freerdp", "cmdkey", "mstsc", "runas", "schtasks", "wfreerdp", "dism", "signtool", "sqlpackage"];
-    known.iter().any(|program| command.contains(program)).then(|| password(text, word(text, end)?)).flatten()
+/// Where a text last asks for a password.
+fn question(text: &str) -> Option<usize> {
+    let words = ["assword", "assphrase", "asscode"].iter().filter_map(|word| text.rfind(word));
+    let letter = |at: usize| text.as_bytes().get(at).is_some_and(|byte| is(*byte, ALNUM));
+    let pin = text.rmatch_indices("PIN").map(|(at, _)| at).find(|at| !letter(at + 3) && (*at == 0 || !letter(at - 1)));
+    words.chain(pin).max()
 }

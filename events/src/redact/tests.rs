@@ -3,6 +3,7 @@ use super::*;
 use proptest::prelude::*;
 
 mod bounds;
+mod commands;
 mod cuts;
 mod kinds;
 mod repeated;
@@ -117,7 +118,15 @@ fn pieces() -> impl Strategy<Value = String> {
         "_",
         "-",
     ]);
+    let texts = kinds::texts();
     let piece = prop_oneof![
+        4 => prop::sample::select(words_of_tables()),
+        4 => prop::sample::select(texts.clone()),
+        1 => (prop::sample::select(texts.clone()), 2..60_usize).prop_map(|(text, times)| text.repeat(times)),
+        2 => (prop::sample::select(texts), 0..100_usize).prop_map(|(text, percent)| {
+            let end = alphabet::floor(text.as_bytes(), text.len() * percent / 100);
+            text[..end].to_owned()
+        }),
         4 => literal.prop_map(str::to_owned),
         1 => Just(made("AKIA", 20).to_uppercase()),
         1 => Just(made("ghp_", 30)),

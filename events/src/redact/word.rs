@@ -6,9 +6,10 @@ use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, floor, is,
 use super::announces::{Announces, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
 use super::assignment::{self, Join, past_blanks};
 use super::chance::is_random;
-use super::command::{self, is_password};
+use super::command::{Programs, is_password};
+use super::command_line;
 use super::cue::{Cues, Finder, Found};
-use super::fed::{self, Argument, looks_chosen};
+use super::fed::{self, Argument, Fed, looks_chosen};
 use super::name::{self, Name, Sign};
 use super::placeholder::{Held, is_placeholder};
 use super::span::{self, NextEnd};
@@ -67,12 +68,18 @@ pub(super) fn find_foreign(text: &str, from: usize) -> Option<Cut> {
 }
 
 /// The first secret that a program or a protocol announces, from `from` on.
-pub(super) fn find_call(text: &str, from: usize) -> Option<Cut> {
+pub(super) fn find_call(text: &str, from: usize, fed: &mut Fed) -> Option<Cut> {
     let Tables { calls, .. } = TABLES.as_ref()?;
     let mut at = from;
-    std::iter::from_fn(|| calls.find(text, from, &mut at))
-        .filter_map(|Found { start, end, tells }| announced(text, start, end, tells))
-        .find(|cut| cut.start >= from)
+    let announced = |Found { start, end, tells }| match tells {
+        Announces::Here => fed.here(text, start, end),
+        Announces::Document => fed.document(text, end),
+        Announces::Switch => fed.switch(text, end),
+        tells => announced(text, start, end, tells),
+    };
+    let mut cuts = std::iter::from_fn(|| calls.find(text, from, &mut at)).filter_map(announced);
+    let cut = cuts.find(|cut| cut.start >= from);
+    cut.into_iter().chain(fed.line(from)).min_by_key(|cut| cut.start)
 }
 
 /// The first secret that a function is given, from `from` on.
@@ -177,13 +184,11 @@ fn announced(text: &str, start: usize, end: usize, announces: Announces) -> Opti
         Announces::Secure => mention::secure(text, end).or_else(|| piped(text, start)),
         Announces::Given(number) => mention::given(text, end, number),
         Announces::Program(argument) => fed::argument(text, end, argument),
-        Announces::Oracle => fed::oracle(text, end),
-        Announces::Switch => fed::switch(text, end),
+        Announces::Oracle => fed::oracle(text, start, end),
         Announces::Written => fed::written(text, end),
-        Announces::Here => fed::here(text, start, end),
-        Announces::Pairs => fed::pairs(text, end - 2),
-        Announces::Sent => fed::sent(text, end),
+        Announces::Sent => fed::sent(text, start, end),
         Announces::Spoken(dialect) => dialogue(text, start, end, dialect),
+        Announces::Here | Announces::Document | Announces::Switch => None,
         Announces::Pem | Announces::Named | Announces::Foreign | Announces::Cell | Announces::Cluster => None,
     }
 }
@@ -222,16 +227,16 @@ fn dialogue(text: &str, start: usize, end: usize, dialect: Dialect) -> Option<Cu
 }
 
 /// The first secret in an option, from `from` on: `--password x`, `-p x` of a known program.
-pub(super) fn find_option(text: &str, from: usize) -> Option<Cut> {
+pub(super) fn find_option(text: &str, from: usize, programs: &mut Programs) -> Option<Cut> {
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
         let start = at + memchr::memchr(b'-', &bytes[at..])?;
         at = run_end(bytes, start + 1, HYPHEN);
         let cut = match at - start {
-            1 if start > from && matches!(bytes[start - 1], b' ' | b'"') => command::short(text, at),
+            1 if start > from && matches!(bytes[start - 1], b' ' | b'"') => programs.short(text, at),
             2 => option(text, at).or_else(|| match &bytes[at..] {
-                rest if rest.starts_with(b"user") => command::user(text, at + 4),
+                rest if rest.starts_with(b"user") => programs.user(text, start, at + 4),
                 rest if rest.starts_with(b"from-literal") => fed::argument(text, at + 12, Argument::Literal),
                 _ => None,
             }),
@@ -258,7 +263,9 @@ fn option(text: &str, start: usize) -> Option<Cut> {
         value += 1 + usize::from(bytes.get(value + 1) == Some(&b','));
     }
     let next = past_blanks(bytes, value);
-    let dashed = bytes.get(next) == Some(&b'-');
+    // In a list, the next option has a quote before it.
+    let listed = value > end && matches!(bytes.get(next), Some(b'"' | b'\''));
+    let dashed = bytes.get(next + usize::from(listed)) == Some(&b'-');
     (next > end && !dashed).then(|| assignment::value(text, next, name, Join::Option)).flatten()
 }
 
@@ -311,7 +318,7 @@ fn login(text: &str, from: usize) -> Option<Cut> {
     let window = &bytes[from..bytes.len().min(from + MAX_COMMAND_BYTES)];
     let line = window.split(|byte| matches!(byte, b'\n' | b';' | b'|' | b'&')).next().unwrap_or_default();
     let option = from + memchr::memmem::find(line, b" -p ")? + 3;
-    let (start, end) = command::word(text, past_blanks(bytes, option))?;
+    let (start, end) = command_line::word(text, past_blanks(bytes, option))?;
     let likely = end - start >= MIN_LOGIN_CHARS && is_password(&text[start..end]);
     likely.then_some(Cut { start, end, kind: "password" })
 }

@@ -80,15 +80,23 @@ fn told(text: &str, chosen: &str) -> String {
     rewritten(text, '⦃', '⦄', escaped)
 }
 
+fn all() -> Vec<Row> {
+    [commands::COMMANDS, commands::MORE_COMMANDS, files::FILES, files::MORE_FILES, words::WORDS, words::MORE_WORDS]
+        .concat()
+}
+
+/// A text of every kind.
+pub(super) fn texts() -> Vec<String> {
+    all().iter().map(|(_, text)| told(text, CHOSEN[0])).collect()
+}
+
 /// What stands before and behind the secrets of every kind.
 pub(super) fn around_secrets() -> Vec<(String, String)> {
-    let rows =
-        [commands::COMMANDS, commands::MORE_COMMANDS, files::FILES, files::MORE_FILES, words::WORDS, words::MORE_WORDS];
     let around = |(_, text): &Row| {
         let (before, after) = text.split_once(['¶', '◐', '§', '¤', '♣', '♧'])?;
         Some((told(before, ""), told(after, CHOSEN[0])))
     };
-    rows.concat().iter().filter_map(around).collect()
+    all().iter().filter_map(around).collect()
 }
 
 /// What of the row's secret can still be read in its text after redaction, in words for a person.
