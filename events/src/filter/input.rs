@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{MAX_VALUE_CHARS, without_recall};
 use crate::graph::is_manifest;
 use crate::hash::{canonical_json, hex_digest};
-use crate::redact::json::{name_in, name_of, number_of, redact_text};
+use crate::redact::json::{name_in, name_of, number_of, program_of, redact_arguments, redact_text};
 use crate::redact::redact_owned;
 use crate::transcript::json;
 
@@ -86,11 +86,16 @@ fn object(raw: json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) 
         let mut same = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
         same.find_map(|(_, field)| field.text()).map(json::Text::decode)
     };
+    let program = program_of(beside);
     for (key, field) in &fields {
         if kept.len() < MAX_ENTRIES && budget.left > 0 {
             let chars = if FILE_TEXTS.contains(&&**key) { budget.file_text } else { MAX_VALUE_CHARS };
             let name = super::head(redact_owned(key.clone().into_owned()), MAX_KEY_CHARS);
-            kept.push((name, value(*field, &name_of(key, outer, beside), depth + 1, budget, chars)));
+            let mut clean = value(*field, &name_of(key, outer, beside), depth + 1, budget, chars);
+            if let (Some(program), Value::Array(arguments)) = (&program, &mut clean) {
+                redact_arguments(Some(program), arguments);
+            }
+            kept.push((name, clean));
         } else {
             rest.push_str(key);
             rest.push_str(&whole(*field));
@@ -118,6 +123,7 @@ fn array(raw: json::Value<'_>, name: &str, depth: usize, budget: &mut Budget) ->
             rest.push_str(&whole(element));
         }
     }
+    redact_arguments(None, &mut kept);
     if dropped > 0 {
         kept.push(mark(dropped, "items", &rest));
     }

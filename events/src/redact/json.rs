@@ -21,6 +21,8 @@ const PAIRS: &[(&str, &[&str])] = &[
 ];
 /// Fields that add nothing to the name above them: `{"password": {"plaintext": "…"}}`.
 const SAME: &[&str] = &["value", "values", "default", "raw", "plain", "plaintext", "string", "current", "new", "old"];
+/// Fields that name the program whose arguments an array in the field beside holds.
+const PROGRAMS: &[&str] = &["command", "cmd", "program", "executable", "exec", "bin"];
 /// Longest label that is read, in bytes.
 const MAX_LABEL_BYTES: usize = 100;
 /// Most words of it: `Password field of the form`.
@@ -68,6 +70,33 @@ pub(crate) fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) ->
 pub(crate) fn name_in<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
     let option = before.filter(|_| !text.starts_with('-')).and_then(|option| option.strip_prefix('-'));
     option.map_or(array, |option| option.trim_start_matches('-'))
+}
+
+/// The program whose arguments an object holds, if a field names it. `beside` looks up a field of the object.
+pub(crate) fn program_of<'n>(beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Option<Cow<'n, str>> {
+    PROGRAMS.iter().find_map(|name| beside(name))
+}
+
+/// Redacts the arguments of a program as its command line has them: `["sshpass", "-p", "…"]`, or `["-p", "…"]` where the field
+/// beside names the program.
+pub(crate) fn redact_arguments(program: Option<&str>, arguments: &mut Vec<Value>) {
+    let texts = arguments.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
+    if let Some(clean) = texts.and_then(|texts| clean_arguments(program, &texts)) {
+        *arguments = clean.into_iter().map(Value::from).collect();
+    }
+}
+
+/// The same of texts; `None` where nothing is to be redacted in them.
+fn clean_arguments(program: Option<&str>, texts: &[impl AsRef<str>]) -> Option<Vec<String>> {
+    if !texts.iter().any(|text| text.as_ref().starts_with('-')) {
+        return None;
+    }
+    let line = Value::from_iter(program.into_iter().chain(texts.iter().map(AsRef::as_ref))).to_string();
+    let Cow::Owned(clean) = redact(&line) else { return None };
+    let first = usize::from(program.is_some());
+    let clean = serde_json::from_str::<Vec<String>>(&clean).ok().filter(|clean| clean.len() == texts.len() + first);
+    // Where a cut reaches over several of them, what is left of none can be told.
+    Some(clean.map_or_else(|| vec![format!("{MARK}secret]"); texts.len()], |clean| clean[first..].to_vec()))
 }
 
 /// Whether a field of this name may hold a secret. Names that are not ASCII are left to the rules for texts.
@@ -118,7 +147,7 @@ impl Writer {
                 self.changed |= mark.is_some();
                 self.out += &mark.map_or(digits, |mark| Value::from(mark).to_string().into());
             }
-            raw::Value::Array(_) => self.array(name, value, depth),
+            raw::Value::Array(_) => self.array(name, None, value, depth),
             raw::Value::Object(_) => self.object(name, value, depth),
             raw::Value::Bool(value) => self.out += if value { "true" } else { "false" },
             raw::Value::Null => self.out += "null",
@@ -138,14 +167,23 @@ impl Writer {
         }
     }
 
-    fn array(&mut self, name: &str, array: raw::Value<'_>, depth: usize) {
+    /// An array in a field of that name, which the arguments of `program` may be.
+    fn array(&mut self, name: &str, program: Option<&str>, array: raw::Value<'_>, depth: usize) {
+        let option = |value: raw::Value<'_>| value.text().is_some_and(|text| text.raw().starts_with(b"-"));
+        let texts = || array.elements().map(|value| value.text().map(Text::decode)).collect::<Option<Vec<_>>>();
+        let texts = array.elements().any(option).then(texts).flatten();
+        let clean = texts.and_then(|texts| clean_arguments(program, &texts)).unwrap_or_default();
         let mut before: Option<Cow<'_, str>> = None;
         let mut joint = '[';
-        for value in array.elements() {
+        for (at, value) in array.elements().enumerate() {
             self.out.push(joint);
             joint = ',';
             let text = value.text().map(Text::decode);
-            self.value(name_in(name, before.as_deref(), text.as_deref().unwrap_or("")), value, depth);
+            let name = name_in(name, before.as_deref(), text.as_deref().unwrap_or(""));
+            match (value, clean.get(at)) {
+                (raw::Value::Text(text), Some(clean)) => self.text(text, |_| nested_text(name, clean, depth)),
+                _ => self.value(name, value, depth),
+            }
             before = text;
         }
         self.out += if joint == '[' { "[]" } else { "]" };
@@ -159,6 +197,7 @@ impl Writer {
             let mut same = texts.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, text)| text);
             same.clone().find(|text| telling(text).is_some()).or_else(|| same.next()).map(|text| Cow::Borrowed(&**text))
         };
+        let program = program_of(beside);
         let mut marks = HashMap::new();
         let mut joint = '{';
         for (key, decoded, value) in &fields {
@@ -173,7 +212,11 @@ impl Writer {
                 }
             });
             self.out.push(':');
-            self.value(&name_of(decoded, outer, beside), *value, depth);
+            let name = name_of(decoded, outer, beside);
+            match value {
+                raw::Value::Array(_) => self.array(&name, program.as_deref(), *value, depth),
+                _ => self.value(&name, *value, depth),
+            }
         }
         self.out += if joint == '{' { "{}" } else { "}" };
     }
@@ -228,9 +271,10 @@ impl<'de> Visitor<'de> for Texts<'_> {
         f.write_str("JSON")
     }
 
-    /// A text that tells may be the name of a field, or of the value beside it.
+    /// A text that tells may be the name of a field, or of the value beside it; one with a hyphen the option of a program.
     fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
-        *self.0 = *self.0 || matches!(redact(text), Cow::Owned(_)) || may_be_json(text) || telling(text).is_some();
+        let tells = || text.starts_with('-') || may_be_json(text) || telling(text).is_some();
+        *self.0 = *self.0 || matches!(redact(text), Cow::Owned(_)) || tells();
         Ok(())
     }
 
@@ -319,6 +363,12 @@ mod tests {
         (r#"{"password":["§"],"secrets":["§"]}"#, "kW8xyzq7Lm2p"),
         (r#"{"args":["--user","app","--password","§"]}"#, "kW8xyzq7Lm2p"),
         (r#"{"args":["-password","§"]}"#, "kW8xyzq7Lm2p"),
+        (r#"{"command":"sshpass","args":["-p","§","ssh","me@h"]}"#, "Hunter2024"),
+        (r#"{"args":["-p","§","ssh"],"Command":"/usr/bin/sshpass"}"#, "Hunter2024"),
+        (r#"{"args":["sshpass","-p","§"]}"#, "Hunter2024"),
+        (r#"{"command":["mysql","-uroot","-p§"]}"#, "Hunter2024"),
+        (r#"{"command":"curl","args":["-s","-u","me:§","https://x.example"]}"#, "Hunter 2024"),
+        (r#"[["redis-cli","-a","pa\"§","ping"]]"#, "Hunter2024"),
         (r#"{"password":§}"#, "84729183"),
         (r#"{"password":"pa\"§"}"#, "quotedLm2p"),
         (r#"{"password":"äöü§"}"#, "geheim77x"),
@@ -372,6 +422,9 @@ mod tests {
             r#"{"name":"max_tokens","value":100000000}"#,
             r#"{"credentials":{"user":"shopadmin","host":"db.example.net"}}"#,
             r#"{"args":["--password","--username","--token","$TOKEN"]}"#,
+            r#"{"command":"ssh","args":["-p","22222222","me@h"]}"#,
+            r#"{"command":"docker","args":["run","--name","mongo","-p","27017:27017","mongo:7"]}"#,
+            r#"["sshpass","-p","$PASS","-e"]"#,
             r#"{"element":"Search field","text":"password reset does not work"}"#,
             r#"{"session_id":"019efedf-a8dc-7b20-ba1d-f1c6ff7ea96e","pattern":"password: (.*)"}"#,
             r#"{"todos":[{"content":"Ask for the password","status":"pending"}]}"#,
