@@ -2,7 +2,7 @@
 //! the whole would not promise.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -198,7 +198,7 @@ impl Writer {
             same.clone().find(|text| telling(text).is_some()).or_else(|| same.next()).map(|text| Cow::Borrowed(&**text))
         };
         let program = program_of(beside);
-        let mut marks = HashMap::new();
+        let mut marks = BTreeMap::new();
         let mut joint = '{';
         for (key, decoded, value) in &fields {
             self.out.push(joint);
