@@ -120,13 +120,16 @@ impl Key {
             return None;
         }
         let body = start + self.prefix.len();
-        let mut end = run_end(bytes, body, self.body.alphabet());
+        // One that is longer than what is judged is none, and is not followed to its end.
+        let exact = self.body == Body::AirTable;
+        let most = if exact { bytes.len().min(body + MAX_DOUBTFUL_CHARS + 1) } else { bytes.len() };
+        let mut end = run_end(&bytes[..most], body, self.body.alphabet());
         // What ends a sentence does not belong to it.
         while end > body && matches!(bytes[end - 1], b'.' | b'-') {
             end -= 1;
         }
         let end = self.past_line(text, end);
-        let known = end - body > MAX_DOUBTFUL_CHARS || self.body.plausible(&bytes[body..end]);
+        let known = if end - body > MAX_DOUBTFUL_CHARS { !exact } else { self.body.plausible(&bytes[body..end]) };
         (end - start >= self.least && known).then(|| Cut { start, end: past_word(text, end), kind: self.kind })
     }
 }

@@ -92,9 +92,11 @@ fn tag(bytes: &[u8], at: usize, opening: usize) -> Option<(usize, Tag)> {
     let slash = [&b"/"[..], b"\\/"].iter().find(|slash| rest.starts_with(slash)).map_or(0, |slash| slash.len());
     let name = rest.get(slash..slash + NAME.len())?;
     let end = at + opening + slash + NAME.len();
+    // `<private>` in a sentence about it.
+    let spoken = at > 0 && bytes[at - 1] == b'`' && bytes[tag_end(bytes, end)..].first() == Some(&b'`');
     let ended = bytes.get(end).is_none_or(|byte| *byte == b'/' || byte.is_ascii_whitespace())
         || CLOSES.iter().any(|close| bytes[end..].starts_with(close.as_bytes()));
-    (name.eq_ignore_ascii_case(NAME) && ended).then_some((at, Tag { end, closes: slash > 0 }))
+    (name.eq_ignore_ascii_case(NAME) && ended && !spoken).then_some((at, Tag { end, closes: slash > 0 }))
 }
 
 /// The end of the tag whose name ends at `at`.
@@ -249,8 +251,8 @@ pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let number = password.iter().all(|byte| is(*byte, DIGIT));
     let same = password == &bytes[start..colon];
     // A password that is longer than what was judged goes whole.
-    let end = end + bytes[end..].iter().take_while(part).count();
-    (option && !asks && !number && !same).then_some(Cut { start: colon + 1, end, kind: "password" })
+    let whole = || end + bytes[end..].iter().take_while(part).count();
+    (option && !asks && !number && !same).then(|| Cut { start: colon + 1, end: whole(), kind: "password" })
 }
 
 /// The password in a line of `.pgpass`, `host:port:database:user:password`, at its first colon.
