@@ -1,7 +1,7 @@
 //! Values whose name says that they are secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
 
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is};
-use super::chance::{is_random, is_respelled, is_uuid, is_words};
+use super::chance::{is_numbered, is_random, is_respelled, is_uuid, is_words};
 use super::name::{Name, Sign};
 use super::placeholder::{Held, is_placeholder};
 use super::{Cut, block};
@@ -246,7 +246,7 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
         Sign::Strong => is_chosen(bytes, name, join, quoted),
         Sign::Weak | Sign::Pass if name.screams && join == Join::Tight => is_chosen(bytes, name, join, quoted),
         Sign::Pass if quoted => is_chosen(bytes, name, join, quoted) && !is_words(bytes),
-        Sign::Weak | Sign::Signed if join == Join::Query => {
+        Sign::Weak | Sign::Signed | Sign::Pass if join == Join::Query => {
             length >= MIN_WORD_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT))
         }
         Sign::Weak | Sign::Pass => {
@@ -254,6 +254,7 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
             (length >= MIN_WEAK_CHARS && is_random(bytes))
                 || (joined && is_tight(bytes, quoted))
                 || (length >= MIN_TIGHT_CHARS && is_respelled(bytes))
+                || (name.sign == Sign::Pass && length >= MIN_TIGHT_CHARS && is_numbered(bytes))
         }
         Sign::Pin => {
             let joined = quoted || matches!(join, Join::Tight | Join::Query);

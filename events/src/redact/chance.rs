@@ -149,6 +149,17 @@ pub(super) fn is_respelled(text: &[u8]) -> bool {
         && text.windows(4).any(stands_in)
 }
 
+/// Whether a text is one word that begins with a capital, and three digits or more: `Hunter2024`.
+pub(super) fn is_numbered(text: &[u8]) -> bool {
+    let letters = text.iter().take_while(|byte| is(**byte, LOWER | UPPER)).count();
+    let (word, digits) = text.split_at(letters);
+    letters >= 4
+        && is(word[0], UPPER)
+        && word[1..].iter().all(|byte| is(*byte, LOWER))
+        && (3..=8).contains(&digits.len())
+        && digits.iter().all(|byte| is(*byte, DIGIT))
+}
+
 /// Whether a text is hexadecimal.
 pub(super) fn is_hex(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| is(*byte, HEX))

@@ -1,5 +1,7 @@
 //! Values that follow a telling name without a separator: in a call, in a cell, in a column, or in what is built of a text.
 
+use std::ops::RangeInclusive;
+
 use super::alphabet::{ALNUM, LOWER, UNDERSCORE, UPPER, floor, is, run_end, run_start};
 use super::assignment::{self, Join, past_blanks};
 use super::chance::is_words;
@@ -179,12 +181,13 @@ pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
     } else {
         [',', ';', '\t'].into_iter().find(|c| row.contains(*c)).unwrap_or('\n')
     };
-    let Some(column) = heading(text, start, row, separator, end) else { return (Vec::new(), end) };
+    let telling = headings(text, start, row, separator);
+    let Some((column, _)) = telling.iter().find(|(_, cell)| cell.contains(&end)) else { return (Vec::new(), end) };
     let next = (stop + 1 < text.len()).then(|| line(text, stop + 1)).flatten().map(|(from, to)| &text[from..to]);
     let ruled = next.is_some_and(|next| next.contains("--") && next.bytes().all(|byte| b"|-: \r".contains(&byte)));
     if separator == '|' && !ruled {
         // `| DB_PASSWORD | x |`
-        let value = cells(row, start, '|').nth(column + 1).and_then(|(at, cell)| password(at, cell, true));
+        let value = cells(row, start, '|').nth(*column + 1).and_then(|(at, cell)| password(at, cell, true));
         return (value.into_iter().collect(), stop);
     }
     let heads = row.split(separator).count();
@@ -208,8 +211,9 @@ pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
         if row.len() > MAX_ROW_BYTES || row.split(separator).count() < heads.max(2) {
             break;
         }
-        let Some((at, cell)) = cells(row, at, separator).nth(column) else { break };
-        cuts.extend(password(at, cell, false));
+        let fields: Vec<_> = cells(row, at, separator).collect();
+        let held = telling.iter().filter_map(|(column, _)| fields.get(*column));
+        cuts.extend(held.filter_map(|(at, cell)| password(*at, cell, false)));
     }
     (cuts, last)
 }
@@ -241,43 +245,65 @@ fn bare<'a>(at: usize, cell: &'a str, around: &[char]) -> (usize, &'a str) {
     (at + (cell.len() - rest.len()), rest.trim_end_matches(around))
 }
 
-/// Which column of a row a name heads, if its cell holds nothing else.
-fn heading(text: &str, start: usize, row: &str, separator: char, end: usize) -> Option<usize> {
-    let (column, (at, cell)) =
-        cells(row, start, separator).enumerate().find(|(_, (at, cell))| (*at..=at + cell.len()).contains(&end))?;
-    let (first, said) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r']);
-    let name = name::before(text, first + said.len())?;
-    let whole =
-        name.sign == Sign::Strong && (name.start <= first || said.bytes().all(|byte| is(byte, ALNUM) || byte == b' '));
-    (whole && separator != '\n').then_some(column)
+/// The columns of a row that telling names head whose cells hold nothing else, and where these cells lie.
+fn headings(text: &str, start: usize, row: &str, separator: char) -> Vec<(usize, RangeInclusive<usize>)> {
+    if separator == '\n' {
+        return Vec::new();
+    }
+    let telling = |(column, (at, cell)): (usize, (usize, &str))| {
+        let (first, said) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r']);
+        let name = name::before(text, first + said.len()).filter(|name| name.sign == Sign::Strong)?;
+        let whole = name.start <= first || said.bytes().all(|byte| is(byte, ALNUM) || byte == b' ');
+        whole.then(|| (column, at..=at + cell.len()))
+    };
+    cells(row, start, separator).enumerate().filter_map(telling).collect()
 }
 
 /// The password that a cell holds which begins at `at`, without what is around it.
 fn password(at: usize, cell: &str, strict: bool) -> Option<Cut> {
     let (start, value) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r', '\t']);
     let likely = looks_chosen(value) || (!strict && value.len() >= 8 && !is_words(value.as_bytes()));
-    let fits = !value.contains([' ', '/']) && !value.contains(MARK) && likely && is_password(value);
+    let called = value.contains('(') && value.ends_with(')');
+    let fits = !value.contains([' ', '/']) && !value.contains(MARK) && !called && likely && is_password(value);
     fits.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
 
-/// Every value of a Secret of Kubernetes that a text holds around `at`, and where it ends.
-pub(super) fn cluster(text: &str, at: usize) -> (Vec<Cut>, usize) {
+/// Every value of the Secret of Kubernetes whose kind is said right before `at`.
+pub(super) fn cluster(text: &str, at: usize) -> Vec<Cut> {
+    const KIND: &str = "kind: Secret\n";
     const MAX_BYTES: usize = 8_192;
     let bytes = text.as_bytes();
-    let first = floor(bytes, at.saturating_sub(MAX_BYTES));
-    let from = text[first..at].rfind("\n---").map_or(first, |start| first + start);
-    let to = floor(bytes, bytes.len().min(at + MAX_BYTES));
-    let to = text[at..to].find("\n---").map_or(to, |end| at + end);
+    let kind = at - KIND.len();
+    let base = bytes[..kind].iter().rev().take(MAX_ROW_BYTES).take_while(|byte| matches!(byte, b' ' | b'-')).count();
+    if !bytes[..kind - base].ends_with(b"\n") && kind > base {
+        return Vec::new();
+    }
+    // The lines of the object, as far as they are its own.
+    let depth = |row: &str| row.len() - row.trim_start_matches([' ', '-']).len();
+    let is_own =
+        |row: &str| row.trim().is_empty() || (depth(row) >= base && !row.starts_with("---") && !row.starts_with("```"));
+    let opens = |row: &str, key: &str| depth(row) == base && row.trim_start_matches([' ', '-']).starts_with(key);
+    let first = floor(bytes, kind.saturating_sub(MAX_BYTES));
+    let mut from = kind - base;
+    for row in text[first..kind - base].split_inclusive('\n').rev() {
+        if !is_own(row) || opens(row, "kind:") {
+            break;
+        }
+        from -= row.len();
+        // Objects begin so, in the order in which people write them and in that of the alphabet.
+        if opens(row, "apiVersion:") {
+            break;
+        }
+    }
     let mut cuts = Vec::new();
-    let (mut start, mut inside) = (from, None);
-    for row in text[from..to].split('\n') {
-        let indent = row.len() - row.trim_start().len();
-        let bare = row.trim();
-        if matches!(bare, "data:" | "stringData:") {
-            inside = Some(indent);
-        } else if let Some(outer) = inside
-            && let Some((_, value)) = row.split_once(": ").filter(|_| indent > outer)
-        {
+    let mut inside = false;
+    for (start, row) in cells(&text[from..floor(bytes, bytes.len().min(at + MAX_BYTES))], from, '\n') {
+        if !is_own(row) || (start > kind && opens(row, "kind:")) {
+            break;
+        }
+        if depth(row) == base && !row.trim().is_empty() {
+            inside = opens(row, "data:") || opens(row, "stringData:");
+        } else if let Some((_, value)) = row.split_once(": ").filter(|_| inside) {
             let value = value.trim_matches([' ', '"', '\'', '\r']);
             let first = start + row.rfind(value).unwrap_or(0);
             let fits = value.len() >= 4
@@ -285,12 +311,9 @@ pub(super) fn cluster(text: &str, at: usize) -> (Vec<Cut>, usize) {
                 && !value.contains("{{")
                 && !value.starts_with(['|', '>', '$']);
             cuts.extend(fits.then_some(Cut { start: first, end: first + value.len(), kind: "secret" }));
-        } else if indent <= inside.unwrap_or(0) && !bare.is_empty() {
-            inside = None;
         }
-        start += row.len() + 1;
     }
-    (cuts, to)
+    cuts
 }
 
 /// What follows the head of a vault of Ansible: lines of hexadecimal digits.

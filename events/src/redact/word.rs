@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, floor, is, run_end};
 use super::announces::{Announces, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
 use super::assignment::{self, Join, past_blanks};
-use super::chance::is_random;
+use super::chance::{is_numbered, is_random, is_respelled};
 use super::command::{Programs, is_password};
 use super::command_line;
 use super::cue::{Cues, Finder, Found};
@@ -19,6 +19,8 @@ use super::{Cut, block, header, language, mention, wallet};
 const MAX_COMMAND_BYTES: usize = 200;
 /// Shortest password that is told by `login` alone, in bytes.
 const MIN_LOGIN_CHARS: usize = 8;
+/// Longest name of whoever has a password, in bytes.
+const MAX_SUBJECT_BYTES: usize = 48;
 /// Longest word that is read, in bytes.
 const MAX_WORD_BYTES: usize = 256;
 
@@ -112,7 +114,7 @@ impl Words {
                 Announces::Named => self.named(text, end),
                 Announces::Foreign => language::value(text, end).or_else(|| self.headed(text, end)),
                 Announces::Cell => self.headed(text, end - 1),
-                Announces::Cluster => self.hold(end, |at| mention::cluster(text, at)),
+                Announces::Cluster => self.keep(mention::cluster(text, end)),
                 announces => announced(text, start, end, announces),
             };
             if let Some(cut) = cut.filter(|cut| cut.start >= from) {
@@ -131,13 +133,16 @@ impl Words {
     fn named(&mut self, text: &str, end: usize) -> Option<Cut> {
         let next = text.as_bytes().get(end).copied().unwrap_or(b'\n');
         match next {
-            b' ' => spoken(text, end + 1).or_else(|| self.headed(text, end)),
+            b' ' => {
+                let cut = fallback(text, end).or_else(|| spoken(text, end + 1));
+                cut.or_else(|| self.headed(text, end))
+            }
             b'>' => tag(text, end + 1),
             b'(' => mention::call(text, end),
             b'<' => mention::cell(text, end),
             b'"' | b'\'' | b'\\' => {
                 let held = mention::argument(text, end).or_else(|| mention::attribute(text, end));
-                held.or_else(|| self.headed(text, end))
+                held.or_else(|| fallback(text, end)).or_else(|| self.headed(text, end))
             }
             b',' | b';' | b'\t' | b'\n' | b'\r' | b'|' | b'`' => self.headed(text, end),
             _ => None,
@@ -154,13 +159,18 @@ impl Words {
             return None;
         }
         let (cuts, end) = cells(at);
+        self.columns_end = end.max(self.columns_end);
+        self.keep(cuts)
+    }
+
+    /// Keeps cuts of which some lie farther on.
+    fn keep(&mut self, cuts: Vec<Cut>) -> Option<Cut> {
         let last = self.columns.last().map_or(0, |cut| cut.start);
         let in_order = cuts.first().is_none_or(|cut| cut.start >= last);
         self.columns.extend(cuts);
         if !in_order {
             self.columns.sort_unstable_by_key(|cut| cut.start);
         }
-        self.columns_end = end.max(self.columns_end);
         None
     }
 }
@@ -170,7 +180,11 @@ fn announced(text: &str, start: usize, end: usize, announces: Announces) -> Opti
     match announces {
         Announces::Bearer => header::bearer(text, start - usize::from(start > 0), end),
         Announces::Set => set(text, end),
-        Announces::Identified => chosen(text, end),
+        Announces::Identified => chosen(text, end).filter(|cut| {
+            // In small letters it is English, too.
+            let quoted = cut.start > end;
+            quoted || text.as_bytes()[start].is_ascii_uppercase() || is_random(&text.as_bytes()[cut.start..cut.end])
+        }),
         Announces::Login => login(text, end - 2),
         Announces::Tag => tag(text, end),
         Announces::Attribute => {
@@ -269,11 +283,25 @@ fn option(text: &str, start: usize) -> Option<Cut> {
     (next > end && !dashed).then(|| assignment::value(text, next, name, Join::Option)).flatten()
 }
 
+/// `process.env.DB_PASSWORD || 'x'`, `env["DB_PASSWORD"] ?? "x"`: what is taken where nothing is set.
+fn fallback(text: &str, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let closers = bytes[end..].iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b']' | b')')).count();
+    let operator = end + closers;
+    let operators = [&b" || "[..], b" ?? ", b" or "];
+    let value = operator + operators.iter().find(|known| bytes[operator..].starts_with(known))?.len();
+    let quoted = matches!(bytes.get(value), Some(b'"' | b'\'' | b'`'));
+    let name = name::before(text, end).filter(|name| quoted && name.sign == Sign::Strong)?;
+    assignment::value(text, value, name, Join::Loose).filter(|cut| looks_chosen(&text[cut.start..cut.end]))
+}
+
 /// `my password is …`, `login x password …`, `WITH PASSWORD '…'`.
 fn spoken(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let mut at = past_blanks(bytes, end - 1);
-    for filler in ["is ", "was ", "to ", "= ", ": "] {
+    let subject = subject(text, at);
+    at = subject.unwrap_or(at);
+    for filler in ["is ", "was ", "now ", "changed ", "set ", "reset ", "to ", "= ", ": "] {
         at += if text[at..].starts_with(filler) { filler.len() } else { 0 };
     }
     if let Some(filler) = ["is:\n", "was:\n", "to:\n"].iter().find(|filler| text[at..].starts_with(**filler)) {
@@ -291,12 +319,24 @@ fn spoken(text: &str, end: usize) -> Option<Cut> {
     let value = &bytes[cut.start..cut.end];
     let has = |class| value.iter().any(|byte| is(*byte, class));
     let signs = value.iter().any(|byte| !is(*byte, ALNUM | HYPHEN | UNDERSCORE) && !matches!(byte, b'.' | b'/' | b':'));
-    let strong = value.len() >= 8 && has(DIGIT) && has(LOWER | UPPER) && (signs || is_random(value));
-    (quoted || netrc || strong).then_some(cut)
+    let drawn = signs || is_random(value) || is_respelled(value) || is_numbered(value);
+    let strong = value.len() >= 8 && has(DIGIT) && has(LOWER | UPPER) && drawn;
+    ((quoted && subject.is_none()) || netrc || strong).then_some(cut)
+}
+
+/// Past whose password it is, and the colon behind: `password for admin: …`.
+fn subject(text: &str, at: usize) -> Option<usize> {
+    let rest = text[at..].strip_prefix("for ").or_else(|| text[at..].strip_prefix("of "))?;
+    let window = &rest[..floor(rest.as_bytes(), rest.len().min(MAX_SUBJECT_BYTES))];
+    let colon = window.find([':', '\n', '.', ',', ';']).filter(|colon| window[*colon..].starts_with(": "))?;
+    Some(text.len() - rest.len() + colon + 2)
 }
 
 /// `ENV API_KEY …`, `setx TOKEN …`, `set -x TOKEN …`: the name in capitals, the value random or set as in a shell.
 fn set(text: &str, end: usize) -> Option<Cut> {
+    if let Some(cut) = fallback(text, end - 1) {
+        return Some(cut);
+    }
     let name = name::before(text, end).filter(|name| name.screams && name.sign != Sign::Faint)?;
     let bytes = text.as_bytes();
     let before = bytes[name.start.saturating_sub(12)..name.start].trim_ascii_end();
