@@ -82,6 +82,9 @@ const INSIDE: &[&str] =
 /// Beginnings of password hashes: they are kept in place of passwords, and can be broken.
 const HASHES: &[&str] = &["$2a$", "$2b$", "$2y$", "$argon2", "$6$", "$5$", "$1$", "$y$", "$scrypt", "$pbkdf2"];
 
+/// How many characters of a secret somebody shows who hides the rest, at each end.
+const MAX_SHOWN_CHARS: usize = 4;
+
 /// How a value is held by what stands before it.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
@@ -107,10 +110,8 @@ pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
     value.starts_with(MARK)
         || ((bytes.len() >= 3 || !is(*first, ALNUM)) && bytes.iter().all(|byte| byte == first))
         || is_variable(value, held)
-        || value.contains("{{")
-        || (bytes[0] == b'{' && value.ends_with('}'))
-        || (bytes[0] == b'[' && value.ends_with(']'))
-        || (bytes[0] == b'<' && value.ends_with('>'))
+        || is_template(value)
+        || ["{}", "[]", "<>"].iter().any(|brackets| is_in_brackets(value, brackets))
         || is_tag(value, held)
         || is_stand_in(value)
         || after_any(CODE, value).any(|rest| is_code(value, rest, held))
@@ -130,12 +131,25 @@ fn after_any<'v>(starts: &'static [&str], value: &'v str) -> impl Iterator<Item 
     starts.iter().filter_map(move |start| value.get(start.len()..).filter(|_| same(start, &value[..start.len()])))
 }
 
+/// Whether a value has a part that is filled in later: `${NAME}`, `{{ name }}`. One that begins so may be cut off.
+fn is_template(value: &str) -> bool {
+    [("${", "}"), ("{{", "}}")].iter().any(|(open, close)| {
+        let Some((before, rest)) = value.split_once(open) else { return false };
+        let named = rest.trim_start().starts_with(|first: char| first.is_ascii_alphabetic() || "_.-{$".contains(first));
+        before.is_empty() || (named && rest.contains(close))
+    })
+}
+
+/// Whether a value is nothing but words in brackets: `<your-password>`, `{password}`; or an object, or a list.
+fn is_in_brackets(value: &str, brackets: &str) -> bool {
+    let (open, close) = brackets.split_at(1);
+    let inside = value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+    inside.is_some_and(|inside| are_words(inside) || inside.contains(['"', '\'', ',', '{', '[', '<', '(', ' ']))
+}
+
 /// Whether a value is a variable of a shell, a template or a language, perhaps with more behind it: `$PASS`, `${PASS}`,
 /// `$user->pass`, `%PASS%`. `$ummer2024!!` is none.
 fn is_variable(value: &str, held: Held) -> bool {
-    if value.contains("${") {
-        return true;
-    }
     if let Some(name) = value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')) {
         return is_variable_name(name, held) && !name.contains('%');
     }
@@ -165,7 +179,9 @@ fn is_variable_name(name: &str, held: Held) -> bool {
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     let lower = name.to_ascii_lowercase();
     let is_field = ASKED.iter().any(|word| lower.contains(word)) || INSIDE.iter().any(|word| lower.contains(word));
-    named && (digits == 0 || is_screaming(name) || (digits <= 2 && (is_field || !(held.quoted || held.set))))
+    // A shell's variable has words, or a small number.
+    let screams = is_screaming(name) && (digits <= 2 || name.contains('_') || is_field || !held.quoted);
+    named && (digits == 0 || screams || (digits <= 2 && (is_field || !(held.quoted || held.set))))
 }
 
 fn is_screaming(name: &str) -> bool {
@@ -189,7 +205,9 @@ fn is_tag(value: &str, held: Held) -> bool {
 /// Whether a value is a word for one that is still to come, or for none.
 fn is_stand_in(value: &str) -> bool {
     let silent = |rest: &str| !rest.bytes().any(|byte| is(byte, ALNUM)) && rest.len() <= 3;
-    let in_list = |rest: &str| rest.starts_with('|');
+    // Rules of a form: `|string|min:8`.
+    let rule = |rule: &str| are_words(rule.split(':').next().unwrap_or_default());
+    let in_list = |rest: &str| rest.starts_with('|') && rest.split('|').all(rule);
     let asks = |rest: &str| {
         let lower = rest.to_ascii_lowercase();
         let asked = |word: &str| ASKED.iter().any(|asked| word.starts_with(asked)) || word == "me";
@@ -289,16 +307,26 @@ fn is_path(value: &str, name: &str) -> bool {
 /// `****abcd`, `sk-...xyz`, `abc…`: somebody was careful already.
 fn is_masked(value: &[u8]) -> bool {
     let (mut last, mut alike) = (0, 0);
-    value.iter().enumerate().any(|(at, byte)| {
+    let masked = value.iter().enumerate().any(|(at, byte)| {
         let small = byte.to_ascii_lowercase();
         alike = if small == last { alike + 1 } else { 1 };
         last = small;
         match small {
-            b'*' | b'.' => alike >= 3,
-            b'x' => alike >= 4,
+            b'.' => alike >= 3,
             0xE2 => value[at..].starts_with("…".as_bytes()),
             _ => false,
         }
+    });
+    masked || is_starred(value)
+}
+
+/// Whether a value is hidden behind `***` or `xxxx`, but for words or for a few characters at its ends.
+fn is_starred(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    [("***", '*'), ("xxxx", 'x'), ("XXXX", 'X')].iter().filter(|(run, _)| text.contains(run)).any(|(_, mask)| {
+        let mut parts = text.split(*mask).filter(|part| !part.is_empty());
+        let short = text.split(*mask).all(|part| part.len() <= MAX_SHOWN_CHARS);
+        short || parts.all(|part| are_words(part) || (part.ends_with(['-', '_']) && part.len() <= 2 * MAX_SHOWN_CHARS))
     })
 }
 

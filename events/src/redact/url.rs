@@ -72,7 +72,13 @@ fn user(text: &str, start: usize, end: usize) -> Option<Cut> {
     let password = &text[start + colon.map_or(bytes.len(), |colon| colon + 1)..end];
     let stays = password.is_empty()
         || EXAMPLES.contains(&password)
-        || password.contains(['{', '}', '[', ']', '$'])
+        || (password.contains('{') && password.contains('}'))
+        || (password.contains('[') && password.contains(']'))
+        || password
+            .split('$')
+            .skip(1)
+            .any(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase() || "{(_".contains(c)))
+        || (password.starts_with('$') && !password.starts_with("$$"))
         || (password.starts_with('%') && password.ends_with('%'))
         || is_placeholder(password, "", Held::FIRMLY);
     let (start, end) = match (token, stays) {
