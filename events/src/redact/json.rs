@@ -15,10 +15,28 @@ use crate::transcript::json::{self as raw, Raw, Text};
 /// Fields that a value is in whose name stands in the field beside it, and those that the name may be in, in small letters:
 /// `{"name": "DB_PASSWORD", "value": "…"}`.
 const PAIRS: &[(&str, &[&str])] = &[
-    ("value", &["name", "key", "header", "field", "variable", "parameter", "option", "selector", "element", "label"]),
+    (
+        "value",
+        &[
+            "name",
+            "key",
+            "header",
+            "field",
+            "variable",
+            "parameter",
+            "option",
+            "selector",
+            "element",
+            "label",
+            "type",
+            "id",
+        ],
+    ),
     ("text", &["element", "selector", "label", "field"]),
     ("v", &["k", "key"]),
 ];
+/// The name of whatever a Secret of Kubernetes holds.
+const HELD: &str = "data-of-a-secret";
 /// Fields that add nothing to the name above them: `{"password": {"plaintext": "…"}}`.
 const SAME: &[&str] = &["value", "values", "default", "raw", "plain", "plaintext", "string", "current", "new", "old"];
 /// Fields that name the program whose arguments an array in the field beside holds.
@@ -198,6 +216,7 @@ impl Writer {
             same.clone().find(|text| telling(text).is_some()).or_else(|| same.next()).map(|text| Cow::Borrowed(&**text))
         };
         let program = program_of(beside);
+        let is_secret = texts.iter().any(|(key, text)| *key == "kind" && text == "Secret");
         let mut marks = BTreeMap::new();
         let mut joint = '{';
         for (key, decoded, value) in &fields {
@@ -212,7 +231,8 @@ impl Writer {
                 }
             });
             self.out.push(':');
-            let name = name_of(decoded, outer, beside);
+            let held = outer == HELD || (is_secret && matches!(&**decoded, "data" | "stringData"));
+            let name = if held { Cow::Borrowed(HELD) } else { name_of(decoded, outer, beside) };
             match value {
                 raw::Value::Array(_) => self.array(&name, program.as_deref(), *value, depth),
                 _ => self.value(&name, *value, depth),
@@ -374,6 +394,9 @@ mod tests {
         (r#"{"password":"äöü§"}"#, "geheim77x"),
         (r#"{"secret":"Zx81kLmn29Qp\n§"}"#, "second1line2"),
         (r#"{"arguments":"{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"§\"}]}"}"#, "kW8xyzq7Lm2p"),
+        (r#"{"kind":"Secret","data":{"foo":"§"}}"#, "SHVudGVyMjAyNA=="),
+        (r#"{"type":"password","value":"§"}"#, "Hunter2024"),
+        (r#"{"pin":§}"#, "990817"),
         (r#"{"a":"§","a":"x"}"#, SECRET),
         (r#"{"password":"§","password":"x"}"#, "Hunter2024"),
         (r#"{"a":"{\"name\":\"DB_PASSWORD\",\"value\":\"§\",\"value\":\"x\"}"}"#, "kW8xyzq7Lm2p"),

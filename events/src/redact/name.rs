@@ -199,6 +199,10 @@ const TAILS: &[&str] = &[
     "default",
     "current",
     "env",
+    "confirmation",
+    "confirm",
+    "again",
+    "repeat",
 ];
 /// Ends of names whose values look like secrets and are not.
 const DATA: &[&str] = &[
@@ -246,7 +250,7 @@ const DATA: &[&str] = &[
 static TREE: Tree = Tree::of_all();
 
 /// Most places in the tree, as many as the ends have letters. Building it fails when there are more.
-const MAX_PLACES: usize = 843;
+const MAX_PLACES: usize = 880;
 /// No end is complete here.
 const NONE: u8 = u8::MAX;
 

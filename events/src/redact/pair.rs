@@ -10,6 +10,8 @@ use super::{Cut, MARK};
 const MAX_BESIDE_BYTES: usize = 240;
 /// Fields that hold a name.
 const FIELDS: &[&str] = &["name", "Name", "NAME", "key", "Key", "ariable", "arameter"];
+/// Fields that may hold one, where none of these is.
+const KINDS: &[&str] = &["\"type", "\"id"];
 
 /// The value of a field that is called `value` or alike, if the field beside it names a secret.
 pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<Cut> {
@@ -24,13 +26,16 @@ pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<
     let before = &before[before.rfind('}').map_or(0, |at| at + 1)..];
     let after = &text[cut.end..floor(bytes, bytes.len().min(cut.end + MAX_BESIDE_BYTES))];
     let after = &after[..after.find('}').unwrap_or(0)];
-    let sign = named(before, true).or_else(|| opened(before)).or_else(|| named(after, false))?;
+    let sign = named(before, FIELDS, true)
+        .or_else(|| opened(before))
+        .or_else(|| named(after, FIELDS, false))
+        .or_else(|| named(before, KINDS, true))?;
     matches!(sign, Sign::Strong | Sign::Weak).then_some(cut)
 }
 
 /// What the name in the last field of a name says, or in the first.
-fn named(text: &str, last: bool) -> Option<Sign> {
-    let places = FIELDS.iter().filter_map(|field| {
+fn named(text: &str, fields: &[&str], last: bool) -> Option<Sign> {
+    let places = fields.iter().filter_map(|field| {
         let at = if last { text.rfind(field) } else { text.find(field) };
         at.map(|at| at + field.len())
     });
