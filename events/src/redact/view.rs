@@ -1,8 +1,8 @@
 //! A text as a reader sees it, where it is written otherwise: colours and characters without width left out, lines put
 //! together that a backslash parts, escapes and wide forms read. What is found in the view is cut from the text.
 
-use super::Cut;
 use super::alphabet::{HEX, is};
+use super::{Cut, MARK};
 
 /// Longest sequence of a terminal that is left out, in bytes. A link's address is one.
 const MAX_SEQUENCE_BYTES: usize = 2_048;
@@ -149,7 +149,10 @@ fn next_wide(bytes: &[u8]) -> Option<usize> {
 fn sequence(bytes: &[u8], at: usize) -> Read {
     let rest = &bytes[at + 1..bytes.len().min(at + MAX_SEQUENCE_BYTES)];
     let body = match rest.first() {
-        Some(b'[') => 1 + rest[1..].iter().take_while(|byte| matches!(byte, 0x20..=0x3f)).count(),
+        // A mark may stand behind an escape character.
+        Some(b'[') if !rest.starts_with(MARK.as_bytes()) => {
+            1 + rest[1..].iter().take_while(|byte| matches!(byte, 0x20..=0x3f)).count()
+        }
         Some(b']') => {
             // It ends with a bell, or with another escape and a backslash.
             let length = match rest.iter().position(|byte| matches!(byte, 0x07 | 0x1b | b'\n')) {
@@ -253,6 +256,7 @@ mod tests {
             ("\u{1b}[1;31ma\u{1b}[0mb", "ab"),
             ("a\u{1b}]8;;https://x.example\u{7}b\u{1b}]8;;\u{7}c", "abc"),
             ("a\u{1b}]8;;https://x.example\u{1b}\\b\u{1b}]8;;\u{1b}\\c", "abc"),
+            ("\u{1b}[31ma\u{1b}[redacted:secret]", "a[redacted:secret]"),
             ("pass\u{200b}w\u{ad}ord\u{ff1a}\u{a0}x", "password: x"),
             ("\u{ff50}\u{ff37}\u{ff1d}\u{ff11}", "pW=1"),
             ("%70a%3D%26 %2570", "pa=& p"),
