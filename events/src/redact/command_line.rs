@@ -6,9 +6,7 @@ use super::alphabet::floor;
 /// How much of a command is read behind a place, in bytes.
 const MAX_COMMAND_BYTES: usize = 2_000;
 /// Longest word that is read, in bytes.
-const MAX_WORD_BYTES: usize = 1_024;
-/// Most words of a command that are read.
-const MAX_WORDS: usize = 64;
+const MAX_WORD_BYTES: usize = 512;
 
 /// Where commands begin, found once on the way through a text.
 #[derive(Default)]
@@ -54,13 +52,13 @@ fn ends_command(byte: u8) -> bool {
     matches!(byte, b';' | b'|' | b'&' | b'>' | b'<')
 }
 
-/// The words of the command that goes on at `from`, without their quotes, to its end.
-pub(super) fn words(text: &str, from: usize) -> Vec<(usize, usize)> {
+/// The words of the command that goes on at `from`, without their quotes, to its end, or so many of them.
+pub(super) fn words(text: &str, from: usize, most: usize) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let end = from + line(text, from).len();
     let mut words = Vec::new();
     let mut at = from;
-    while words.len() < MAX_WORDS {
+    while words.len() < most {
         at += bytes[at..end].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         if bytes[at..end].starts_with(b"\\\n") {
             at += 2;

@@ -11,6 +11,10 @@ use super::{Cut, assignment, name};
 const MAX_QUESTION_BYTES: usize = 300;
 /// Most answers to one question.
 const MAX_ANSWERS: usize = 2;
+/// Most words of a command that are read.
+const MAX_WORDS: usize = 20;
+/// The same where a command may stand in a sentence, which begins before it.
+const MAX_WORDS_BEFORE: usize = 64;
 /// Most programs of a pipe that are looked at behind what is written into it.
 const MAX_READERS: usize = 4;
 
@@ -89,7 +93,7 @@ pub(super) fn written(text: &str, end: usize) -> Option<Cut> {
     if !line(text, end).contains('|') {
         return None;
     }
-    let written = words(text, end);
+    let written = words(text, end, MAX_WORDS);
     let takes = readers(text, written.last()?.1)?;
     let format = |said: &str| matches!(said, "%s" | "%s\\n" | "%b" | "%s:%s\\n");
     let (start, last) = written.into_iter().find(|(start, last)| {
@@ -107,7 +111,7 @@ fn readers(text: &str, mut from: usize) -> Option<Taken> {
         if !rest[end..].starts_with('|') || rest[end..].starts_with("||") {
             return None;
         }
-        let words = words(text, from + end + 1);
+        let words = words(text, from + end + 1, MAX_WORDS);
         if let Some(takes) = taken(text, &words) {
             return Some(takes);
         }
@@ -147,7 +151,7 @@ impl Fed {
 
     /// `… <<< x`. The mark begins at `start` and ends at `end`.
     pub(super) fn here(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
-        let takes = taken(text, &words(text, self.commands.start_of(text.as_bytes(), start)))?;
+        let takes = taken(text, &words(text, self.commands.start_of(text.as_bytes(), start), MAX_WORDS_BEFORE))?;
         let blanks = text.as_bytes()[end..].iter().take_while(|byte| **byte == b' ').count();
         let (start, last) = word(text, end + blanks)?;
         answer(text, start, last, takes)
@@ -199,7 +203,7 @@ impl Fed {
     pub(super) fn switch(&mut self, text: &str, end: usize) -> Option<Cut> {
         const PROGRAMS: &[&str] =
             &["freerdp", "cmdkey", "mstsc", "runas", "schtasks", "wfreerdp", "dism", "signtool", "sqlpackage"];
-        let words = words(text, self.commands.start_of(text.as_bytes(), end));
+        let words = words(text, self.commands.start_of(text.as_bytes(), end), MAX_WORDS);
         let known = |(start, last): &(usize, usize)| PROGRAMS.iter().any(|name| text[*start..*last].contains(name));
         words
             .iter()
@@ -225,7 +229,7 @@ fn ends_document(row: &str, stop: &str) -> bool {
 /// The password among the arguments of a program that takes it by its place. `end` is behind the program's name, which
 /// `which` tells.
 pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
-    let all = words(text, end);
+    let all = words(text, end, MAX_WORDS);
     let said = |at: usize| all.get(at).map_or("", |(start, last)| &text[*start..*last]);
     let plain: Vec<usize> = (0..all.len()).filter(|at| !said(*at).starts_with('-')).collect();
     let at = match which {
