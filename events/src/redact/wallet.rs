@@ -64,7 +64,7 @@ pub(super) fn phrase(text: &str, end: usize) -> Option<Cut> {
     let words = |from: usize| {
         let mut found: Vec<(usize, usize)> = Vec::new();
         let mut at = from;
-        while found.len() <= MAX_WORDS {
+        while found.len() < MAX_WORDS {
             let joint =
                 |byte: &&u8| byte.is_ascii_whitespace() || byte.is_ascii_digit() || b".):,\"'`>=*".contains(byte);
             let start = at + bytes[at..].iter().take(24).take_while(joint).count();
@@ -83,7 +83,5 @@ pub(super) fn phrase(text: &str, end: usize) -> Option<Cut> {
     let (first, last) = (found.first()?, found.last()?);
     let common = ["the", "and", "for", "are", "was", "has", "must", "that", "with", "this", "not", "you"];
     let sentence = found.iter().filter(|(start, last)| common.contains(&&text[*start..*last])).count() > 1;
-    // Twelve, or three more, or six: no sentence is as long by chance more often than one in three.
-    let whole = (MIN_WORDS..=MAX_WORDS).contains(&found.len()) && found.len() % 3 == 0;
-    (whole && !sentence).then_some(Cut { start: first.0, end: last.1, kind: "seed_phrase" })
+    (found.len() >= MIN_WORDS && !sentence).then_some(Cut { start: first.0, end: last.1, kind: "seed_phrase" })
 }

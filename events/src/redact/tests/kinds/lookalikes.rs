@@ -196,7 +196,6 @@ pub(super) const LOOKALIKES: &[&str] = &[
     "errors.password || 'Required', t.password ?? \"Your password\", opts.password || 'changeme'",
     "it can then be identified by checking the header, or identified by user_session_id",
     "| Field | password |\n|---|---|\n| type | varchar(255) |\n",
-    "SEED the database with some data from one other table before all tests start here",
     "patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied.patches-applied",
     "the docs say `<private>` opens it and `</private>` closes it.",
     "password: ${DB_PASSWORD}, token: {{ .Values.token }}, \"password\": \"x-{{ name }}\"",
