@@ -27,6 +27,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::ops::Range;
 
 mod alphabet;
 mod announces;
@@ -72,6 +73,9 @@ const MAX_LOOKS: usize = 6;
 
 /// What starts every mark in the text's place; it never starts a secret itself.
 const MARK: &str = "[redacted:";
+
+/// Longest mark, in bytes.
+const MAX_MARK_BYTES: usize = 48;
 
 /// A part of the text that must go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,23 +278,45 @@ impl Ahead {
     }
 }
 
-/// The text without what `next` finds from a place on, if it finds anything.
+/// The text without what `next` finds from a place on, if it finds anything. No cut parts a mark.
 fn without(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<String> {
     let mut out = String::new();
-    let mut copied = 0;
+    let (mut copied, mut is_cut) = (0, false);
     while let Some(cut) = next(copied) {
+        let (first, last) = (mark_around(text, cut.start), mark_around(text, cut.end));
         // A cut that begins before the last one's end is the rest of one secret.
-        out.push_str(&text[copied..cut.start.max(copied)]);
-        out.push_str(MARK);
-        out.push_str(cut.kind);
-        out.push(']');
-        copied = cut.end.max(copied);
+        let start = first.as_ref().map_or(cut.start, |mark| mark.start).max(copied);
+        let end = last.as_ref().map_or(cut.end, |mark| mark.end).max(copied);
+        let within = first.or_else(|| last.filter(|mark| mark.start == cut.start));
+        if let Some(mark) = within.filter(|mark| mark.end == end) {
+            // Nothing but a part of what stands for a secret.
+            out.push_str(&text[copied..mark.end.max(copied)]);
+        } else {
+            is_cut = true;
+            out.push_str(&text[copied..start]);
+            out.push_str(MARK);
+            out.push_str(cut.kind);
+            out.push(']');
+        }
+        copied = end;
     }
-    if copied == 0 && out.is_empty() {
+    if !is_cut {
         return None;
     }
     out.push_str(&text[copied..]);
     Some(out)
+}
+
+/// The mark that a place lies within.
+fn mark_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let floor = at.saturating_sub(MAX_MARK_BYTES);
+    let start = floor + memchr::memrchr(b'[', &bytes[floor..at])?;
+    let kind = bytes[start..].strip_prefix(MARK.as_bytes())?;
+    let length =
+        kind.iter().take(MAX_MARK_BYTES).take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
+    let end = start + MARK.len() + length + 1;
+    (kind.get(length) == Some(&b']') && at < end).then_some(start..end)
 }
 
 /// The end of the word that `end` lies in: what is left after a cut never begins in the middle of a word, so that a

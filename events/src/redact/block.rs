@@ -105,8 +105,10 @@ pub(super) fn below(text: &str, at: usize, name: Name) -> Option<Cut> {
         start += 2;
     }
     let quoted = matches!(bytes.get(start), Some(b'"' | b'\'' | b'`'));
-    let value = text[start..end].trim_end_matches([',', ';', ')']).trim_matches(['"', '\'', '`']);
-    start += usize::from(quoted);
+    let line = text[start..end].trim_end_matches([',', ';', ')']);
+    let opened = line.trim_start_matches(['"', '\'', '`']);
+    start += line.len() - opened.len();
+    let value = opened.trim_end_matches(['"', '\'', '`']);
     end = start + value.len();
     let single = !value.contains([' ', '\t', '(', '{', '"']) && !value.ends_with(':') && !value.contains(": ");
     let held = Held { quoted, joined: sure || quoted, set: false };

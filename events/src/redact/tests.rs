@@ -1,6 +1,7 @@
 use super::*;
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 mod bounds;
 mod commands;
@@ -33,6 +34,27 @@ fn words_of_tables() -> Vec<String> {
     }
     words.extend(["user", "from-literal"].map(|option| format!("smbclient --{option}")));
     words
+}
+
+#[test]
+fn a_value_may_end_before_a_wide_character() {
+    check("Password:\n``AKIAA1B2C3D4E5F6G7H8ü", "Password:\n``[redacted:aws_key]");
+}
+
+#[test]
+fn no_cut_parts_a_mark() {
+    for text in [
+        "sshpass -proot:$6$Kx9Tq4Rv$qT7xB2mK9pV4nL6wR8sY3cF5hJ1dG0zA7uE4iO2kqT7xB2mK9pV4nL6wR8sY3cF5hJ1dG0zA7uE4iO2k:1",
+        "chpasswd <<EOF\ndeploy:kW8xyzq7Lm2p\nEOFAKIAA1B2C3D4E5F6G7H8UID=app;PWD={kW8xyzq7Lm2p};",
+        "RUN printf 'dev:0a==AaaAa=0+aAackup phraseecho deploy:kW8xyzq7Lm2p | chpasswd",
+        "echo -e \"kW8xs admin:$apr1$Kx9Tq4Rv$22Zs1Wm3Yp6Lc8Dn5Fg0Hj echo -n 'kW8xyzq7Lm2p' | cryptsetup luksOpen x -",
+    ] {
+        let clean = redact(text);
+        let mut marks = clean.split(MARK);
+        assert!(marks.next().is_some_and(|before| !before.contains("redacted")), "{clean}");
+        assert!(marks.all(|mark| mark.find(']') < mark.find('[').or(Some(mark.len()))), "{clean}");
+        assert_eq!(redact(&clean), clean, "{text}");
+    }
 }
 
 #[test]
@@ -140,7 +162,13 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 1_500,
+        failure_persistence: None,
+        // The same texts each time: what else is found becomes a row of a table.
+        rng_seed: RngSeed::Fixed(21),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn redacting_twice_is_redacting_once(text in pieces()) {
