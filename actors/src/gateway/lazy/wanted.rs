@@ -128,13 +128,14 @@ fn indexed_to(state: &State) -> u64 {
     state.checked.filter(|checked| checked.generation == state.generation).map_or(0, |checked| checked.to)
 }
 
-/// Whether a session was read further than it is indexed. One whose index has failed waits for its time.
+/// Whether a session was read further than it is indexed. One whose index has failed waits for its time, unless its
+/// transcript has been read further since.
 fn is_owed(state: &State, now: Timestamp) -> bool {
     match state.phase {
         Phase::Active | Phase::Inactive | Phase::Unindexed(Why::TimeoutDisabled) => state.counts.messages > 0,
         Phase::Indexing => true,
         Phase::Indexed => state.unindexed > 0,
-        Phase::Failed => state.failure.is_none_or(|failure| failure.retry_at <= now),
+        Phase::Failed => state.late_index_at.is_some() || state.failure.is_none_or(|failure| failure.retry_at <= now),
         // Its file has grown or come back, or it would not be looked at: the grown ones are wanted in any case.
         Phase::New | Phase::Unindexed(_) | Phase::Forgotten => false,
     }
