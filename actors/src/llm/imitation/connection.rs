@@ -36,7 +36,7 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut writer = stream;
     while let Some(request) = read(&mut reader)? {
         let fault = shared.take_in(&request);
-        let _over = Over(shared);
+        let over = Over(shared);
         match fault {
             Some(Fault::Hang) => {
                 // Until the client goes, or we do.
@@ -79,6 +79,8 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
                         writer.write_all(piece)?;
                     }
                 } else {
+                    // Whoever has the answer may ask again before this thread goes on.
+                    drop(over);
                     writer.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
                 }
             }
