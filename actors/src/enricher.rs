@@ -91,7 +91,7 @@ struct Known {
     /// Sessions that are worked on.
     under_way: BTreeSet<SessionId>,
     /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
-    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted, Bound)>,
+    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted, Bound, Arc<Settings>)>,
     /// Pauses after failures of an endpoint that is not configured any more.
     forgiven: BTreeMap<SessionId, Timestamp>,
     /// What the endpoint has said of the last request that it did not take, and what to do about it.
@@ -211,7 +211,7 @@ impl Enricher {
                 shown.owed += 1;
                 let bound = known.over_budget.get(id).filter(|(content, ..)| *content == job.content);
                 shown.over_budget += u64::from(bound.is_some());
-                shown.over_session += u64::from(bound.is_some_and(|(.., bound)| *bound == Bound::Session));
+                shown.over_session += u64::from(bound.is_some_and(|(_, _, bound, _)| *bound == Bound::Session));
                 let is_rejected = enrichment.failed == Some(CallOutcome::Rejected);
                 shown.rejected += u64::from(is_rejected);
             }
@@ -253,14 +253,13 @@ impl Enricher {
                 (known.problem, known.rejected) = (None, None);
                 known.forgiven = waiting.into_iter().collect();
             }
-            if set.llm != before.llm || set.prices != before.prices || set.filtering != before.filtering {
+            if !asks_alike(&set, &before) {
                 // What it would cost is reckoned anew, and what there is to ask.
-                let mut known = self.known();
-                known.over_budget.clear();
-                known.paused.clear();
-                drop(known);
+                self.known().paused.clear();
                 before = set.clone();
             }
+            // They may have changed and changed back since.
+            self.known().over_budget.retain(|_, (.., under)| asks_alike(under, &set));
             // What has ended makes room, all of it at once.
             while at_work.try_join_next().is_some() {}
             self.keep_switch().await;
@@ -337,20 +336,22 @@ impl Enricher {
                     wake = wake.min(*until);
                     continue;
                 }
-                let over = known.over_budget.get(&id).filter(|(of, ..)| *of == content).map(|(_, wanted, _)| *wanted);
+                let over = known.over_budget.get(&id).filter(|(of, ..)| *of == content).map(|(_, wanted, ..)| *wanted);
                 known.under_way.contains(&id)
                     || over.is_some_and(|wanted| !self.purse.allows(&id, &wanted, llm, &table, today))
             };
             if waits {
                 continue;
             }
-            let enricher = self.clone();
+            let (enricher, set) = (self.clone(), settings.clone());
             at_work.spawn(async move {
                 let done = enricher.enrich(&id, &By::Itself).await;
-                if done.outcome != Outcome::Enriched {
+                let mut known = enricher.known();
+                // What came of other settings says nothing of those that hold now.
+                if done.outcome != Outcome::Enriched && asks_alike(&set, &enricher.around.settings.now()) {
                     let pause_ms = if done.outcome == Outcome::Unchanged { UNCHANGED_MS } else { PAUSE_MS };
                     let until = enricher.around.clock.now().plus_ms(pause_ms);
-                    enricher.known().paused.insert(id, until);
+                    known.paused.insert(id, until);
                 }
             });
         }
@@ -450,6 +451,11 @@ impl Enricher {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether what a model is asked, and what that costs, are the same under both.
+fn asks_alike(one: &Settings, other: &Settings) -> bool {
+    one.llm == other.llm && one.prices == other.prices && one.filtering == other.filtering
 }
 
 /// The number of the call that is recorded as under way.

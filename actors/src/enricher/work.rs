@@ -324,7 +324,10 @@ impl Work<'_> {
         let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
         let taken = taken.map_err(|OverBudget { why, bound }| {
             if bound != Bound::Run {
-                enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted, bound));
+                enricher
+                    .known()
+                    .over_budget
+                    .insert(self.id.clone(), (self.episode.hash, wanted, bound, settings.clone()));
             }
             Outcome::OverBudget { why, next_step: bound.next_step(), is_of_session: bound == Bound::Session }
         })?;

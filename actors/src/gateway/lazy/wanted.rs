@@ -148,7 +148,7 @@ mod tests {
     use crate::settings::{Switches, pattern::Pattern};
     use baton_events::conversation::Agent;
     use baton_events::record::{Position, SequenceNumber};
-    use baton_events::session::{Event, FileIdentity, Place};
+    use baton_events::session::{Event, Failure, FailureWhy, FileIdentity, Place};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -195,6 +195,14 @@ mod tests {
         assert_eq!(names(&wanted), ["other", "brand-new", "known"]);
         project_first(&table, "/a", &mut wanted);
         assert_eq!(names(&wanted), ["brand-new", "known", "other"]);
+    }
+
+    #[test]
+    fn a_failed_one_waits_for_its_time_unless_it_was_read_further() {
+        let failure = Failure { why: FailureWhy::Unreadable, attempts: 2, retry_at: Timestamp(100) };
+        let failed = State { phase: Phase::Failed, failure: Some(failure), ..State::default() };
+        assert!(!is_owed(&failed, Timestamp(99)) && is_owed(&failed, Timestamp(100)));
+        assert!(is_owed(&State { late_index_at: Some(Timestamp(200)), ..failed }, Timestamp(99)));
     }
 
     #[test]
