@@ -43,6 +43,8 @@ pub struct Named {
 pub const CLAUDE: &str = "CLAUDE_CONFIG_DIR";
 /// The variable that names Codex' directory.
 pub const CODEX: &str = "CODEX_HOME";
+/// The variable that names the user's own directory.
+const HOME: &str = "HOME";
 
 /// Why the surroundings are of no use.
 #[derive(Debug, thiserror::Error)]
@@ -51,15 +53,21 @@ pub enum Error {
     #[error("this user has no home directory; set BATON_HOME and CLAUDE_CONFIG_DIR to directories of yours")]
     NoHome,
     /// A relative path would mean something else in each directory.
-    #[error("the current directory cannot be found out, and {variable} is relative; make it absolute")]
+    #[error(
+        "{variable} is {holds:?}, which is no absolute path and would be another directory in each folder; set {variable} \
+         to an absolute path{}",
+        if *.variable == HOME { ", or set BATON_HOME, CLAUDE_CONFIG_DIR and CODEX_HOME" } else { ", or unset it" }
+    )]
     Relative {
         /// The variable.
         variable: &'static str,
+        /// What it holds.
+        holds: String,
     },
 }
 
 impl Environment {
-    /// Reads the variables. Empty ones count as unset.
+    /// Reads the variables. Empty ones count as unset, except `HOME`, see [`user_home`].
     pub fn read() -> Result<Self, Error> {
         Ok(Self {
             home: directory("BATON_HOME", ".baton")?,
@@ -228,16 +236,28 @@ fn is_set(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
+/// The user's own directory. `None` where `HOME` is set and empty or relative: the system's answer would be a guess.
 fn user_home() -> Option<PathBuf> {
-    env::home_dir().filter(|home| home.is_absolute())
+    match unusable_home() {
+        Some(_) => None,
+        None => env::home_dir().filter(|home| home.is_absolute()),
+    }
+}
+
+/// What `HOME` holds, where that is empty or relative.
+fn unusable_home() -> Option<PathBuf> {
+    env::var_os(HOME).filter(|_| cfg!(unix)).map(PathBuf::from).filter(|home| !home.is_absolute())
 }
 
 fn directory(variable: &'static str, below_home: &str) -> Result<PathBuf, Error> {
+    let relative = |variable, path: PathBuf| Error::Relative { variable, holds: path.display().to_string() };
     let set = env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     match set {
         Some(path) if path.is_absolute() => Ok(path),
-        Some(path) => Ok(env::current_dir().map_err(|_| Error::Relative { variable })?.join(path)),
-        None => user_home().map(|home| home.join(below_home)).ok_or(Error::NoHome),
+        Some(path) => Err(relative(variable, path)),
+        None => user_home()
+            .map(|home| home.join(below_home))
+            .ok_or_else(|| unusable_home().map_or(Error::NoHome, |home| relative(HOME, home))),
     }
 }
 

@@ -62,6 +62,7 @@ mod shapes;
 mod short_ids;
 mod sockets;
 mod states;
+mod surroundings;
 mod sync;
 mod terminal;
 mod time;
