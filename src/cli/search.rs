@@ -29,7 +29,7 @@ occur, those with all of them and the rarest first; forms of a word, parts of na
 paths and error codes are found too. Any text is a question; these say more:
   \"refresh token\"     the words in this order, in one passage
   migrat*             every word that begins so, in any of its forms, up to 50; src/au* every name
-  -tokio              no passage with this word; -\"thread pool\" likewise. Any flag but those below, as --no-verify, is a word
+  -tokio              no passage with this word; -\"thread pool\" likewise
   file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern as *.toml
   tool:Bash           sessions that used it; branch:main sessions that worked on it; where none is called so, by a part of it
   project:shop  agent:codex       sessions of these; file, tool and branch can be named twice: any of them
@@ -53,7 +53,7 @@ Examples:
   baton search '\"lock file\" after:7d'  a phrase, said in the last week
   baton search file:Cargo.toml         the latest sessions that had to do with it
   baton search lock -sqlite -\"thread pool\"   without this word, without this phrase
-  baton search -- -n                   a flag of this command as a word
+  baton search -- --no-verify -n       flags as words
   baton show ID --line N               what was said at one of the places";
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! Commands that are told in words: a dash may begin any of these (`-sqlite`, `--release`), and what is an option of ours
-//! stands before the words, among them or behind them.
+//! stands before the words, among them or behind them. Where the words are a question, a long option that is not ours is a
+//! mistake, and no word: whoever looks for one puts it behind `--`.
 
 use std::ffi::{OsStr, OsString};
 
@@ -10,8 +11,18 @@ struct Worded {
     switches: &'static [&'static str],
     /// Options with one, by their long and their short name.
     valued: &'static [(&'static str, &'static str)],
-    /// Whether the words are another program's command line, of which `-p` is mostly a package or a port.
-    quotes: bool,
+    words: Words,
+}
+
+/// What the words of a command are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    /// A question: a long option that is not ours is mistyped.
+    Question,
+    /// What a program has printed.
+    Output,
+    /// Another program's command line, of which `-p` is mostly a package or a port.
+    CommandLine,
 }
 
 const HELP: [&str; 2] = ["--help", "-h"];
@@ -21,15 +32,15 @@ const EXAMPLES: &str = "--examples";
 const VALUED: &[(&str, &str)] = &[("--project", "-p"), ("--limit", "-n")];
 
 const COMMANDS: [Worded; 4] = [
-    Worded { name: "search", switches: SWITCHES, valued: VALUED, quotes: false },
+    Worded { name: "search", switches: SWITCHES, valued: VALUED, words: Words::Question },
     Worded {
         name: "recall",
         switches: SWITCHES,
         valued: &[("--project", "-p"), ("--limit", "-n"), ("--budget", "--budget")],
-        quotes: false,
+        words: Words::Question,
     },
-    Worded { name: "how", switches: SWITCHES, valued: VALUED, quotes: true },
-    Worded { name: "fix", switches: SWITCHES, valued: VALUED, quotes: false },
+    Worded { name: "how", switches: SWITCHES, valued: VALUED, words: Words::CommandLine },
+    Worded { name: "fix", switches: SWITCHES, valued: VALUED, words: Words::Output },
 ];
 
 /// The command line with the options of such a command before its words, and `--` between. Any other is as it was.
@@ -79,7 +90,9 @@ impl Worded {
         }
         let is_project = argument.starts_with("-p");
         // A line in quotes is whole: what follows it is ours.
-        let is_theirs = self.quotes && !words.iter().any(|word| word.to_string_lossy().contains(char::is_whitespace));
+        let is_command_line = self.words == Words::CommandLine;
+        let is_theirs =
+            is_command_line && !words.iter().any(|word| word.to_string_lossy().contains(char::is_whitespace));
         if is_project && is_theirs && !words.is_empty() {
             return None;
         }
@@ -95,8 +108,16 @@ impl Worded {
             let value = value.strip_prefix('=').or_else(|| is_number(value).then_some(value))?;
             Some(vec![OsString::from(short), OsString::from(value)])
         };
-        self.valued.iter().find_map(whole).map(Part::Whole)
+        let is_mistyped = self.words == Words::Question && is_long_option(argument);
+        // The parser of the command line refuses it, with the one that is meant.
+        self.valued.iter().find_map(whole).map(Part::Whole).or_else(|| is_mistyped.then_some(Part::Switch))
     }
+}
+
+/// `--word`, `--word=value`; what has blanks in it was quoted, and is text.
+fn is_long_option(text: &str) -> bool {
+    let name = text.strip_prefix("--").unwrap_or_default();
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.contains(char::is_whitespace)
 }
 
 fn is_number(text: &str) -> bool {
@@ -133,7 +154,11 @@ mod tests {
         check("search lock -sqlite --json -n 3", "search --json -n 3 -- lock -sqlite");
         check("search -n3 -p . lock", "search -n 3 -p . -- lock");
         check("search lock -file:store.py -project:tide-tables", "search -- lock -file:store.py -project:tide-tables");
-        check("search -npm -php --no-verify", "search -- -npm -php --no-verify");
+        check("search -npm -php -- --no-verify", "search -- -npm -php --no-verify");
+        check("search --limt 5 foo", "search --limt -- 5 foo");
+        check("recall why --budgt=5 -sqlite", "recall --budgt=5 -- why -sqlite");
+        check("search --no-verify_was_refused --- --1", "search -- --no-verify_was_refused --- --1");
+        check("search lock --help", "search --help -- lock");
         check("search --limit=3 x --project=a", "search --limit=3 --project=a -- x");
         check("search -- -n 3 --json", "search -- -n 3 --json");
         check("search --help", "search --help");

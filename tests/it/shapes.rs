@@ -212,6 +212,23 @@ fn help_tells_every_command_and_starts_nothing() {
 }
 
 #[test]
+fn a_mistyped_option_is_no_word_of_a_question() {
+    let world = world();
+    for (typed, meant) in [
+        (&["search", "--limt", "5", "giraffe"][..], "--limit"),
+        (&["search", "giraffe", "--no-wiat"], "--no-wait"),
+        (&["recall", "giraffe", "--budgt=300"], "--budget"),
+    ] {
+        let ran = world.run(typed);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{typed:?}: {}", ran.err);
+        assert!(ran.err.contains("unexpected argument") && ran.err.contains(meant), "{typed:?}: {}", ran.err);
+        let ran = world.run(&[typed, &["--json"]].concat());
+        assert!(ran.code == 2 && ran.err.starts_with(r#"{"error":{"code":"usage""#), "{typed:?}: {}", ran.err);
+    }
+    assert_eq!(world.run(&["search", "--", "giraffe", "--limt"]).code, 0, "behind `--` everything is a word");
+}
+
+#[test]
 fn commands_end_with_0_1_or_2() {
     let world = world();
     let cases: [(i32, &[&str]); 17] = [
