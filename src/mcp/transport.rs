@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientNotification, ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
@@ -173,6 +173,12 @@ where
             && refusal.error.message.starts_with(UNGREETED)
         {
             refusal.error.message = format!("{ADVICE} ({})", refusal.error.message).into();
+        }
+        // The library's whole message is the method's name.
+        if let JsonRpcMessage::Error(refusal) = &mut item
+            && refusal.error.code == ErrorCode::METHOD_NOT_FOUND
+        {
+            refusal.error.message = format!("unknown method {:?}", refusal.error.message).into();
         }
         let answered = match &item {
             JsonRpcMessage::Response(response) => Some(&response.id),

@@ -180,7 +180,7 @@ async fn dispatch(
             let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
                          vault/status, vault/sync, vault/verify";
-            Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
+            Err(failure(code::METHOD_NOT_FOUND, format!("unknown method {other:?}; there are {known}")).into())
         }
     }
 }

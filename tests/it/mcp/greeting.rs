@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Lines};
+use crate::sockets::Raw;
 use crate::world::{World, wait};
 
 #[test]
@@ -207,6 +208,24 @@ fn who_has_not_greeted_is_told_to() {
         assert!(message.starts_with("initialize first: send `initialize`"), "{method}: {refused}");
     }
     lines.hang_up();
+}
+
+#[test]
+fn a_method_that_nobody_knows_is_named_as_such() {
+    let world = World::new();
+    let mut lines = Lines::start(&world);
+    lines.greet("2025-06-18");
+    for method in ["no/such", "prompts/get", "resources/read", "logging/setLevel", "odd \"x\""] {
+        let refused = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": "x", "uri": "x:y", "level": "info"}}));
+        assert_eq!(refused["error"]["code"], -32601, "{refused}");
+        assert_eq!(refused["error"]["message"], format!("unknown method {method:?}"), "{refused}");
+    }
+    lines.hang_up();
+    world.ok(&["status"]);
+    let refused = Raw::greeted(&world).call(&json!({"jsonrpc": "2.0", "id": 7, "method": "no/such"}));
+    assert_eq!(refused["error"]["code"], -32601, "{refused}");
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("unknown method \"no/such\"; there are blame"), "{refused}");
 }
 
 #[test]
