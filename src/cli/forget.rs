@@ -89,18 +89,20 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     // What an undo brings back can be forgotten again.
     let is_agreed = typed.yes || typed.undo;
     let can_ask = install::is_terminal() && !typed.json;
-    if !is_agreed && !typed.dry_run && !can_ask {
-        return Err(Error::NotAgreed);
-    }
     if typed.dry_run || !is_agreed {
+        // What is not there is said first: no `--yes` would mend that.
         let (result, output) = call(environment, &params, typed.json)?;
         let would: Forget = super::read(&result)?;
-        if typed.dry_run && typed.json {
+        let is_all = typed.dry_run || (would.sessions.is_empty() && would.notes == 0);
+        if !is_all && !can_ask {
+            return Err(Error::NotAgreed);
+        }
+        if typed.json {
             output.json(&result);
             return Ok(ExitCode::SUCCESS);
         }
         list(&output, &would);
-        if typed.dry_run || (would.sessions.is_empty() && would.notes == 0) {
+        if is_all {
             output.line(&print::plain(&would.message));
             return Ok(ExitCode::SUCCESS);
         }

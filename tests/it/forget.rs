@@ -425,6 +425,14 @@ fn it_is_asked_for_in_so_many_words() {
     let refused = world.run(&["forget", &id(1)]);
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("--yes") && refused.err.contains("nothing was changed"), "{}", refused.err);
+    // Whoever names nothing that is there is told that first.
+    for wrong in [&["zzzz"][..], &["--project", "zzzz"]] {
+        let refused = world.run(&[&["forget", "--json"], wrong].concat());
+        assert_eq!((refused.code, refused.out.as_str()), (1, ""), "{}", refused.err);
+        assert!(refused.err.contains(r#""code":"not_found""#) && refused.err.contains("zzzz"), "{}", refused.err);
+    }
+    let nothing = world.json(&["forget", "--before", "90d"]);
+    assert_eq!(list(&nothing["sessions"]).len(), 0, "nothing has to be agreed to: {nothing}");
     for wrong in [&["forget"][..], &["forget", &id(1), "--project", "x"], &["forget", "--before", "soon"]] {
         assert_eq!(world.run(wrong).code, 2, "{wrong:?}");
     }
