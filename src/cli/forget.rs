@@ -155,7 +155,7 @@ fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, later
     }
     let later = if done.later.is_empty() { later } else { &done.later };
     if !later.is_empty() {
-        print::note(&format!("\nLater {}.", print::plain(later)));
+        print::note(&format!("\nNote: {}.", print::plain(later)));
     }
     Ok(code)
 }

@@ -89,6 +89,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     table(&output, &found.sessions, now()).lines(&output).iter().for_each(|line| output.line(line));
+    if typed.project.is_some() && found.sessions.iter().all(|row| row.state == "forgotten") {
+        print::note("\nNone of this project is left: all are forgotten. `baton forget --undo` takes that back.");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -401,6 +401,10 @@ fn a_person_takes_it_back() {
     assert_eq!(world.run(&["forget", "--undo", &id(1)]).code, 1, "it is not forgotten");
 
     forget(&world, &["--project=-work-one"]);
+    let listed = world.ok(&["sessions", "--project=-work-one"]);
+    assert!(listed.out.contains("forgotten") && listed.err.contains("None of this project is left"), "{}", listed.err);
+    assert_eq!(world.json(&["sessions", "--project=-work-one"])["sessions"][0]["state"], "forgotten");
+    assert_eq!(world.run(&["search", "x", "--project=-work-one"]).code, 1, "searched is what is left");
     std::fs::remove_file(transcript.path()).unwrap();
     let back = world.ok(&["forget", "--undo", &id(1)]);
     assert!(back.out.contains("not there any more"), "{}", back.out);

@@ -182,7 +182,8 @@ fn forgetting_is_asked_for_and_only_a_yes_is_one() {
     let (code, shown) = ask(ways[1], " Yes \n");
     assert!(code == 0 && shown.contains("1 session forgotten"), "{code} {shown}");
     assert!(
-        shown.contains("Later sessions of /srv/-work-one") && shown.contains("session_tracking.exclude"),
+        shown.contains("Note: sessions of /srv/-work-one that begin later")
+            && shown.contains("session_tracking.exclude"),
         "{shown}"
     );
     assert_eq!((world.found("numbat").len(), world.show(&id(1))["state"].clone()), (0, "forgotten".into()));

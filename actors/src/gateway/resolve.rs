@@ -243,7 +243,11 @@ pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
 
 /// All projects and groups that anybody may know, sorted: one of which every session is forgotten or excluded is none.
 pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<&'a str> {
-    let shown = |state: &&State| state.phase != Phase::Forgotten && !settings.excludes(state);
+    projects_of(table, settings, |state| state.phase != Phase::Forgotten)
+}
+
+fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&State) -> bool) -> Vec<&'a str> {
+    let shown = |state: &&State| is_meant(state) && !settings.excludes(state);
     let mut projects: Vec<&str> = table
         .iter()
         .map(|(_, row)| &row.state)
@@ -259,7 +263,16 @@ pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<
 
 /// The project that a text names: a directory, a group, or the last part of exactly one.
 pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
-    let projects = projects(table, settings);
+    named(projects(table, settings), text)
+}
+
+/// As [`project`], for a person who lists sessions: also one of which every session is forgotten.
+pub(super) fn project_or_forgotten(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+    project(table, settings, text)
+        .or_else(|failure| named(projects_of(table, settings, |_| true), text).map_err(|_| failure))
+}
+
+fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
     let trimmed = if text.len() > 1 { text.trim_end_matches('/') } else { text };
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());

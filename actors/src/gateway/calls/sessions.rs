@@ -37,7 +37,8 @@ pub(in crate::gateway) async fn sessions(
     let unread = if lazy::look(services).await { lazy::unread(services).await } else { 0 };
     let table = services.table.now();
     let settings = services.settings.now();
-    let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
+    let project =
+        asked.project.as_deref().map(|name| resolve::project_or_forgotten(&table, &settings, name)).transpose()?;
     let is_read = |state: &State| !state.is_subagent() && state.read.offset > 0;
     let done = table.iter().filter(|(_, row)| is_read(&row.state)).count() as u64;
     let reading = (unread > 0).then_some(answer::Reading { done, total: done + unread });
