@@ -57,8 +57,8 @@ impl Change {
         match &self.0 {
             Kind::Write { target, text, .. } => difference(&target.path, target.text.as_deref(), Some(text)),
             Kind::Remove { target, .. } => difference(&target.path, target.text.as_deref(), None),
-            Kind::Register { server, .. } => format!("run: {}\n", server.add_line()),
-            Kind::Unregister { server, .. } => format!("run: {}\n", server.remove_line()),
+            Kind::Register { server, .. } => format!("Baton will run: {}\n", server.add_line()),
+            Kind::Unregister { server, .. } => format!("Baton will run: {}\n", server.remove_line()),
         }
     }
 
@@ -85,11 +85,12 @@ impl Change {
             }
             Kind::Register { server, cli } => {
                 server.register(cli).map_err(Failed::Program)?;
-                Ok("MCP server registered; sessions that run see it after a restart or `/mcp`".to_owned())
+                let agent = server.host().title();
+                Ok(format!("{agent} knows the MCP server now; sessions that run see it after a restart or `/mcp`"))
             }
             Kind::Unregister { server, cli } => {
                 server.unregister(cli).map_err(Failed::Program)?;
-                Ok("MCP server no longer registered".to_owned())
+                Ok(format!("{} does not know the MCP server any more", server.host().title()))
             }
         }
     }

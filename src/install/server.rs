@@ -55,6 +55,11 @@ impl Server {
         Self { host, kind: "stdio", command, args: ["mcp"], env: env.into_iter().collect() }
     }
 
+    /// The agent that it is registered in.
+    pub(crate) fn host(&self) -> Host {
+        self.host
+    }
+
     /// What is registered in a file of Claude Code.
     pub(crate) fn in_file(&self, file: &Value) -> Registered {
         let entry = file.get("mcpServers").and_then(|servers| servers.get(NAME));
@@ -229,8 +234,9 @@ fn of_user(host: Host) -> &'static [&'static str] {
 
 /// What a person is told whose server of this name is another.
 pub(crate) fn foreign(command: &str) -> String {
+    let which = if command.is_empty() { "has no command".to_owned() } else { format!("runs {command}") };
     format!(
-        "an MCP server named `{NAME}` is registered that is not Baton ({command}); it stays: rename it, and run the \
+        "an MCP server named `{NAME}` is registered that is not Baton (it {which}); it stays: rename it, and run the \
          command again"
     )
 }

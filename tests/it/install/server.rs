@@ -38,12 +38,14 @@ fn calls(world: &World) -> Vec<String> {
 #[test]
 fn it_is_registered_once_and_taken_away_once() {
     let world = with_claude(CLAUDE);
-    world.ok(&["install", "--dry-run"]);
+    let shown = world.ok(&["install", "--dry-run"]).out;
     assert!(calls(&world).is_empty());
-    world.ok(&["install", "--yes"]);
+    let done = world.ok(&["install", "--yes"]).out;
+    assert!(done.contains("\nClaude Code knows the MCP server now"), "{done}");
     let home = world.home().display().to_string();
     let add = format!("1 mcp add --scope user baton --env BATON_HOME={home} -- {BATON} mcp");
     assert_eq!(calls(&world), [add.as_str()]);
+    assert!(shown.contains("\nBaton will run: claude mcp add --scope user baton"), "{shown}");
     assert!(world.ok(&["install", "--yes"]).out.contains("nothing to do"));
     assert_eq!(calls(&world).len(), 1);
     world.ok(&["uninstall", "--yes"]);
@@ -63,7 +65,7 @@ fn one_at_another_path_is_replaced_and_a_foreign_one_stays() {
     let world = with_claude(CLAUDE);
     fs::write(world.path("bin/server"), "baton:\n  Command: /usr/bin/wand\n  Args: mcp\n").unwrap();
     let said = world.ok(&["install", "--yes"]).out;
-    assert!(said.contains("not Baton (/usr/bin/wand)"), "{said}");
+    assert!(said.contains("not Baton (it runs /usr/bin/wand)"), "{said}");
     world.ok(&["uninstall", "--yes"]);
     assert_eq!(calls(&world), [""; 0]);
 }
@@ -79,6 +81,16 @@ fn what_claude_code_has_written_down_is_believed() {
     world.ok(&["install", "--yes"]);
     assert_eq!(calls(&world), [""; 0]);
     assert_eq!(fs::read_to_string(registry).unwrap(), servers.to_string(), "this file is never written");
+}
+
+#[test]
+fn a_foreign_server_without_a_command_is_named_without_empty_parentheses() {
+    let world = with_claude(CLAUDE);
+    let servers = r#"{"mcpServers": {"baton": {"type": "http", "url": "https://wand.example/mcp"}}}"#;
+    fs::write(world.path("user/.claude.json"), servers).unwrap();
+    let said = world.ok(&["install", "--yes"]).out;
+    assert!(said.contains("that is not Baton (it has no command); it stays"), "{said}");
+    assert_eq!(calls(&world), [""; 0]);
 }
 
 #[test]
