@@ -163,7 +163,11 @@ impl Hooks {
     pub async fn shown(&self) -> HookStats {
         let (spooled, dropped) = self.blocking(Spool::waiting).await.unwrap_or_default();
         let counted = self.statistics.shown();
-        HookStats { spooled, dropped: counted.dropped + dropped, ..counted }
+        let table = self.options.table.now();
+        let signals = table.iter().map(|(_, row)| &row.state.signals);
+        let recorded = signals.filter_map(|signals| signals.started_at.max(signals.active_at)).max();
+        let last_recorded_at = recorded.map(|at| at.to_string());
+        HookStats { spooled, dropped: counted.dropped + dropped, last_recorded_at, ..counted }
     }
 
     /// Keeps what was counted: if some time has passed since it was last kept, or `now`.

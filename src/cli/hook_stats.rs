@@ -28,7 +28,7 @@ last one ended.
 Failures: absent (no daemon), timeout (no answer in time), refused, garbled (not understood), other_version.
 
 JSON: {\"events\":{EVENT:{\"calls\",\"failures\":{WHY:N},\"p50_us\",\"p95_us\",\"p99_us\",\"last_at\"}},\"ignored\":{WHY:N}, \
-\"spooled\",\"dropped\",\"unreadable\",\"since\"}; times in microseconds.
+\"spooled\",\"dropped\",\"unreadable\",\"since\",\"last_recorded_at\"}; times in microseconds.
 
 Examples:
   baton hook-stats

@@ -128,6 +128,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         "hooks",
         match (&hooks.last_at, hooks.enabled) {
             (_, false) => "switched off in config.json".to_owned(),
+            (Some(at), true) if hooks.calls == 0 => {
+                format!("none counted, the last recorded at {at}{}", told.collect::<String>())
+            }
             (Some(at), true) => format!("{} calls, the last at {at}{}", hooks.calls, told.collect::<String>()),
             (None, true) => format!("none has come{}", told.collect::<String>()),
         },

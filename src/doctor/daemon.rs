@@ -163,10 +163,15 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
         .iter()
         .filter_map(|(event, of_event)| Some(format!("{event} {}", of_event.last_at.as_ref()?)))
         .collect();
-    let since = if stats.since.is_empty() { String::new() } else { format!(" since {}", stats.since) };
-    let mut findings = vec![match came.is_empty() {
-        true => Finding::unknown("signals", format!("no hook has called{since}")),
-        false => Finding::ok("signals", format!("last: {}", came.join(", "))),
+    let mut findings = vec![match (came.is_empty(), &stats.last_recorded_at) {
+        (true, recorded) => {
+            let before = recorded.as_ref().map_or_else(String::new, |at| format!("; the last one recorded is of {at}"));
+            Finding::unknown(
+                "signals",
+                format!("no hook has called since {}, when counting began{before}", stats.since),
+            )
+        }
+        (false, _) => Finding::ok("signals", format!("last: {}", came.join(", "))),
     }];
     let ends = |name: &str| stats.events.get(name).is_some_and(|event| event.calls > 0);
     if ends("UserPromptSubmit") && !ends("SessionStart") {

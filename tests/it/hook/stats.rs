@@ -33,4 +33,12 @@ fn what_hooks_did_is_told_with_and_without_a_daemon() {
     assert!(human.contains("SessionStart") && human.contains("p95 ms"), "{human}");
     world.stop();
     assert_eq!(world.json(&["hook-stats"])["events"]["SessionStart"]["calls"], 3, "kept over the end of the daemon");
+    // What was counted is lost; the log still knows that hooks came.
+    std::fs::remove_file(world.home().join("hook_stats.json")).unwrap();
+    let status = world.ok(&["status"]).out;
+    assert!(status.contains("hooks     none counted, the last recorded at 20"), "{status}");
+    let recorded = world.json(&["status"])["hooks"]["last_at"].as_str().unwrap().to_owned();
+    let doctor = world.run(&["doctor"]).out;
+    let said = format!(", when counting began; the last one recorded is of {recorded}");
+    assert!(doctor.contains("no hook has called since 20") && doctor.contains(&said), "{doctor}");
 }

@@ -194,7 +194,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             enabled: services.settings.now().hooks.enabled,
             calls: hooks.events.values().map(|event| event.calls).sum(),
             present: services.hooks.present(),
-            last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max(),
+            last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max().or(hooks.last_recorded_at),
             ignored: hooks.ignored,
             spooled: hooks.spooled,
             dropped: hooks.dropped,

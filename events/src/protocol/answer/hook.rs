@@ -34,6 +34,9 @@ pub struct HookStats {
     pub unreadable: u64,
     /// Since when is counted, RFC 3339 UTC.
     pub since: String,
+    /// The last signal of a hook that the log has, RFC 3339 UTC: also from before calls were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_recorded_at: Option<String>,
 }
 
 /// What `status` says of hooks; `hook/stats` says more.
