@@ -86,9 +86,17 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         fact("reading", format!("{done} of {total} sessions, {read} of {bytes} MB{rate}{since}"));
     }
     let log = &status.log;
-    fact("log", format!("{} events in {} segments, {} KB", log.position, log.segments, log.bytes.div_ceil(1024)));
+    fact(
+        "log",
+        format!(
+            "{} in {}, {} KB",
+            print::counted(log.position, "event"),
+            print::counted(log.segments, "segment"),
+            log.bytes.div_ceil(1024)
+        ),
+    );
     let memory = &status.memory;
-    fact("memory", format!("{} documents, {} events behind the log", memory.documents, memory.lag));
+    fact("memory", format!("{} turns and episodes, {} events behind the log", memory.documents, memory.lag));
     let vectors = &status.vectors;
     if let Some(model) = &vectors.model {
         let of = if vectors.pending == 0 { String::new() } else { format!(" of {}", vectors.done + vectors.pending) };

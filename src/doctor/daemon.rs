@@ -67,9 +67,13 @@ fn version(status: &Status) -> Finding {
 
 fn coverage(status: &Status, on_disk: u64, unindexed: Option<u64>) -> Finding {
     let known: u64 = status.sessions.values().sum();
-    let indexed = status.sessions.get("indexed").copied().unwrap_or(0);
+    // A transcript on disk is a session's or a subagent's.
+    let subagents: u64 = status.subagents.values().sum();
+    let and_subagents = if subagents > 0 { format!(" and {subagents} of subagents") } else { String::new() };
+    let counts = [&status.sessions, &status.subagents];
+    let indexed: u64 = counts.iter().filter_map(|counts| counts.get("indexed")).sum();
     let open = unindexed.map_or(String::new(), |count| format!(", {count} that a search would index first"));
-    let what = format!("{on_disk} on disk, {known} sessions known, {indexed} indexed{open}");
+    let what = format!("{on_disk} on disk, {known} sessions{and_subagents} known, {indexed} indexed{open}");
     let missing: Vec<&str> = status.roots.iter().filter(|root| !root.exists).map(|root| root.path.as_str()).collect();
     let failed = status.sessions.get("failed").copied().unwrap_or(0);
     match () {
@@ -95,7 +99,10 @@ fn coverage(status: &Status, on_disk: u64, unindexed: Option<u64>) -> Finding {
 
 fn log(status: &Status) -> Finding {
     let (log, memory) = (&status.log, &status.memory);
-    let what = format!("{} events, {} documents, {} events behind", log.position, memory.documents, memory.lag);
+    let what = format!(
+        "{} events; the memory has {} turns and episodes, {} events behind",
+        log.position, memory.documents, memory.lag
+    );
     match log.unreadable {
         0 => Finding::ok("log", what),
         count => Finding::warn(

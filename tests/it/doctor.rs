@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::install::{settings, without_claude};
+use crate::transcript::Transcript;
 use crate::world::{BATON, World, list, skipped, text};
 
 fn script(path: &Path, script: &str) {
@@ -88,6 +89,27 @@ fn where_all_is_well_it_says_so() {
         findings.iter().all(|finding| finding["status"] == "ok" || finding["status"] == "unknown"),
         "{findings:#?}"
     );
+}
+
+#[test]
+fn what_is_counted_is_named_wherever_it_is_counted() {
+    let world = without_claude();
+    let me = "5a6b0000-0000-4000-8000-000000000001";
+    world.transcript("app", me).prompt("hello there").reply("good day");
+    let agent = world.projects().join(format!("app/{me}/subagents/agent-a1b2c3d.jsonl"));
+    Transcript::new(agent, me, "/srv/app").of_subagent("a1b2c3d").prompt("look at it").reply("looked");
+    world.search("hello");
+    let findings = doctor(&world);
+    found(&findings, "transcripts", "ok", "2 on disk, 1 sessions and 1 of subagents known, 2 indexed");
+    found(&findings, "log", "ok", "turns and episodes, 0 events behind");
+    let status = world.ok(&["status"]).out;
+    assert!(status.contains(" in 1 segment, ") && status.contains("turns and episodes, 0 events behind"), "{status}");
+    let stats = world.ok(&["log", "stats"]).out;
+    assert!(stats.contains("of 2 sessions with subagents'"), "{stats}");
+    let verified = world.ok(&["log", "verify"]).out;
+    assert!(verified.contains("(turns, episodes, entities, facts)"), "{verified}");
+    let exported = world.ok(&["log", "export", "-o", world.path("x.jsonl").to_str().unwrap()]).err;
+    assert!(exported.contains("2 conversations (subagents' too) with"), "{exported}");
 }
 
 #[test]

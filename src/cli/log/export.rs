@@ -113,7 +113,7 @@ fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
             ),
         };
         print::note(&print::plain(&format!(
-            "{} up to position {}, {} with {} written to {name}{redacted}",
+            "{} up to position {}, {} (subagents' too) with {} written to {name}{redacted}",
             print::counted(exported.records, "event"),
             exported.tail.position,
             print::counted(exported.conversations, "conversation"),

@@ -59,7 +59,7 @@ fn tell(output: &Output, told: &LogStats) {
         0 => String::new(),
         count => format!(", {count} that this version cannot read"),
     };
-    fact("events", format!("{}, of {} sessions{unreadable}", told.events, told.sessions));
+    fact("events", format!("{}, of {} sessions with subagents'{unreadable}", told.events, told.sessions));
     fact("segments", format!("{}, {}", told.segments, kilobytes(told.bytes)));
     fact("index", kilobytes(told.disk.index));
     if told.disk.aside > 0 {

@@ -81,7 +81,8 @@ fn tell(output: &Output, told: &Verify) {
         print::size(told.bytes_per_second)
     ));
     output.line(&format!(
-        "Compared {} records and {} keys of the index, {} rows of the table, {} documents of the memory.",
+        "Compared {} records and {} keys of the index, {} rows of the table, {} documents of the memory \
+         (turns, episodes, entities, facts).",
         checked.indexed, checked.keys, checked.sessions, checked.documents
     ));
     for finding in &told.findings {
