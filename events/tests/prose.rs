@@ -7,27 +7,25 @@
 #[path = "reader/dice.rs"]
 #[expect(dead_code, reason = "other tests roll for more")]
 mod dice;
+#[path = "hostile/remember.rs"]
+mod remember;
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use baton_events::conversation::{Agent, Item};
-use baton_events::digest::{Show, digest};
-use baton_events::graph::{Surroundings, graph};
+use baton_events::graph::Surroundings;
 use baton_events::handoff;
-use baton_events::messages::messages;
 use baton_events::outcomes::{self, Pieces, Witness, blame, blame_keys, fix, how, how_keys, once, outcomes, patterns};
 use baton_events::query;
 use baton_events::recall::{self, Later};
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::schema::outcomes::{decode_but_calls, encode};
-use baton_events::transcript::{Cursor, OpenCalls, Reader, Source};
-use baton_events::turns;
 use serde_json::json;
 
 use dice::Dice;
+use remember::remember;
 
 /// Worlds that are tried without being asked for more.
 const WORLDS: u64 = 120;
@@ -176,16 +174,9 @@ fn transcript(texts: &[String; 6]) -> Vec<u8> {
 /// All that is made of a transcript, and all that is asked about it, with the same texts.
 fn live_through(texts: &[String; 6]) {
     let written = transcript(texts);
-    let mut items: Vec<Item> = Vec::new();
-    let source = Source { agent: Agent::ClaudeCode, subagent: false };
-    let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
-    assert_eq!(reader.feed(&written), written.len());
-    let episode = digest(&items, &Show::default());
     let session = SessionId::new("s").unwrap();
     let at = Surroundings { session: &session, group: "g", project: Some("/p"), parent: None, follows: None };
-    black_box(graph(&items, &episode, &at));
-    black_box(turns::units(&items));
-    black_box(messages(&items));
+    let (items, episode) = remember(&written, &at);
     let tried = outcomes(&items, &episode, &at);
     let mut pieces = Pieces::of(at);
     items.iter().for_each(|item| pieces.push(item.clone()));

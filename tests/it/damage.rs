@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::record::Log;
+use crate::transcript::Transcript;
 use crate::world::{World, copy, files_below, id, say, wait};
 
 fn stored(world: &World, number: u32) -> Vec<PathBuf> {
@@ -16,6 +17,16 @@ fn stored(world: &World, number: u32) -> Vec<PathBuf> {
 fn begin_memory_anew(world: &World) {
     world.stop();
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+}
+
+/// Two sessions of one project, closed: the transcript of the first.
+fn two_sessions(world: &World) -> Transcript {
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("the wolverine was here").reply("it was");
+    world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
+    world.close(&id(1));
+    world.close(&id(2));
+    transcript
 }
 
 #[test]
@@ -57,11 +68,7 @@ fn a_damaged_conversation_is_restored_from_its_transcript() {
 #[test]
 fn a_damaged_conversation_without_its_transcript_is_named_and_harms_no_other() {
     let world = World::new();
-    let mut transcript = world.transcript("-work-one", &id(1));
-    transcript.prompt("the wolverine was here").reply("it was");
-    world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
-    world.close(&id(1));
-    world.close(&id(2));
+    let transcript = two_sessions(&world);
     begin_memory_anew(&world);
     std::fs::remove_file(transcript.path()).unwrap();
     let backup = world.path("backup");
@@ -198,11 +205,7 @@ fn plant_deletions(world: &World, plant: impl Fn(&std::path::Path)) {
 #[test]
 fn a_memory_whose_commit_was_cut_off_goes_on() {
     let world = World::new();
-    let mut transcript = world.transcript("-work-one", &id(1));
-    transcript.prompt("the wolverine was here").reply("it was");
-    world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
-    world.close(&id(1));
-    world.close(&id(2));
+    let mut transcript = two_sessions(&world);
     world.stop();
     plant_deletions(&world, |path| std::fs::write(path, "half").unwrap());
     transcript.prompt("and the badger").reply("too");
@@ -218,11 +221,7 @@ fn a_memory_whose_commit_was_cut_off_goes_on() {
 #[test]
 fn a_memory_that_cannot_be_written_twice_is_built_anew() {
     let world = World::new();
-    let mut transcript = world.transcript("-work-one", &id(1));
-    transcript.prompt("the wolverine was here").reply("it was");
-    world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
-    world.close(&id(1));
-    world.close(&id(2));
+    let mut transcript = two_sessions(&world);
     world.stop();
     // What cannot be removed as a file.
     plant_deletions(&world, |path| std::fs::create_dir(path).unwrap());

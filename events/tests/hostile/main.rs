@@ -2,17 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
 mod length;
+mod remember;
 mod widths;
 
 use std::hint::black_box;
 
-use baton_events::conversation::{Agent, Item};
-use baton_events::digest::{Show, digest};
-use baton_events::graph::{Surroundings, graph};
-use baton_events::messages::messages;
+use baton_events::graph::Surroundings;
 use baton_events::record::SessionId;
-use baton_events::transcript::{Cursor, OpenCalls, Reader, Source};
-use baton_events::turns;
 use serde_json::json;
 
 /// A transcript in which a prompt, a thought, a reply, tool calls and their results consist of one text.
@@ -38,16 +34,9 @@ fn transcript(text: &str) -> Vec<u8> {
     records.iter().flat_map(|record| (record.to_string() + "\n").into_bytes()).collect()
 }
 
-/// Everything that is made of a transcript until it can be searched.
+/// A transcript in the memory.
 fn remember(transcript: &[u8]) {
-    let mut items: Vec<Item> = Vec::new();
-    let source = Source { agent: Agent::ClaudeCode, subagent: false };
-    let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
-    assert_eq!(reader.feed(transcript), transcript.len());
-    let episode = digest(&items, &Show::default());
     let session = SessionId::new("s").unwrap();
     let at = Surroundings { session: &session, group: "g", project: Some("/p"), parent: None, follows: None };
-    black_box(graph(&items, &episode, &at));
-    black_box(turns::units(&items));
-    black_box(messages(&items));
+    black_box(remember::remember(transcript, &at));
 }
