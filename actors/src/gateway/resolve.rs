@@ -3,6 +3,7 @@
 mod ambiguous;
 mod directory;
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
@@ -247,18 +248,14 @@ pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<
 }
 
 fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&State) -> bool) -> Vec<&'a str> {
-    let shown = |state: &&State| is_meant(state) && !settings.excludes(state);
-    let mut projects: Vec<&str> = table
-        .iter()
-        .map(|(_, row)| &row.state)
-        .filter(shown)
-        .flat_map(|state| [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())])
-        .flatten()
-        .chain(table.memo_groups().filter(|group| !shown::is_group_excluded(settings, group)))
-        .collect();
-    projects.sort_unstable();
-    projects.dedup();
-    projects
+    let of_session = |state: &'a State| [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())];
+    let states = table.iter().map(|(_, row)| &row.state).filter(|state| is_meant(state));
+    // Of hundreds of thousands of sessions most share what they say: it is judged once.
+    let said = |state: &'a State| (of_session(state), state.place.as_ref().map(|place| place.cwd.as_str()));
+    let alike: HashMap<_, &State> = states.map(|state| (said(state), state)).collect();
+    let shown = alike.into_values().filter(|state| !settings.excludes(state)).flat_map(of_session).flatten();
+    let groups = table.memo_groups().filter(|group| !shown::is_group_excluded(settings, group));
+    shown.chain(groups).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The project that a text names: a directory, a group, or the last part of exactly one.

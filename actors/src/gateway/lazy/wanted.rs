@@ -1,7 +1,6 @@
 //! What a query would miss: transcripts that have grown, and sessions that were read and not indexed.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
@@ -94,18 +93,26 @@ pub(in crate::gateway) fn may_look(settings: &Settings, state: Option<&State>, f
 
 /// The sessions of a project before all others; the order is the same otherwise. A session of which nothing is known yet
 /// counts as the project's if its transcript lies where those of the project do.
-pub(super) fn project_first(table: &SessionTable, project: &str, wanted: &mut [Wanted]) {
-    let folders: BTreeSet<PathBuf> = table
-        .iter()
-        .filter(|(_, row)| !row.state.is_subagent() && resolve::is_in(&row.state, project))
-        .filter_map(|(_, row)| Path::new(&row.state.transcript.as_ref()?.path).parent().map(Path::to_owned))
-        .collect();
+pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: &mut [Wanted]) {
+    // There may be hundreds of thousands of sessions, in few places: each is judged once.
+    let mut judged = HashMap::new();
+    let mut is_in = |state: &&'a State| {
+        let place = state.place.as_ref().map(|place| place.project.as_str());
+        *judged.entry((state.group_id(), place)).or_insert_with(|| resolve::is_in(state, project))
+    };
+    let of_it = table.iter().map(|(_, row)| &row.state).filter(|state| is_in(state) && !state.is_subagent());
+    let folders: HashSet<&str> = of_it.filter_map(|state| above(&state.transcript.as_ref()?.path)).collect();
     let is_asked = |wanted: &Wanted| match (table.get(&wanted.id), &wanted.file) {
         (Some(row), _) if row.state.place.is_some() => resolve::is_in(&row.state, project),
-        (_, Some(file)) => Path::new(&*file.path).ancestors().any(|folder| folders.contains(folder)),
+        (_, Some(file)) => std::iter::successors(above(&file.path), |path| above(path)).any(|at| folders.contains(at)),
         _ => false,
     };
     wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
+}
+
+/// The folder that a path lies in.
+fn above(path: &str) -> Option<&str> {
+    path.rsplit_once(['/', '\\']).map(|(folder, _)| folder)
 }
 
 /// Up to where the episode of this generation says what the transcript says.
