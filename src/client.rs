@@ -221,11 +221,19 @@ impl Client {
     fn start(environment: &Environment) -> Result<Self, Error> {
         let _waiting = Waiting::new("starting the daemon");
         let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
-        // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
-        if let Some(client) = Self::connect_to_holder(environment, START)? {
-            return Ok(client);
+        let until = Instant::now() + START;
+        loop {
+            // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
+            if let Some(client) = Self::connect_to_holder(environment, START)? {
+                return Ok(client);
+            }
+            match Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null()) {
+                Ok(daemon) => break daemon.leave(),
+                // A command that reads the home itself, such as `log stats`, may have locked it since the look.
+                Err(Error::NotStarted(reason)) if reason.starts_with(lock::HELD) && Instant::now() < until => {}
+                Err(error) => return Err(error),
+            }
         }
-        Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null())?.leave();
         Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
     }
 

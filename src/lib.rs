@@ -17,3 +17,4 @@ pub mod print;
 pub(crate) mod program;
 pub mod replay;
 pub mod service;
+mod unfinished;

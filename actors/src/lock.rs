@@ -35,11 +35,14 @@ pub struct HomeLock {
     home: Option<PinnedFolder>,
 }
 
+/// How the reason begins with which a daemon refuses a home that another process holds.
+pub const HELD: &str = "another daemon";
+
 /// Why a home is not ours.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process holds it.
-    #[error("another daemon{} already serves {}; `baton stop` ends it", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
+    #[error("{HELD}{} already serves {}; `baton stop` ends it", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Held {
         /// The home.
         home: PathBuf,

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 
 use baton_actors::files;
 
+use crate::unfinished;
+
 /// Largest file that is changed, in bytes: nobody's settings are a tenth of it.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Copies that are kept: the first, and the last few.
 const BACKUPS_MAX: usize = 5;
-/// How a file is named while it is written: this, and so many letters and digits.
-const TEMPORARY: &str = ".baton-unfinished-";
-const TEMPORARY_LETTERS: usize = 6;
 /// How often a link may lead to another link.
 const LINKS_MAX: usize = 32;
 
@@ -124,14 +123,8 @@ impl Target {
 
     /// Removes what a killed run has left half-written beside the file. One that is being written is locked and stays.
     pub(crate) fn sweep(&self) {
-        let Some(Ok(entries)) = self.real.parent().map(fs::read_dir) else { return };
-        for path in entries.flatten().filter(|entry| is_temporary(&entry.file_name())).map(|entry| entry.path()) {
-            let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
-            let is_let_go = || File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
-            if is_file && is_let_go() {
-                // One that stays does no harm.
-                let _ = fs::remove_file(&path);
-            }
+        if let Some(folder) = self.real.parent() {
+            unfinished::remove_abandoned(folder);
         }
     }
 
@@ -184,9 +177,7 @@ impl Target {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
         // Private until it is in place.
-        let mut file = tempfile::Builder::new().prefix(TEMPORARY).rand_bytes(TEMPORARY_LETTERS).tempfile_in(folder)?;
-        // A file system without locks takes a concurrent run's sweep for the worst: then the rename fails, and says so.
-        let _ = file.as_file().try_lock();
+        let mut file = unfinished::create_in(folder)?;
         file.write_all(bytes)?;
         if has_mode {
             take_after(file.as_file(), self.metadata.as_ref())?;
@@ -205,12 +196,6 @@ impl Target {
     fn failed(&self, source: io::Error) -> Error {
         Error::Io { what: "write", path: self.path.clone(), source }
     }
-}
-
-/// Whether a file is named like one that is being written.
-fn is_temporary(name: &std::ffi::OsStr) -> bool {
-    let letters = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY));
-    letters.is_some_and(|rest| rest.len() == TEMPORARY_LETTERS && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// What a regular file of a reasonable size holds.
@@ -310,39 +295,6 @@ mod tests {
         assert_eq!(kept, ["a", "b"]);
         target.forget_backups();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn what_a_killed_run_has_left_goes_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let name = |name: &str| folder.path().join(name);
-        let others = [
-            "settings.json",
-            ".baton-config",
-            ".baton-unfinished-a.b.c1",
-            "x.baton-abc123",
-            "settings.json.baton-backup-1",
-        ];
-        for left in
-            others.iter().chain(&[".baton-unfinished-abc123", ".baton-unfinished-XYZ789", ".baton-unfinished-folder"])
-        {
-            fs::write(name(left), "x").unwrap();
-        }
-        fs::create_dir(name(".baton-unfinished-direct")).unwrap();
-        let written = File::open(name(".baton-unfinished-XYZ789")).unwrap();
-        written.lock().unwrap();
-        Target::read(&name("settings.json")).unwrap().sweep();
-        let left = |file: &str| name(file).exists();
-        assert!(!left(".baton-unfinished-abc123") && !left(".baton-unfinished-folder"), "nobody writes them");
-        assert!(
-            left(".baton-unfinished-XYZ789") && left(".baton-unfinished-direct"),
-            "somebody writes one, the other is a folder"
-        );
-        assert!(others.into_iter().all(left));
-        drop(written);
-        Target::read(&name("settings.json")).unwrap().write("y").unwrap();
-        let temporaries = fs::read_dir(folder.path()).unwrap().flatten();
-        assert_eq!(temporaries.filter(|entry| is_temporary(&entry.file_name())).count(), 2, "none of its own");
     }
 
     #[test]

@@ -57,9 +57,13 @@ fn bare(world: &World, program: &str, arguments: &[&str], directory: &Path) -> C
 /// What the README's tour has its reader type.
 fn tour() -> Vec<String> {
     let readme = std::fs::read_to_string(Path::new(CHECKOUT).join("README.md")).unwrap();
-    let tour = readme.split("\n## ").find(|section| section.starts_with("A tour\n")).unwrap();
+    let (_, tour) = readme.split_once("\n## A tour\n").unwrap();
+    // What commands print has headings, too: the section ends before the next heading outside of a block.
+    let parts: Vec<&str> = tour.split("```").collect();
+    let outside = |number: usize| number % 2 == 0 && parts[number].contains("\n## ");
+    let end = (0..parts.len()).find(|number| outside(*number)).unwrap();
     let mut typed = Vec::new();
-    for (number, part) in tour.split("```").enumerate() {
+    for (number, part) in parts[..end].iter().enumerate() {
         match part.split_once('\n') {
             Some(("sh", block)) if number % 2 == 1 => typed.extend(block.lines().map(str::to_owned)),
             Some(("console", block)) if number % 2 == 1 => {
@@ -77,8 +81,8 @@ fn the_tour_of_the_readme_reads_the_examples_and_nothing_of_the_users() {
     let (clone, user) = (clone(&world), world.path("user"));
     let before = files_below(&user);
     let tour = tour();
-    for verb in ["search", "show", "recall", "handoff"] {
-        let is_there = |line: &String| line.starts_with(&format!("baton --examples {verb} "));
+    for verb in ["search", "show", "recall", "handoff", "close", "status", "unindexed", "sync"] {
+        let is_there = |line: &String| format!("{line} ").starts_with(&format!("baton --examples {verb} "));
         assert!(tour.iter().any(is_there), "the tour shows no {verb}: {tour:#?}");
     }
     for line in tour {

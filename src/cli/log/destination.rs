@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::super::Error;
+use crate::unfinished;
 
 /// See the module.
 pub(super) enum Destination {
@@ -34,7 +35,8 @@ impl Destination {
                 Ok(Self::Through(BufWriter::new(file), path))
             }
             _ => {
-                let file = NamedTempFile::new_in(folder_of(&path)).map_err(failed)?;
+                unfinished::remove_abandoned(folder_of(&path));
+                let file = unfinished::create_in(folder_of(&path)).map_err(failed)?;
                 Ok(Self::Beside(BufWriter::new(file), path))
             }
         }
