@@ -1,6 +1,7 @@
 //! Sessions out of every note that tells of them: their own notes and the copies in the archive, the lines that only they
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
+mod leading;
 mod scan;
 mod staying;
 mod stray;
@@ -23,10 +24,6 @@ use super::register::{Entry, Register, name_print};
 use crate::settings;
 use scan::{Scan, Words};
 use staying::Sought;
-
-/// How often it is looked for what leads to notes that went: a line leads to an entity, its project's page to that, the page
-/// of all to that.
-const ROUNDS: u32 = 6;
 
 /// What is still to be taken out of notes.
 pub(super) struct Owed {
@@ -254,26 +251,18 @@ fn out_of(
     if has_followed {
         scan = gone_through(open, &known, &BTreeSet::new())?;
     }
-    let (mut targets, mut theirs) = own_notes(open, &known, &mut scan)?;
+    let (mut names, own) = own_notes(open, &known, &mut scan)?;
     let ids: Vec<&str> = known.iter().map(SessionId::as_str).collect();
-    for path in &scan.mentions {
+    for path in scan.mentions.iter().filter(|path| !own.contains_key(*path)) {
         change(open, path, &|text| forget::continued(text, &ids))?;
     }
     // A person may have renamed or removed a note that no register knows: what was called so is known by its day alone.
     for day in known.iter().filter_map(|id| days.get(id)).collect::<BTreeSet<_>>() {
-        targets.extend(stray::names(open, &scan, *day).map(|name| (name, Scope::default())));
+        names.extend(stray::names(open, &scan, *day).map(|name| (name, Scope::default())));
     }
-    let names = targets.clone();
-    let mut done = BTreeSet::new();
-    for _ in 0..ROUNDS {
-        targets.retain(|target, _| !done.contains(target));
-        if targets.is_empty() {
-            break;
-        }
-        let gone = lines_to(open, &targets, &scan)?;
-        done.extend(targets.into_keys());
-        targets = gone.into_iter().map(|target| (target, Scope::default())).collect();
-    }
+    leading::out(open, &names, &scan, &own)?;
+    // Last, for they say what else is to be removed: whoever goes on after a kill finds that by them.
+    let mut theirs = take_out(open, own)?;
     owe_namesakes(open, &names)?;
     for file in left {
         std::fs::remove_file(&file)
@@ -376,14 +365,22 @@ fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) -> Result<(),
     Ok(())
 }
 
-/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and where it means them; and
-/// those of which something stays that a person wrote.
+/// A note that a session has of its own.
+struct Own {
+    /// Whether what is left of it gets another name: unless that is what a person has called a note of their own.
+    is_renamed: bool,
+    /// Whether it also does where nothing in it is Baton's any more but its name: somebody was killed before he changed that, or
+    /// a person has written it all anew.
+    is_left: bool,
+}
+
+/// The notes that sessions have of their own, by their paths; and what leads to these, and where it means them.
 fn own_notes(
     open: &mut Open,
     sessions: &[SessionId],
     scan: &mut Scan,
-) -> Result<(BTreeMap<String, Scope>, BTreeSet<String>), Refused> {
-    let (mut targets, mut theirs) = (BTreeSet::new(), BTreeSet::new());
+) -> Result<(BTreeMap<String, Scope>, BTreeMap<String, Own>), Refused> {
+    let (mut targets, mut own) = (BTreeSet::new(), BTreeMap::new());
     for id in sessions {
         let note = open.register.get(id).and_then(Entry::named);
         targets.extend(note.and_then(stem).map(str::to_owned));
@@ -445,18 +442,9 @@ fn own_notes(
         let Some(text) = text_of(open, &path)? else { continue };
         if is_of_them(&path, &text) || is_headless(&text) {
             targets.extend(stem(&path).map(str::to_owned));
-            // What a person has called a note of their own is its name.
-            let is_named =
-                is_of_them(&path, &text) || stem(&path).is_some_and(|name| is_dated(name) || names.contains(name));
-            match change(open, &path, &|text| forget::own(text))? {
-                Changed::Written => drop(theirs.insert(if is_named { rename(open, &path)? } else { path })),
-                // Nothing in it is Baton's any more but its name: somebody was killed before he changed that, or a person has
-                // written it all anew.
-                Changed::No if is_in(&path) && stem(&path).is_some_and(|name| names.contains(name)) => {
-                    theirs.insert(rename(open, &path)?);
-                }
-                Changed::No | Changed::Gone => {}
-            }
+            let is_called_so = stem(&path).is_some_and(|name| names.contains(name));
+            let is_renamed = is_of_them(&path, &text) || is_called_so || stem(&path).is_some_and(is_dated);
+            own.insert(path.clone(), Own { is_renamed, is_left: is_in(&path) && is_called_so });
         }
     }
     // Names that notes of other sessions have; and whether all of these are known here.
@@ -474,41 +462,22 @@ fn own_notes(
         let scope = Scope { folders: other.map(|_| folders.clone()), is_put_back: other.is_some_and(|known| *known) };
         (name, scope)
     };
-    Ok((targets.into_iter().map(scoped).collect(), theirs))
+    Ok((targets.into_iter().map(scoped).collect(), own))
 }
 
-/// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
-fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>, scan: &Scan) -> Result<BTreeSet<String>, Refused> {
-    let mut gone = BTreeSet::new();
-    for path in scan.leading_to(targets.keys()) {
-        let Some(text) = text_of(open, &path)? else { continue };
-        let remembered = forget::remembered(&text);
-        let is_told = |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::tag(target));
-        let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path, open) && is_told(target);
-        let concerned: Vec<&String> = targets.iter().filter(is_concerned).map(|(target, _)| target).collect();
-        if concerned.is_empty() {
-            continue;
-        }
-        let changed = change(open, &path, &|text| {
-            let mut left = Left::Unchanged;
-            for target in &concerned {
-                let so_far = match &left {
-                    Left::Text(text) => text.clone(),
-                    Left::Unchanged => text.to_owned(),
-                    Left::Nothing => return Left::Nothing,
-                };
-                match forget::lines(&so_far, target) {
-                    Left::Unchanged => {}
-                    changed => left = changed,
-                }
-            }
-            left
-        })?;
-        if changed == Changed::Gone {
-            gone.extend(path.strip_suffix(".md").map(str::to_owned));
-        }
+/// Takes what is Baton's out of the notes that sessions have of their own. Those of which something stays that a person wrote.
+fn take_out(open: &mut Open, own: BTreeMap<String, Own>) -> Result<BTreeSet<String>, Refused> {
+    open.place.settle()?;
+    let mut theirs = BTreeSet::new();
+    for (path, Own { is_renamed, is_left }) in own {
+        let is_named_anew = match change(open, &path, &|text| forget::own(text))? {
+            Changed::Written => is_renamed,
+            Changed::No if is_left => true,
+            Changed::No | Changed::Gone => continue,
+        };
+        theirs.insert(if is_named_anew { rename(open, &path)? } else { path });
     }
-    Ok(gone)
+    Ok(theirs)
 }
 
 /// What became of a note.
@@ -594,3 +563,6 @@ fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
     }
     Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,9 @@ pub(super) struct Place {
     /// Whether the disk refuses to make anything durable.
     #[cfg(test)]
     pub(super) refuses_to_settle: bool,
+    /// How many files may still be changed before whoever does it is stopped.
+    #[cfg(test)]
+    pub(super) changes_left: std::cell::Cell<Option<u32>>,
 }
 
 /// Why nothing can be written anywhere in a vault.
@@ -137,6 +140,8 @@ impl Place {
             garbles: false,
             #[cfg(test)]
             refuses_to_settle: false,
+            #[cfg(test)]
+            changes_left: std::cell::Cell::new(None),
         }
     }
 
@@ -299,6 +304,8 @@ impl Place {
     /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`]. What it is
     /// known by then.
     pub(super) fn write(&self, found: &Found, text: &str) -> Result<Option<Stamp>, Error> {
+        #[cfg(test)]
+        self.count_change()?;
         let folder = found.at.parent().unwrap_or(&self.vault);
         self.make_folder(folder).map_err(|error| self.judge(&error))?;
         let temporary = folder.join(temporary());
@@ -345,6 +352,8 @@ impl Place {
         if seen(&found.at) != found.seen {
             return Err(Error::Changed);
         }
+        #[cfg(test)]
+        self.count_change()?;
         fs::remove_file(&found.at).map_err(|error| self.judge(&error))?;
         self.unsettled.borrow_mut().push(found.at.clone());
         Ok(true)

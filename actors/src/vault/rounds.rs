@@ -430,4 +430,4 @@ impl Round {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

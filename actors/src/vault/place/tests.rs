@@ -1,5 +1,14 @@
 use super::*;
 
+impl Place {
+    pub(super) fn count_change(&self) -> Result<(), Error> {
+        match self.changes_left.get() {
+            Some(0) => Err(refused(&self.vault, &io::Error::other("stopped")).into()),
+            left => Ok(self.changes_left.set(left.map(|left| left - 1))),
+        }
+    }
+}
+
 fn place(vault: &Path) -> Place {
     let mut place = Place::at(vault.to_owned(), "claude".to_owned(), false);
     place.look(false).unwrap();

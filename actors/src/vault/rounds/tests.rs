@@ -19,7 +19,7 @@ use crate::watcher::Root;
 const LOOK: Duration = Duration::from_millis(5);
 pub(super) const DEADLINE: Duration = Duration::from_secs(60);
 
-pub(super) fn id(number: u32) -> SessionId {
+pub(in crate::vault) fn id(number: u32) -> SessionId {
     SessionId::new(&format!("0000000{number}-1f2e-4d3c-8b4a-5a6b7c8d9e0f")).unwrap()
 }
 
@@ -62,17 +62,17 @@ fn transcript(folder: &Path, number: u32, file: &str) {
 }
 
 /// A system that writes notes, and knows when somebody worked and closed.
-pub(super) struct House {
-    pub(super) system: System,
-    pub(super) services: Arc<Services>,
-    pub(super) clock: Arc<ManualClock>,
-    pub(super) home: PathBuf,
+pub(in crate::vault) struct House {
+    pub(in crate::vault) system: System,
+    pub(in crate::vault) services: Arc<Services>,
+    pub(in crate::vault) clock: Arc<ManualClock>,
+    pub(in crate::vault) home: PathBuf,
     config: PathBuf,
     _temp: tempfile::TempDir,
 }
 
 impl House {
-    pub(super) async fn new() -> Self {
+    pub(in crate::vault) async fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let (home, config) = (temp.path().join("home"), temp.path().join("claude"));
         // A root that is not there is not looked for at once.
@@ -92,11 +92,11 @@ impl House {
     }
 
     /// A session changes a file.
-    pub(super) fn work(&self, number: u32, file: &str) {
+    pub(in crate::vault) fn work(&self, number: u32, file: &str) {
         transcript(&self.config.join("projects/-srv-web"), number, file);
     }
 
-    pub(super) async fn close(&self, number: u32) {
+    pub(in crate::vault) async fn close(&self, number: u32) {
         let seen = self.services.watcher.find(id(number).as_str()).await.unwrap().into_iter().next();
         let command = CommandId::new(&format!("close {number}"));
         let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command };
@@ -105,7 +105,7 @@ impl House {
     }
 
     /// What is told of the notes once it is so.
-    pub(super) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
+    pub(in crate::vault) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
         let told = async {
             loop {
                 let told = self.services.scribe.told(&self.services).await;
