@@ -43,6 +43,17 @@ struct Kept {
     copies: BTreeMap<SessionId, SessionId>,
 }
 
+impl Kept {
+    fn lift(&mut self, sessions: &[SessionId]) {
+        for session in sessions {
+            let lifted: BTreeSet<u64> = self.sessions.remove(session).unwrap_or_default().into_iter().collect();
+            // What it has in common with a session that stays forgotten is no secret any more.
+            self.sessions.values_mut().for_each(|marks| marks.retain(|mark| !lifted.contains(mark)));
+            self.copies.remove(session);
+        }
+    }
+}
+
 /// What is kept of one forgotten session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remain {
@@ -70,6 +81,17 @@ impl Remains {
     /// Why copies of forgotten sessions are not recognised, if they are not.
     pub fn problem(&self) -> Option<String> {
         self.lock().as_ref().err().cloned()
+    }
+
+    /// Forgets what is kept of sessions that are not forgotten: a daemon was killed between the two, before a tombstone or behind
+    /// an undo. The file follows when something is kept or lifted.
+    pub fn drop_unforgotten(&self, is_forgotten: impl Fn(&SessionId) -> bool) {
+        if let Ok(kept) = self.lock().as_mut() {
+            let sessions = kept.sessions.keys().chain(kept.copies.keys());
+            let back: Vec<SessionId> = sessions.filter(|session| !is_forgotten(session)).cloned().collect();
+            kept.lift(&back);
+            kept.marks = by_mark(&kept.sessions);
+        }
     }
 
     /// Keeps the fingerprints of sessions that are about to be forgotten, durably; the first [`MARKS`] of each.
@@ -139,14 +161,7 @@ impl Remains {
     ///
     /// When the file cannot be read or written.
     pub fn lift(&self, sessions: &[SessionId]) -> io::Result<()> {
-        self.change(|kept| {
-            for session in sessions {
-                let lifted: BTreeSet<u64> = kept.sessions.remove(session).unwrap_or_default().into_iter().collect();
-                // What it has in common with a session that stays forgotten is no secret any more.
-                kept.sessions.values_mut().for_each(|marks| marks.retain(|mark| !lifted.contains(mark)));
-                kept.copies.remove(session);
-            }
-        })
+        self.change(|kept| kept.lift(sessions))
     }
 
     /// Whether there are any to compare with.
@@ -270,6 +285,25 @@ mod tests {
         for remains in [&remains, &Remains::open(folder.path())] {
             assert!(remains.is_empty() && remains.original_of(&id("c")).is_none());
         }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_session_that_is_not_forgotten_is_dropped_with_what_others_share_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let remains = Remains::open(folder.path());
+        remains.keep(vec![(id("a"), vec![1, 2]), (id("b"), vec![1, 3])]).unwrap();
+        remains.keep_copy(id("c"), id("a")).unwrap();
+        remains.keep_copy(id("d"), id("b")).unwrap();
+        let check = |remains: &Remains| {
+            let of_x = |mark| remains.copied_by(&id("x"), std::iter::once(mark));
+            assert_eq!([1, 2, 3, 5].map(of_x), [None, None, Some(id("b")), Some(id("e"))]);
+            assert_eq!((remains.original_of(&id("c")), remains.original_of(&id("d"))), (None, Some(id("b"))));
+        };
+        let remains = Remains::open(folder.path());
+        remains.drop_unforgotten(|session| ["b", "d"].contains(&session.as_str()));
+        remains.keep(vec![(id("e"), vec![5])]).unwrap();
+        check(&remains);
+        check(&Remains::open(folder.path()));
     }
 
     #[test]

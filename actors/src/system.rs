@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use baton_events::record::Timestamp;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::Phase;
 use ractor::{Actor, ActorRef, SpawnErr};
 use tokio::sync::{Semaphore, watch};
 
@@ -164,6 +165,12 @@ impl System {
         let stop = watch::Sender::new(false);
         let vitals = Arc::new(Vitals::new(lock.home().cloned(), journal.clone()));
         let remains = Arc::new(Remains::open(&home.join("log")));
+        // What a repair has cut off of them is set again, and what the log does not know may be its end that is lost.
+        if let Ok(cut) = tombstones::read(&home.join("log")) {
+            let known = table.now();
+            let is_back = |id: &SessionId| known.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
+            remains.drop_unforgotten(|id| cut.contains(id) || !is_back(id));
+        }
         let hooks = Arc::new(Hooks::open(hooks::Options {
             home: home.clone(),
             roots: roots.clone(),

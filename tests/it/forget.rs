@@ -388,6 +388,28 @@ fn a_copy_that_is_made_later_brings_nothing_back() {
 }
 
 #[test]
+fn a_kill_before_the_tombstone_or_behind_an_undo_leaves_no_copy_forgotten() {
+    let world = World::new();
+    let mut original = world.transcript("-work-one", &id(1));
+    original.prompt("the quokkaprompt").reply("the bilbyreply");
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+    forget(&world, &[&id(1)]);
+    let fingerprints = world.home().join("log/forgotten-records.json");
+    let kept = std::fs::read(&fingerprints).unwrap();
+    world.ok(&["forget", "--undo", &id(1)]);
+    world.kill();
+    // Neither the one nor the other has come to the fingerprints.
+    std::fs::write(&fingerprints, kept).unwrap();
+    let read = std::fs::read_to_string(original.path()).unwrap();
+    let other = read.replace(&format!("\"sessionId\":\"{}\"", id(1)), &format!("\"sessionId\":\"{}\"", id(2)));
+    let mut copy = world.transcript("-work-one", &id(2));
+    copy.write(other.as_bytes());
+    copy.prompt("and the fork goes on with the numbatinput");
+    assert_eq!(world.found("numbatinput"), [id(2)]);
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+}
+
+#[test]
 fn a_person_takes_it_back() {
     let world = World::new();
     let transcript = planted(&world, 1);

@@ -223,19 +223,21 @@ async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, wo
     if targets.is_empty() {
         return done;
     }
-    let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
+    let mut restored = Vec::with_capacity(targets.len());
     // Parents before their subagents, which would be forgotten with them again.
     for target in targets {
         done.gone += u64::from(target.file.is_none());
         let switch = Switch::Restore { seen: target.file };
         match services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await {
-            Ok(Switched::Done { .. }) => {}
+            Ok(Switched::Done { .. }) => restored.push(target.id),
             switched => done.problems.push(not_done(&target.id, switched)),
         }
         work.step();
     }
-    if let Err(problem) = remains::lift(services, ids).await {
-        done.problems.push(format!("copies of it are still forgotten when they are found: {problem}; call again"));
+    if let Err(problem) = remains::lift(services, restored).await {
+        done.problems.push(format!(
+            "copies of it are forgotten when they are found, until the daemon is started again: {problem}"
+        ));
     }
     if let Err(problem) = export_again(services).await {
         tracing::warn!(%problem, "session table not exported");
