@@ -10,7 +10,7 @@ use baton_events::protocol::{SPOOL, SPOOL_FILES_MAX};
 
 use super::called::{HOOK, call, call_as, configure, event, lost, spool};
 use super::peer::{Answer, Peer};
-use crate::world::{BATON, World, files_below, id, say};
+use crate::world::{BATON, World, files_below, id, skipped};
 
 fn end(world: &World, number: u32) {
     call(world, "SessionEnd", &event(world, "SessionEnd", &id(number)));
@@ -74,7 +74,7 @@ fn a_limit_on_the_size_of_files_ends_no_hook() {
     // With room for less than a signal, that one was lost is counted.
     let narrow = World::new().run_by(&["prlimit", "--fsize=64", "--"]);
     if Command::new("prlimit").arg("--version").output().is_err() {
-        return say("skipped: there is no prlimit to set a limit of some bytes");
+        return skipped("there is no prlimit to set a limit of some bytes");
     }
     configure(&narrow, "{}");
     end(&narrow, 1);
