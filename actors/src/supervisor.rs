@@ -266,7 +266,8 @@ pub(crate) struct State {
     backlog: Backlog,
     /// Sessions that had something to record while the log took no writes.
     unrecorded: BTreeSet<SessionId>,
-    /// Sessions that time has woken, and when: a session that has nothing to do about it is not woken at once again.
+    /// Sessions that time has woken, and when: one that has nothing to do about it is not woken at once again for the same
+    /// moment.
     woken: BTreeMap<SessionId, Timestamp>,
     due: Due,
     wheel: watch::Sender<Option<Timestamp>>,
@@ -535,13 +536,13 @@ impl State {
         let (due, next) = self.due.look(&table, &settings, now);
         self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
         let mut work = again;
-        for id in due {
-            if !self.woken.contains_key(&id) {
+        for (id, at) in due {
+            if self.woken.get(&id).is_none_or(|woken| at > *woken) {
                 self.woken.insert(id.clone(), now);
                 work.push(Work::Wake(id));
             }
         }
-        let again = (!self.woken.is_empty()).then(|| now.plus_ms(WAKE_PAUSE_MS));
+        let again = self.woken.values().min().map(|woken| woken.plus_ms(WAKE_PAUSE_MS));
         self.take_in(work);
         self.wheel.send_replace(next.into_iter().chain(again).chain(self.budget.next_due(now)).min());
         self.tell_degraded(now);

@@ -19,13 +19,13 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Sessions whose time has come by `now`, and the next moment at which another's comes.
+    /// Sessions whose time has come by `now`, each with when it did, and the next moment at which another's comes.
     pub(super) fn look(
         &mut self,
         table: &SessionTable,
         settings: &Arc<Settings>,
         now: Timestamp,
-    ) -> (Vec<SessionId>, Option<Timestamp>) {
+    ) -> (Vec<(SessionId, Timestamp)>, Option<Timestamp>) {
         let known = self.as_of.as_ref().filter(|(_, under)| Arc::ptr_eq(under, settings));
         match known.and_then(|(as_of, _)| table.changed_since(*as_of)) {
             Some(changed) => changed.into_iter().for_each(|id| self.note(table, settings, id)),
@@ -35,7 +35,7 @@ impl Due {
             }
         }
         self.as_of = Some((table.position(), settings.clone()));
-        let due = self.at.iter().filter(|(_, at)| **at <= now).map(|(id, _)| id.clone()).collect();
+        let due = self.at.iter().filter(|(_, at)| **at <= now).map(|(id, at)| (id.clone(), *at)).collect();
         (due, self.at.values().filter(|at| **at > now).min().copied())
     }
 
@@ -85,7 +85,8 @@ mod tests {
                 settings = Arc::new(Settings { policy, ..Settings::default() });
             }
             let now = Timestamp(i64::try_from(position).unwrap() / 2 + 60_000);
-            let looked = due.look(&table, &settings, now);
+            let (woken, next) = due.look(&table, &settings, now);
+            let looked: (Vec<SessionId>, _) = (woken.into_iter().map(|(id, _)| id).collect(), next);
             assert_eq!(looked, table.due(|state| settings.policy_for(state), now), "round {round}");
             found += looked.0.len();
         }
