@@ -69,24 +69,31 @@ impl Hooks {
         if *self.options.stopping.borrow() || others.iter().any(|other| self.served(other).as_ref() == Some(&session)) {
             return;
         }
-        let is_open = {
-            let table = self.options.table.now();
-            let settings = self.options.settings.now();
-            let row = table.get(&session);
-            row.is_some_and(|row| row.state.end.is_none() && settings.hooks.enabled && settings.reads(&row.state))
-        };
-        if is_open {
+        let settings = self.options.settings.now();
+        let row = self.options.table.now().get(&session).cloned();
+        if row.is_some_and(|row| settings.hooks.enabled && settings.reads(&row.state)) {
             self.notice(session, SignalKind::McpDisconnect);
         }
     }
 
-    /// Records something of a session that nobody waits for.
+    /// Records something of a session that nobody waits for. That its server is gone says nothing of a session that has
+    /// ended already; whether it has gone on since its end its transcript tells, which is read first.
     fn notice(&self, session: SessionId, kind: SignalKind) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let signal = Signal { kind, detail: None, at: self.options.clock.now(), follows: None };
         let call = SignalCall { signal, command: CommandId::new(&format!("presence-{}", Uuid::new_v4())) };
-        let supervisor = self.options.supervisor.clone();
+        let (supervisor, table) = (self.options.supervisor.clone(), self.options.table.clone());
+        let has_ended = move |session: &SessionId| table.now().get(session).is_some_and(|row| row.state.end.is_some());
         runtime.spawn(async move {
+            if kind == SignalKind::McpDisconnect && has_ended(&session) {
+                if let Ok(handle) = supervisor.resolve(session.clone()).await {
+                    handle.wake();
+                    let _ = handle.taken_in(RECORD).await;
+                }
+                if has_ended(&session) {
+                    return;
+                }
+            }
             match supervisor.signal(&session, None, call, RECORD).await {
                 Ok(answer) => tracing::info!(%session, signal = %kind, ?answer, "presence has changed"),
                 Err(error) => tracing::warn!(%session, signal = %kind, %error, "change of presence not recorded"),

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use baton_events::session::{CloseReason, Phase};
 
 use super::{Script, configure};
 use crate::time::{Held, after};
@@ -61,6 +64,82 @@ fn a_server_that_is_killed_ends_its_session_after_a_grace() {
     held.settle(&id(1));
     script.ended("mcp_disconnect");
     script.tells(&["session_start (startup)", "mcp_disconnect"]);
+    held.stop();
+}
+
+#[test]
+fn a_session_that_was_closed_and_went_on_is_over_when_its_server_is_killed() {
+    let mut held = begun();
+    let world = &held.world;
+    let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(0));
+    held.at(10);
+    script.turn();
+    world.ok(&["sessions"]);
+    let mut child = server(world, &id(1));
+    present(world, 1);
+    held.at(20);
+    held.close(&id(1), CloseReason::Explicit, "closed");
+    // What comes next is read within the check interval, and the agent is killed before.
+    held.at(40);
+    script.transcript.set_time(after(40));
+    script.turn();
+    assert!(held.state(&id(1)).unwrap().end.is_some(), "nothing of it is read yet");
+    held.at(41);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    held.wait_for(&id(1), |state| state.end.is_none() && state.signals.disconnected_at == Some(after(41)));
+    held.at(102);
+    script.ended("mcp_disconnect");
+    held.stop();
+}
+
+#[test]
+fn a_session_that_was_closed_and_did_not_go_on_stays_as_it_is_when_its_server_goes() {
+    let mut held = begun();
+    let world = &held.world;
+    let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(0));
+    held.at(10);
+    script.turn();
+    world.ok(&["sessions"]);
+    let mut child = server(world, &id(1));
+    present(world, 1);
+    held.at(20);
+    held.close(&id(1), CloseReason::Explicit, "closed");
+    held.at(41);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    present(world, 0);
+    held.at(102);
+    held.settle(&id(1));
+    script.ended("explicit");
+    assert!(!script.told().contains("mcp_disconnect"), "{}", script.told());
+    held.stop();
+}
+
+#[test]
+fn a_close_that_falls_due_just_after_another_moment_is_not_late() {
+    let mut held = begun();
+    let world = &held.world;
+    let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(10));
+    held.at(10);
+    script.turn();
+    world.ok(&["sessions"]);
+    let mut child = server(world, &id(1));
+    present(world, 1);
+    held.at(15);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    held.wait_for(&id(1), |state| state.signals.disconnected_at == Some(after(15)));
+    let quiet_at = held.state(&id(1)).unwrap().last_activity();
+    // Quiet for a minute first, then gone for a minute.
+    held.at((quiet_at.since_ms(after(0)) + 999) / 1000 + 60);
+    held.wait_for(&id(1), |state| state.phase == Phase::Inactive);
+    held.at(75);
+    let since = Instant::now();
+    held.wait_for(&id(1), |state| state.end.is_some());
+    // The session's own next look at its file would bring it, too: a minute later.
+    assert!(since.elapsed() < Duration::from_secs(30), "after {:?}", since.elapsed());
+    script.ended("mcp_disconnect");
     held.stop();
 }
 
