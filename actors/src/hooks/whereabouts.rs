@@ -16,7 +16,8 @@ pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) ->
     let path = expanded(written, user_home)?;
     let real = real(&path)?;
     roots.iter().find_map(|root| {
-        let within = real.strip_prefix(std::fs::canonicalize(&root.projects).ok()?).ok()?;
+        // The first session of an agent begins before there is a folder of transcripts.
+        let within = real.strip_prefix(self::real(&root.projects)?).ok()?;
         let below = within.to_str()?;
         let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
         let whose = transcript::classify(root.agent, &below)?;
@@ -128,5 +129,15 @@ mod tests {
             assert_eq!(found.is_some(), expected, "{written}");
         }
         assert!(locate(&[], &at("home/.claude/projects/-p/there.jsonl"), None).is_none());
+
+        // A root that is not there yet, and one that leads nowhere.
+        symlink(top.join("nowhere"), top.join("gone")).unwrap();
+        for (folder, expected) in [("fresh/.claude", true), ("gone", false)] {
+            let root = Root::claude_code(&top.join(folder));
+            let first = at(&format!("{folder}/projects/-p/first.jsonl"));
+            let found = locate(std::slice::from_ref(&root), &first, None).map(|(path, _)| path);
+            assert_eq!(found, expected.then(|| root.projects.join("-p/first.jsonl")), "{folder}");
+            assert!(locate(std::slice::from_ref(&root), &at("outside/-q/s.jsonl"), None).is_none());
+        }
     }
 }
