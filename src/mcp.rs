@@ -56,7 +56,7 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     let (input, output) = stdio_pipes();
     let (input, ended) = input::watched(input);
     let server = server::Server::new(environment.clone(), tools);
-    let presence = server.presence();
+    server.begin();
     let transport = transport::Lines::new(input, output);
     let untaken = transport.untaken();
     let serving = match server.serve(transport).await {
@@ -67,7 +67,6 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     };
     tokio::select! {
         _ = serving.waiting() => {}
-        () = presence => {}
         () = async { ended.seen().await; tokio::time::sleep(LAST_CALLS).await } => {}
         // The end of the input is not read behind requests that are not.
         () = async { input::left().await; untaken.lasts(LAST_CALLS).await } => {}

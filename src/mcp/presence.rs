@@ -1,21 +1,92 @@
 //! That an agent is there: a connection to the daemon that is open for as long as this process serves it. When it closes, be
 //! it that the agent was killed, the daemon learns that the session may be over.
+//!
+//! Most agents say in the environment which session they start a server for. Some say it with each call only, and may serve
+//! several sessions with one server: then there is a connection for each session that a call has named.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_events::protocol::Caller;
 use tokio::sync::Notify;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::link::Daemon;
 
 /// Pause after the first connection that was not to be had, and the longest one.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(30);
+/// Sessions that are told of at once; of more, those whose last call is longest ago are left to time.
+const MOST: usize = 16;
+
+/// Tells the daemon whose agents are there, until it is dropped.
+pub(super) struct Presence {
+    daemon: Arc<Daemon>,
+    /// Whom the environment names.
+    caller: Caller,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    tasks: JoinSet<()>,
+    /// In the order of their last calls.
+    connections: Vec<Connection>,
+}
+
+struct Connection {
+    session: Option<String>,
+    /// Told when a daemon was reached, which may be another than before.
+    nudge: Arc<Notify>,
+    task: AbortHandle,
+}
+
+impl Presence {
+    pub(super) fn new(daemon: Arc<Daemon>, caller: Caller) -> Self {
+        Self { daemon, caller, held: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent is there. Needs a runtime.
+    pub(super) fn begin(&self) {
+        self.hold(&mut self.lock(), self.caller.clone());
+    }
+
+    /// A call was made in a session, which the environment may not have named.
+    pub(super) fn called(&self, session: &str) {
+        let held = &mut *self.lock();
+        let is_it = |connection: &Connection| connection.session.as_deref() == Some(session);
+        if let Some(at) = held.connections.iter().position(is_it) {
+            held.connections[at..].rotate_left(1);
+            return;
+        }
+        // One that says of no session that it is there says nothing.
+        let nameless = held.connections.iter().position(|connection| connection.session.is_none());
+        let over = nameless.or((held.connections.len() >= MOST).then_some(0));
+        if let Some(over) = over {
+            held.connections.remove(over).task.abort();
+        }
+        self.hold(held, Caller { agent_session: Some(session.to_owned()), since: None, ..self.caller.clone() });
+    }
+
+    /// A daemon was reached.
+    pub(super) fn reached(&self) {
+        self.lock().connections.iter().for_each(|connection| connection.nudge.notify_one());
+    }
+
+    fn hold(&self, held: &mut Held, caller: Caller) {
+        let (session, nudge) = (caller.agent_session.clone(), Arc::<Notify>::default());
+        let task = held.tasks.spawn(hold(self.daemon.clone(), caller, nudge.clone()));
+        held.connections.push(Connection { session, nudge, task });
+    }
+}
 
 /// Is there until it is dropped. A daemon that is restarted is told again; none is started for it. `nudge` tells that there
 /// is one now.
-pub(super) async fn hold(daemon: Arc<Daemon>, caller: Caller, nudge: Arc<Notify>) {
+async fn hold(daemon: Arc<Daemon>, caller: Caller, nudge: Arc<Notify>) {
     let mut pause = FIRST;
     loop {
         if daemon.attend(&caller).await {
@@ -34,7 +105,10 @@ fn longer(pause: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::environment::Environment;
 
     #[test]
     fn pauses_grow_to_a_bound() {
@@ -43,5 +117,35 @@ mod tests {
             .map(|pause| pause.as_millis())
             .collect();
         assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+    }
+
+    #[tokio::test]
+    async fn the_sessions_of_the_last_calls_are_told_of() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::apart(home.path().to_owned(), PathBuf::from("/nowhere"));
+        let presence = |session: Option<&str>| {
+            let caller = Caller { agent_session: session.map(str::to_owned), ..Caller::default() };
+            let presence = Presence::new(Arc::new(Daemon::new(environment.clone())), caller);
+            presence.begin();
+            presence
+        };
+        let sessions = |presence: &Presence| -> Vec<Option<String>> {
+            presence.lock().connections.iter().map(|connection| connection.session.clone()).collect()
+        };
+        let named =
+            |names: &[&str]| -> Vec<Option<String>> { names.iter().map(|name| Some((*name).to_owned())).collect() };
+        let unnamed = presence(None);
+        assert_eq!(sessions(&unnamed), [None]);
+        for session in ["a", "b", "a"] {
+            unnamed.called(session);
+        }
+        assert_eq!(sessions(&unnamed), named(&["b", "a"]));
+        (0..MOST - 1).for_each(|number| unnamed.called(&format!("s-{number}")));
+        let last = sessions(&unnamed);
+        assert_eq!((last.len(), last[0].as_deref()), (MOST, Some("a")), "b was called longest ago");
+        let environments = presence(Some("e"));
+        environments.called("e");
+        environments.called("a");
+        assert_eq!(sessions(&environments), named(&["e", "a"]));
     }
 }

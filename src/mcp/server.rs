@@ -12,11 +12,12 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer};
 use serde_json::json;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::link::{self, Daemon};
-use super::{listing, presence, progress};
+use super::presence::Presence;
+use super::{listing, progress};
 use crate::client::Error;
 use crate::environment::{self, Environment};
 
@@ -31,27 +32,27 @@ pub(super) struct Server {
     caller: Caller,
     /// What is listed.
     tools: Vec<&'static Tool>,
-    /// Told when a daemon was reached, which may be another than before.
-    reached: Arc<Notify>,
+    presence: Presence,
     taken: Semaphore,
     at_once: Semaphore,
 }
 
 impl Server {
     pub(super) fn new(environment: Environment, tools: Vec<&'static Tool>) -> Self {
+        let (daemon, caller) = (Arc::new(Daemon::new(environment)), environment::agent());
         Self {
-            daemon: Arc::new(Daemon::new(environment)),
-            caller: environment::agent(),
+            presence: Presence::new(daemon.clone(), caller.clone()),
+            daemon,
+            caller,
             tools,
-            reached: Arc::default(),
             taken: Semaphore::new(TAKEN),
             at_once: Semaphore::new(AT_ONCE),
         }
     }
 
-    /// Tells the daemon that the agent is there, until it is dropped.
-    pub(super) fn presence(&self) -> impl Future<Output = ()> + use<> {
-        presence::hold(self.daemon.clone(), self.caller.clone(), self.reached.clone())
+    /// Tells the daemon that the agent is there, as long as this lives. Needs a runtime.
+    pub(super) fn begin(&self) {
+        self.presence.begin();
     }
 
     async fn forward(
@@ -76,7 +77,7 @@ impl Server {
         };
         match self.daemon.call(&params, relay).await {
             Ok(answer) => {
-                self.reached.notify_one();
+                self.presence.reached();
                 Ok(result(answer))
             }
             Err(Error::Refused(failure)) if failure.code == code::INVALID_PARAMS => {
@@ -104,7 +105,7 @@ impl ServerHandler for Server {
     /// The client is served from now on: the daemon may take its time without being in the way.
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
         match self.daemon.start().await {
-            Ok(()) => self.reached.notify_one(),
+            Ok(()) => self.presence.reached(),
             // The first call says so to somebody who can do something about it.
             Err(error) => tracing::warn!(%error, "daemon not started"),
         }
@@ -123,9 +124,13 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller =
-            named(&context.meta).map(|id| Caller { agent_session: Some(id), since: None, ..self.caller.clone() });
-        let caller = caller.unwrap_or_else(|| self.caller.clone());
+        let caller = match named(&context.meta) {
+            Some(id) => {
+                self.presence.called(&id);
+                Caller { agent_session: Some(id), since: None, ..self.caller.clone() }
+            }
+            None => self.caller.clone(),
+        };
         let told = context.meta.get_progress_token().map(progress::Told::new);
         let mut relay = Relay { peer: context.peer, told };
         tokio::select! {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::mcp::agent::Lines;
 use crate::sockets::Raw;
 use crate::transcript::now;
 use crate::world::{World, id, wait};
@@ -164,15 +165,47 @@ fn sessions_of_two_agents_with_one_id_are_told_apart_and_named() {
     assert!(problems.contains("is read from another file") && problems.contains("rollout-"), "{problems}");
 }
 
-#[test]
-fn a_hook_of_codex_ends_its_session() {
-    let world = World::new();
-    let path = rollout(&world, CODEX);
+/// A session that was begun just now.
+fn begun(world: &World, session: &str) -> PathBuf {
+    let path = rollout(world, session);
     let at = now().to_string();
-    let payload = serde_json::json!({ "id": CODEX, "cwd": "/srv/one", "timestamp": at });
+    let payload = serde_json::json!({ "id": session, "cwd": "/srv/one", "timestamp": at });
     let meta = serde_json::json!({ "timestamp": at, "type": "session_meta", "payload": payload });
     let told = said("the harbour is open").replace("2026-06-17T10:00:00.000Z", &at);
     fs::write(&path, format!("{meta}\n{told}")).unwrap();
+    path
+}
+
+#[test]
+fn sessions_that_only_the_calls_of_a_server_name_are_over_when_it_is_gone() {
+    let world = World::new();
+    let (one, two, uncalled) = (CODEX, "019ed50c-2fb3-7002-a384-000000000007", "019ed50c-2fb3-7002-a384-000000000009");
+    for session in [one, two, uncalled] {
+        begun(&world, session);
+    }
+    world.ok(&["sessions"]);
+    let mut server = Lines::start(&world);
+    server.greet("2025-06-18");
+    for (number, session) in [one, two, one].into_iter().enumerate() {
+        let call = serde_json::json!({"jsonrpc": "2.0", "id": number + 1, "method": "tools/call", "params": {
+            "name": "session_tracking_status", "arguments": {}, "_meta": {"sessionId": session, "threadId": session},
+        }});
+        assert!(server.ask(&call)["result"].is_object());
+    }
+    let is_told = |session: &str| world.ok(&["explain", session]).out.contains("mcp_disconnect");
+    let present = || world.json(&["status"])["hooks"]["present"].as_u64();
+    assert!(wait(|| present() == Some(2)), "{:?} are there", present());
+    assert!(![one, two, uncalled].into_iter().any(is_told), "the server is there");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    assert!(wait(|| is_told(one) && is_told(two)), "{}", world.log());
+    assert!(!is_told(uncalled), "no call has named it");
+}
+
+#[test]
+fn a_hook_of_codex_ends_its_session() {
+    let world = World::new();
+    let path = begun(&world, CODEX);
     world.ok(&["status"]);
     let raw = &mut Raw::greeted(&world);
     let mut hook = |event: &str, more: &str| {
