@@ -111,7 +111,7 @@ impl Installer {
             host,
             place,
             caller: Caller::new(programs.hook.as_deref(), &programs.baton, home),
-            server: Server::new(host, &programs, home),
+            server: Server::new(host, &programs, environment),
             registries,
             directory: directory.to_owned(),
             cli: program::find(host.program()),
@@ -119,6 +119,11 @@ impl Installer {
             other_places,
             programs,
         })
+    }
+
+    /// Whether it sets up Codex.
+    pub fn is_of_codex(&self) -> bool {
+        self.host == Host::Codex
     }
 
     /// Removes what earlier runs that were killed have left beside the files.

@@ -8,7 +8,7 @@ use super::Error;
 use super::install::{carry_out, installers, plan_all};
 use crate::environment::Environment;
 use crate::install::{Host, Installer, Scope};
-use crate::print::Output;
+use crate::print::{self, Output};
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -29,11 +29,22 @@ pub(super) struct Typed {
 
 const AFTER_HELP: &str = "\
 Takes Baton's hooks out of Claude Code's settings and Codex' hooks.json, then the MCP server, then the block in CLAUDE.md.
-Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too. A plugin is named and stays: only
+Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and so does the daemon until
+`baton stop`; Codex keeps which hooks you trusted. A plugin is named and stays: only
 Claude Code takes it out. Do this before you remove the program: hooks that call one that is gone show a notice each time.";
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let installers = installers(environment, &typed.agents, typed.scope)?;
     let plan = plan_all(&installers, typed.dry_run, Installer::plan_removal)?;
-    carry_out(&plan, typed.dry_run, typed.yes, &Output::new())
+    let output = Output::new();
+    let code = carry_out(&plan, typed.dry_run, typed.yes, &output)?;
+    if code == ExitCode::SUCCESS && !typed.dry_run && !plan.changes.is_empty() {
+        let home = print::one_line_end(&environment.home.display().to_string(), 200);
+        let trusted = match installers.iter().any(Installer::is_of_codex) {
+            true => ", what Codex notes of hooks that you trusted ([hooks.state] in its config.toml),",
+            false => "",
+        };
+        output.line(&format!("The memory in {home}{trusted} and the daemon stay; `baton stop` ends the daemon."));
+    }
+    Ok(code)
 }

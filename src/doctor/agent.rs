@@ -112,7 +112,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
 }
 
 fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
-    let server = Server::new(Host::Codex, &Programs::own().ok()?, place::other_home(environment));
+    let server = Server::new(Host::Codex, &Programs::own().ok()?, environment);
     let add = server.add_line();
     Some(match server.in_codex(config) {
         Registered::This => Finding::ok("codex", "Codex knows the MCP server"),
@@ -239,7 +239,7 @@ fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Op
 
 fn server(environment: &Environment, directory: &Path, project: &Place, plugins: &[String]) -> Finding {
     let Ok(programs) = Programs::own() else { return Finding::unknown("mcp", "this program's own path is not known") };
-    let server = Server::new(Host::Claude, &programs, place::other_home(environment));
+    let server = Server::new(Host::Claude, &programs, environment);
     let files = place::registries(environment).into_iter().chain(project.servers.clone());
     let files: Vec<(PathBuf, Value)> =
         files.filter_map(|path| read(&path).ok().flatten().map(|value| (path, value))).collect();

@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::call::quoted;
 use super::document::{Document, Error, Step};
-use super::place::{Host, Place, Programs};
+use super::place::{self, Host, Place, Programs};
 use super::target::{self, Target};
+use crate::environment::{CLAUDE, CODEX, Environment};
 use crate::program;
 
 /// The name it is registered under.
@@ -20,6 +21,8 @@ pub(crate) const NAME: &str = "baton";
 const CODEX_FILE: &str = "config.toml";
 /// How long an agent's command may take: Claude Code starts each server that it is asked about.
 const WAIT: Duration = Duration::from_secs(30);
+/// The variable that names Baton's own directory.
+const HOME: &str = "BATON_HOME";
 const SERVERS: Step = Step::Key("mcpServers");
 
 /// The server as Claude Code's files name it.
@@ -49,10 +52,15 @@ pub(crate) enum Registered {
 }
 
 impl Server {
-    pub(crate) fn new(host: Host, programs: &Programs, home: Option<&Path>) -> Self {
-        let env = home.map(|home| ("BATON_HOME", home.display().to_string()));
+    pub(crate) fn new(host: Host, programs: &Programs, environment: &Environment) -> Self {
+        let named = &environment.named;
+        // Codex starts its servers without them.
+        let claude = (host == Host::Codex && named.claude).then_some((CLAUDE, environment.claude_config_dir.as_path()));
+        let codex = (host == Host::Codex && named.codex).then_some((CODEX, environment.codex_home.as_path()));
+        let home = place::other_home(environment).map(|home| (HOME, home));
+        let env = [home, claude, codex].into_iter().flatten().map(|(name, path)| (name, path.display().to_string()));
         let command = programs.baton.display().to_string();
-        Self { host, kind: "stdio", command, args: ["mcp"], env: env.into_iter().collect() }
+        Self { host, kind: "stdio", command, args: ["mcp"], env: env.collect() }
     }
 
     /// The agent that it is registered in.
@@ -76,11 +84,11 @@ impl Server {
     fn compared(&self, entry: &Value) -> Registered {
         let command = entry.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_ours = is_baton(&command) && entry["args"].get(0).and_then(Value::as_str) == Some("mcp");
-        let home = entry["env"].get("BATON_HOME").and_then(Value::as_str);
+        let says =
+            |name: &str| entry["env"].get(name).and_then(Value::as_str) == self.env.get(name).map(String::as_str);
+        let matters = self.env.keys().copied().chain([HOME]);
         match is_ours {
-            true if command == self.command && home == self.env.get("BATON_HOME").map(String::as_str) => {
-                Registered::This
-            }
+            true if command == self.command && matters.into_iter().all(says) => Registered::This,
             true => Registered::Otherwise(command),
             false => Registered::Foreign(command),
         }
@@ -172,7 +180,7 @@ impl Server {
             lines.find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
         };
         let command = fact("Command:").unwrap_or_default();
-        let has_home = self.env.get("BATON_HOME").is_none_or(|home| ran.said.contains(home.as_str()));
+        let has_home = self.env.get(HOME).is_none_or(|home| ran.said.contains(home.as_str()));
         Ok(match () {
             () if command == self.command && has_home => Registered::This,
             // Where it speaks otherwise than expected.
@@ -257,9 +265,40 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::environment::Named;
 
     fn server(home: Option<&str>) -> Server {
-        Server::new(Host::Claude, &Programs { baton: PathBuf::from("/b b/baton"), hook: None }, home.map(Path::new))
+        let env = home.map(|home| (HOME, home.to_owned())).into_iter().collect();
+        Server { host: Host::Claude, kind: "stdio", command: "/b b/baton".to_owned(), args: ["mcp"], env }
+    }
+
+    #[test]
+    fn codex_is_told_of_the_directories_that_are_named_because_it_hides_them() {
+        let programs = Programs { baton: PathBuf::from("/b/baton"), hook: None };
+        let environment = |claude, codex| Environment {
+            home: PathBuf::from("/h"),
+            claude_config_dir: PathBuf::from("/c"),
+            codex_home: PathBuf::from("/x"),
+            named: Named { claude, codex },
+        };
+        for (claude, codex, host, expected) in [
+            (false, false, Host::Codex, "--env BATON_HOME=/h"),
+            (false, true, Host::Codex, "--env BATON_HOME=/h --env CODEX_HOME=/x"),
+            (true, true, Host::Codex, "--env BATON_HOME=/h --env CLAUDE_CONFIG_DIR=/c --env CODEX_HOME=/x"),
+            (true, true, Host::Claude, "--env BATON_HOME=/h"),
+        ] {
+            let server = Server::new(host, &programs, &environment(claude, codex));
+            let line = server.add_line();
+            assert!(line.contains(&format!("baton {expected} -- ")), "{line}");
+            let entry = |env: &BTreeMap<&str, String>| {
+                let entry = serde_json::json!({"command": "/b/baton", "args": ["mcp"], "env": env});
+                serde_json::json!({"mcp_servers": {"baton": entry}})
+            };
+            assert_eq!(server.in_codex(&entry(&server.env)), Registered::This, "{expected}");
+            let older = BTreeMap::from([(HOME, "/h".to_owned())]);
+            let is_same = older == server.env;
+            assert_eq!(server.in_codex(&entry(&older)) == Registered::This, is_same, "{expected}");
+        }
     }
 
     #[test]

@@ -14,9 +14,9 @@ const CODEX: &str = r#"#!/bin/sh
 config="$CODEX_HOME/config.toml"
 case "$2" in
 get) grep -q '^.mcp_servers.baton.' "$config" 2>/dev/null || { echo "Error: No MCP server named '$3' found." >&2; exit 1; }
-     echo '{"name":"baton","transport":{"type":"stdio","command":"'"$(sed -n 's/^command = "\(.*\)"/\1/p' "$config")"'","args":["mcp"],"env":{"BATON_HOME":"'"$BATON_HOME"'"}}}' ;;
+     echo '{"name":"baton","transport":{"type":"stdio","command":"'"$(sed -n 's/^command = "\(.*\)"/\1/p' "$config")"'","args":["mcp"],"env":{"BATON_HOME":"'"$BATON_HOME"'","CLAUDE_CONFIG_DIR":"'"$CLAUDE_CONFIG_DIR"'","CODEX_HOME":"'"$CODEX_HOME"'"}}}' ;;
 add) echo "$*" >> "$CODEX_HOME/../calls"; while [ "$1" != -- ]; do shift; done
-     printf '[mcp_servers.baton]\ncommand = "%s"\nargs = ["mcp"]\n\n[mcp_servers.baton.env]\nBATON_HOME = "%s"\n' "$2" "$BATON_HOME" >> "$config" ;;
+     printf '[mcp_servers.baton]\ncommand = "%s"\nargs = ["mcp"]\n\n[mcp_servers.baton.env]\nBATON_HOME = "%s"\nCLAUDE_CONFIG_DIR = "%s"\nCODEX_HOME = "%s"\n' "$2" "$BATON_HOME" "$CLAUDE_CONFIG_DIR" "$CODEX_HOME" >> "$config" ;;
 remove) echo "$*" >> "$CODEX_HOME/../calls"; : > "$config" ;;
 esac
 "#;
@@ -31,6 +31,15 @@ fn with_codex() -> World {
     fs::set_permissions(&codex, fs::Permissions::from_mode(0o755)).unwrap();
     world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
     world
+}
+
+/// What the shell says, and Codex hides from its servers.
+fn variables(world: &World) -> [(&'static str, PathBuf); 3] {
+    [
+        ("BATON_HOME", world.home().to_owned()),
+        ("CLAUDE_CONFIG_DIR", world.config().to_owned()),
+        ("CODEX_HOME", world.path("codex")),
+    ]
 }
 
 fn hooks(world: &World) -> PathBuf {
@@ -69,7 +78,10 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
     assert!(!world.config().join("settings.json").exists(), "the other was not named");
     let value: Value = serde_json::from_str(&fs::read_to_string(hooks(&world)).unwrap()).unwrap();
     assert!(EVENTS.iter().all(|event| ours(&value, event).len() == 1), "{value:#}");
-    let add = format!("mcp add baton --env BATON_HOME={} -- {BATON} mcp", world.home().display());
+    // Codex starts its servers without what the shell says.
+    let env: String =
+        variables(&world).iter().map(|(name, path)| format!("--env {name}={} ", path.display())).collect();
+    let add = format!("mcp add baton {env}-- {BATON} mcp");
     assert_eq!(calls(&world), [add.as_str()]);
     let untrusted = world.ok(&["install", "codex", "--yes"]).out;
     assert!(untrusted.contains("nothing to do") && untrusted.contains("accept them"), "{untrusted}");
@@ -80,7 +92,10 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
     assert!(trusted.contains("nothing to do") && !trusted.contains("accept them"), "{trusted}");
     let found = of_codex(&world);
     assert!(found.iter().all(|(status, _)| status == "ok"), "{found:?}");
-    assert!(world.ok(&["uninstall", "codex", "--yes"]).out.contains("removed"));
+    let uninstalled = world.ok(&["uninstall", "codex", "--yes"]).out;
+    for told in ["removed", "the daemon stay; `baton stop`", "[hooks.state]", &world.home().display().to_string()] {
+        assert!(uninstalled.contains(told), "{told:?} in {uninstalled}");
+    }
     assert!(!hooks(&world).exists());
     assert_eq!(calls(&world), [add.as_str(), "mcp remove baton"]);
     assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to do"));
@@ -90,7 +105,8 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
 fn an_entry_that_somebody_wrote_by_hand_is_known() {
     let world = with_codex();
     let entry = |command: &str, close: &str| {
-        let env = format!("env = {{ BATON_HOME = '{}' }}", world.home().display());
+        let env = variables(&world).map(|(name, path)| format!("{name} = '{}'", path.display())).join(", ");
+        let env = format!("env = {{ {env} }}");
         format!("# mine\nmcp_servers.\"baton\" = {{ command = '{command}', args = ['mcp'], {env} {close} # ours\n")
     };
     let config = world.path("codex/config.toml");
@@ -135,7 +151,8 @@ fn where_only_codex_is_there_only_its_fixes_are_told() {
     fs::remove_dir_all(world.config()).unwrap();
     let findings = list(&world.run(&["doctor", "--json"]).json()["findings"]);
     let fixes: Vec<String> = findings.iter().filter_map(|finding| Some(finding["fix"].as_str()?.to_owned())).collect();
-    assert!(fixes.iter().all(|fix| !fix.contains("claude ") && fix != "baton install"), "{findings:#?}");
+    let is_of_claude = |fix: &String| fix == "baton install" || fix.split_whitespace().any(|word| word == "claude");
+    assert!(!fixes.iter().any(is_of_claude), "{findings:#?}");
     assert!(fixes.iter().any(|fix| fix == "baton install codex"), "{findings:#?}");
     assert_eq!(world.run(&["install", "codex", "--scope", "project"]).code, 2, "there is nothing of it for a project");
 }
