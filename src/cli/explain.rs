@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Explain, Happened};
+use baton_events::protocol::answer::{Explain, Happened, Row};
 use baton_events::protocol::{ExplainParams, method};
 use clap::Args;
 
@@ -110,19 +110,25 @@ fn style(state: &str) -> Style {
     }
 }
 
-fn end(output: &Output, explained: &Explain) {
-    let row = &explained.row;
+/// The state, why it is so, and who has ended the session, in what words.
+fn state_of(row: &Row) -> String {
     let mut state = row.state.clone();
     if let Some(why) = &row.why {
         state.push_str(&format!(" ({why})"));
     }
     if let Some(end) = &row.end {
         state.push_str(&format!(", ended by {end}"));
+        // Without an end the note is of a close that the session has gone on after.
+        if let Some(note) = &row.close_note {
+            state.push_str(&format!(": {}", one_line(note)));
+        }
     }
-    if let Some(note) = &row.close_note {
-        state.push_str(&format!(": {}", one_line(note)));
-    }
-    output.line(&format!("Now it is {}.", output.styled(style(&row.state), &state)));
+    state
+}
+
+fn end(output: &Output, explained: &Explain) {
+    let row = &explained.row;
+    output.line(&format!("Now it is {}.", output.styled(style(&row.state), &state_of(row))));
     match &row.episode_uuid {
         Some(episode) => output.line(&format!("Its episode is {episode}.")),
         None => output.line("It has no episode."),
@@ -149,6 +155,18 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_note_of_a_close_is_told_as_long_as_the_session_is_over_by_it() {
+        let row = |state: &str, end: Option<&str>| Row {
+            state: state.to_owned(),
+            end: end.map(str::to_owned),
+            close_note: Some("done".to_owned()),
+            ..Row::default()
+        };
+        assert_eq!(state_of(&row("indexed", Some("explicit"))), "indexed, ended by explicit: done");
+        assert_eq!(state_of(&row("inactive", None)), "inactive", "it has gone on since");
+    }
 
     #[test]
     fn what_came_together_has_its_time_once() {

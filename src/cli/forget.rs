@@ -205,10 +205,10 @@ fn line(output: &Output, row: &ForgetRow) -> String {
     let place = format!("{}{}", row.project.as_deref().unwrap_or("-"), parent.unwrap_or_default());
     let left = output.width().saturating_sub(52).max(12);
     format!(
-        "  {:8}  {:9}  {at:16}  {:>5} messages  {}",
+        "  {:8}  {:9}  {at:16}  {:>14}  {}",
         output.id(&row.session_id),
         print::one_line(&row.state, 12),
-        row.message_count,
+        print::counted(row.message_count, "message"),
         print::one_line(&place, left)
     )
 }
