@@ -29,6 +29,7 @@ use baton_events::session::SignalKind;
 use crate::environment::{Environment, Hooks};
 use event::Event;
 use input::Input;
+pub use spool::{lost, unreadable};
 use talk::Why;
 use watchdog::{Call, Desk, Phase};
 
@@ -46,11 +47,12 @@ pub fn run(event: Option<String>, started: Instant) {
     }
     let Ok(environment) = Environment::read() else { return };
     let desk = Arc::new(Desk::new(Call {
-        phase: Phase::Reading(Input::default()),
+        phase: Phase::Starting,
         event: event.as_deref().map(Event::of),
         id: unique(),
         at: SystemTime::now(),
         started,
+        read_at: None,
         spool_in: None,
         timeout: None,
     }));
@@ -67,6 +69,7 @@ pub fn run(event: Option<String>, started: Instant) {
         call.timeout = hooks.timeout;
         // Hooks that are switched off are counted by a daemon that runs, and cost nothing else.
         call.spool_in = hooks.enabled.then(|| environment.home.clone());
+        call.phase = Phase::Reading(Input::default());
     });
     read(&desk);
     let (event, params) = desk.params();
@@ -120,7 +123,7 @@ fn read(desk: &Desk) {
 fn leave(home: &Path, why: Why, took: Duration, hook: HookParams) {
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let hook = HookParams { wait_ms: 0, ..hook };
-    let _ = spool::leave(home, &Spooled { v: 1, why: why.as_str().to_owned(), took_us, hook });
+    let _ = spool::leave(home, Spooled { v: 1, why: why.as_str().to_owned(), took_us, hook });
 }
 
 /// An id that no other call has: 128 bits that the system's randomness has keyed.

@@ -12,6 +12,7 @@ use super::Error;
 use super::sessions::{ago, now};
 use crate::client::Client;
 use crate::environment::Environment;
+use crate::hook;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
 /// What the daemon counts, where nobody can be asked.
@@ -115,9 +116,9 @@ fn counts(counts: &std::collections::BTreeMap<String, u64>) -> String {
 fn notes(stats: &HookStats) -> Vec<String> {
     let told = [
         (!stats.ignored.is_empty()).then(|| format!("ignored: {}", counts(&stats.ignored))),
-        (stats.spooled > 0).then(|| format!("{} wait in the spool; a daemon takes them in", stats.spooled)),
-        (stats.dropped > 0).then(|| format!("{} were lost: the spool was full", stats.dropped)),
-        (stats.unreadable > 0).then(|| format!("{} files of the spool could not be read", stats.unreadable)),
+        (stats.spooled > 0).then(|| format!("in the spool: {}; a daemon takes them in", stats.spooled)),
+        (stats.dropped > 0).then(|| hook::lost(stats.dropped)),
+        (stats.unreadable > 0).then(|| hook::unreadable(stats.unreadable)),
     ];
     told.into_iter().flatten().collect()
 }

@@ -9,6 +9,7 @@ use baton_events::protocol::method;
 use super::Finding;
 use crate::client::{self, Client};
 use crate::environment::Environment;
+use crate::hook::{self, unreadable};
 use crate::install::hooks::EVENTS;
 use crate::print;
 
@@ -188,12 +189,11 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
             format!("only {} so far: sessions that ran before `baton install` send no SessionStart", known.join(", ")),
         ));
     }
-    if stats.dropped + stats.unreadable > 0 {
-        findings.push(Finding::warn(
-            "signals",
-            format!("{} were lost because the spool was full, {} could not be read", stats.dropped, stats.unreadable),
-            "`baton logs` says which; what was lost is mended by the next search",
-        ));
+    let lost = (stats.dropped > 0).then(|| hook::lost(stats.dropped));
+    let unreadable = (stats.unreadable > 0).then(|| unreadable(stats.unreadable));
+    for what in lost.into_iter().chain(unreadable) {
+        let fix = "`baton logs` says more; what was lost is mended by the next search";
+        findings.push(Finding::warn("signals", what, fix));
     }
     if !stats.ignored.is_empty() {
         let ignored: Vec<String> = stats.ignored.iter().map(|(why, count)| format!("{count} {why}")).collect();

@@ -9,6 +9,7 @@ use baton_events::protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 use super::Finding;
 use crate::client;
 use crate::environment::{Environment, Hooks};
+use crate::hook;
 use crate::install::call::quoted;
 
 pub(super) fn look(environment: &Environment) -> Vec<Finding> {
@@ -95,7 +96,7 @@ fn spool(folder: &Path) -> Finding {
         }
         (_, 1..) => Finding::warn(
             "spool",
-            format!("{dropped} signals of hooks were lost because it was full; {count} wait"),
+            format!("{}; {count} in the spool", hook::lost(dropped)),
             format!("{start}; what was lost is mended by the next search"),
         ),
         (0, 0) => Finding::ok("spool", "no signal of a hook waits"),

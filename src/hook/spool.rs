@@ -1,5 +1,6 @@
 //! What nobody took: a file in the home's spool, whole or not at all, this user's alone, and never too many.
 
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,9 +8,11 @@ use std::path::Path;
 use baton_actors::durable;
 use baton_events::protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
 use baton_events::record::SessionId;
+use baton_events::redact::redact;
 use baton_events::session::SignalKind;
 
 use super::room;
+use crate::print::counted;
 
 /// Most that is counted of what was lost.
 const DROPPED_MAX: u64 = 1_000_000;
@@ -17,7 +20,8 @@ const DROPPED_MAX: u64 = 1_000_000;
 const NAMED_BYTES: usize = 200;
 
 /// Leaves a file. What cannot be left is counted, where that can be done.
-pub(super) fn leave(home: &Path, spooled: &Spooled) -> io::Result<()> {
+pub(super) fn leave(home: &Path, spooled: Spooled) -> io::Result<()> {
+    let spooled = &Spooled { hook: without_secrets(spooled.hook), ..spooled };
     let folder = home.join(SPOOL);
     durable::make_private_folder(&folder)?;
     // A link leads out of the home, and no daemon follows it.
@@ -25,6 +29,21 @@ pub(super) fn leave(home: &Path, spooled: &Spooled) -> io::Result<()> {
         return Err(io::ErrorKind::NotADirectory.into());
     }
     write(&folder, spooled).or_else(|_| count_lost(&folder))
+}
+
+/// Without names that look like a secret. A session that is named so is none. Paths stay as they are, as in the log: without
+/// them nobody finds what they name.
+fn without_secrets(hook: HookParams) -> HookParams {
+    let is_clean = |text: &String| matches!(redact(text), Cow::Borrowed(_));
+    let is_known = SignalKind::of_hook(&hook.event) != SignalKind::Other;
+    let event = if is_known || is_clean(&hook.event) { hook.event } else { "Other".to_owned() };
+    HookParams {
+        event,
+        session_id: Some(hook.session_id).filter(is_clean).unwrap_or_default(),
+        detail: hook.detail.filter(is_clean),
+        agent_id: hook.agent_id.filter(is_clean),
+        ..hook
+    }
 }
 
 fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
@@ -54,6 +73,17 @@ fn name(hook: &HookParams) -> Option<String> {
         true => Some(format!("activity-{session}.json")),
         false => Some(format!("{:013}-{}.json", hook.at.max(0), hook.id)),
     }
+}
+
+/// Says that so many signals were lost, for whichever of its reasons: they are counted as one.
+pub fn lost(count: u64) -> String {
+    let were = if count == 1 { "1 signal of a hook was".to_owned() } else { format!("{count} signals of hooks were") };
+    format!("{were} lost: the agent named no session in time, or the spool had no room")
+}
+
+/// Says that so many files of the spool were none.
+pub fn unreadable(count: u64) -> String {
+    format!("{} of the spool could not be read", counted(count, "file"))
 }
 
 /// One byte for each.
@@ -103,7 +133,7 @@ mod tests {
             ("Stop", "", "f"),
             ("SessionStart", "a/b", "g"),
         ] {
-            leave(home, &spooled(event, session, id)).unwrap();
+            leave(home, spooled(event, session, id)).unwrap();
         }
         let expected =
             ["1790000000123-a.json", "1790000000123-b.json", "1790000000123-e.json", "activity-s.json", SPOOL_DROPPED];
@@ -123,22 +153,51 @@ mod tests {
     }
 
     #[test]
+    fn what_was_lost_is_told_with_its_reasons() {
+        let why = "lost: the agent named no session in time, or the spool had no room";
+        assert_eq!(
+            (lost(1), lost(2)),
+            (format!("1 signal of a hook was {why}"), format!("2 signals of hooks were {why}"))
+        );
+        assert_eq!(unreadable(1), "1 file of the spool could not be read");
+    }
+
+    #[test]
+    fn nothing_that_looks_like_a_key_is_left() {
+        const KEY: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path();
+        leave(home, spooled("SessionEnd", KEY, "a")).unwrap();
+        leave(home, spooled("Stop", KEY, "b")).unwrap();
+        assert_eq!(files(home), [SPOOL_DROPPED], "no session is named so");
+        let mut end = spooled(KEY, "01a206aa-ab65-7331-81dc-6a9ae55a3a1c", "c");
+        let rollout = format!("/x/rollout-2026-11-23T05-00-00-{}.jsonl", end.hook.session_id);
+        end.hook.transcript_path = Some(rollout.clone());
+        (end.hook.agent_id, end.hook.detail) = (Some(KEY.to_owned()), Some(KEY.to_owned()));
+        leave(home, end).unwrap();
+        // An event that this version does not know is activity.
+        let activity = "activity-01a206aa-ab65-7331-81dc-6a9ae55a3a1c.json";
+        let text = fs::read_to_string(home.join(SPOOL).join(activity)).unwrap();
+        assert!(!text.contains("sk-ant") && text.contains(&rollout) && text.contains("01a206aa-ab65"), "{text}");
+    }
+
+    #[test]
     fn a_full_spool_takes_only_what_replaces_something() {
         let temp = tempfile::tempdir().unwrap();
         let home = temp.path();
-        leave(home, &spooled("Stop", "s", "a")).unwrap();
+        leave(home, spooled("Stop", "s", "a")).unwrap();
         for number in 1..SPOOL_FILES_MAX {
             fs::write(home.join(SPOOL).join(format!("{number:013}-x.json")), "").unwrap();
         }
-        leave(home, &spooled("SessionEnd", "s", "b")).unwrap();
-        leave(home, &spooled("Stop", "other", "c")).unwrap();
-        leave(home, &spooled("Stop", "s", "d")).unwrap();
+        leave(home, spooled("SessionEnd", "s", "b")).unwrap();
+        leave(home, spooled("Stop", "other", "c")).unwrap();
+        leave(home, spooled("Stop", "s", "d")).unwrap();
         assert_eq!(files(home).len(), SPOOL_FILES_MAX + 1);
         assert_eq!(fs::read(home.join(SPOOL).join(SPOOL_DROPPED)).unwrap(), b"..");
         let text = fs::read_to_string(home.join(SPOOL).join("activity-s.json")).unwrap();
         assert!(text.contains("\"id\":\"d\""), "{text}");
         let large = Spooled { why: "x".repeat(70_000), ..spooled("SessionEnd", "s", "e") };
-        leave(home, &large).unwrap();
+        leave(home, large).unwrap();
         assert_eq!(fs::read(home.join(SPOOL).join(SPOOL_DROPPED)).unwrap(), b"...");
     }
 
@@ -146,8 +205,8 @@ mod tests {
     fn where_nothing_can_be_written_nothing_is_there() {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join(SPOOL), "a file").unwrap();
-        assert!(leave(temp.path(), &spooled("Stop", "s", "a")).is_err());
-        assert!(leave(Path::new("/dev/null/home"), &spooled("Stop", "s", "a")).is_err());
+        assert!(leave(temp.path(), spooled("Stop", "s", "a")).is_err());
+        assert!(leave(Path::new("/dev/null/home"), spooled("Stop", "s", "a")).is_err());
         assert_eq!(fs::read_to_string(temp.path().join(SPOOL)).unwrap(), "a file");
         #[cfg(unix)]
         {
@@ -155,7 +214,7 @@ mod tests {
             fs::create_dir(&home).unwrap();
             fs::create_dir(&elsewhere).unwrap();
             std::os::unix::fs::symlink(&elsewhere, home.join(SPOOL)).unwrap();
-            assert!(leave(&home, &spooled("SessionEnd", "s", "a")).is_err());
+            assert!(leave(&home, spooled("SessionEnd", "s", "a")).is_err());
             assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing through a link");
         }
     }

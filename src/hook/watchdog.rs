@@ -1,7 +1,10 @@
 //! Who sees to it that a hook ends in time: a thread that waits until the work is late, and then does what is left.
 //!
-//! Two moments count. At the first the conversation is given up: what is known of the event is left in the spool, by this
+//! Two moments count. At the first the work is given up: what is known of the event is left in the spool, by this
 //! thread, for the other may be stuck in a system call. At the second the process ends, whatever anybody is doing.
+//!
+//! The agent's own input is waited for longer than the daemon: a busy machine brings it late, and without it the event is
+//! lost. The time for the daemon begins when the input is there.
 
 use std::path::PathBuf;
 use std::process::exit;
@@ -9,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use baton_actors::limits;
 use baton_events::protocol::HookParams;
 
 use super::event::Event;
@@ -17,6 +21,9 @@ use super::talk::Why;
 
 /// Shortest time that may be configured; the longest is the event's.
 const LEAST: Duration = Duration::from_millis(10);
+/// How long the agent's input is waited for, from the start of the process on. An agent that needs longer has all of it
+/// given up: no hook may take longer where nothing else is configured.
+const INPUT: Duration = Duration::from_millis(limits::HOOK_END_MS);
 /// What a file takes at least, on a machine that has kept us waiting until all time was over.
 const LAST: Duration = Duration::from_millis(30);
 /// Stack of these threads: they do little.
@@ -30,6 +37,8 @@ pub(super) struct Call {
     pub(super) id: String,
     pub(super) at: SystemTime,
     pub(super) started: Instant,
+    /// When the daemon began to be told.
+    pub(super) read_at: Option<Instant>,
     /// The home in whose spool it may be left, once that is known.
     pub(super) spool_in: Option<PathBuf>,
     /// What is configured.
@@ -38,6 +47,8 @@ pub(super) struct Call {
 
 /// How far it is.
 pub(super) enum Phase {
+    /// The home is being looked at; nothing is known of the event.
+    Starting,
     /// Standard input is being read.
     Reading(Input),
     /// The daemon is being told.
@@ -86,6 +97,7 @@ impl Desk {
         self.change(|call| {
             let (event, params) = call.read();
             call.event = Some(event.clone());
+            call.read_at = Some(Instant::now());
             call.phase = Phase::Talking(params.clone());
             let left = call.give_up_at().saturating_duration_since(Instant::now());
             (event, HookParams { wait_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX), ..params })
@@ -114,7 +126,7 @@ impl Desk {
         let end_at = call.end_at().max(Instant::now() + LAST);
         let (home, took) = (call.spool_in.take(), call.started.elapsed());
         let params = match std::mem::replace(&mut call.phase, Phase::GivenUp) {
-            Phase::Ending | Phase::GivenUp => exit(0),
+            Phase::Starting | Phase::Ending | Phase::GivenUp => exit(0),
             Phase::Talking(params) => params,
             Phase::Reading(input) => {
                 call.phase = Phase::Reading(input);
@@ -138,22 +150,28 @@ impl Desk {
 }
 
 impl Call {
-    fn budget(&self) -> Duration {
+    /// How long the daemon is waited for, and how long the process may take.
+    fn budget(&self) -> (Duration, Duration) {
         // As long as its name is not known, it may be any.
         let (usual, most) = match &self.event {
             Some(event) => (event.budget(), event.most()),
             None => (Event::of("").budget(), Event::of("SessionEnd").most()),
         };
-        self.timeout.map_or(usual, |timeout| timeout.clamp(LEAST, most))
+        (self.timeout.map_or(usual, |timeout| timeout.clamp(LEAST, most)), most)
     }
 
     fn end_at(&self) -> Instant {
-        self.started + self.budget()
+        let (budget, most) = self.budget();
+        match (&self.phase, self.read_at) {
+            (Phase::Reading(_), _) => self.started + budget.max(INPUT),
+            (_, Some(read_at)) => (read_at + budget).min(self.started + most),
+            (_, None) => self.started + budget,
+        }
     }
 
     /// The rest of the time is for the spool.
     fn give_up_at(&self) -> Instant {
-        self.started + self.budget() * 3 / 5
+        self.end_at() - self.budget().0 * 2 / 5
     }
 
     /// What is known of the event, as far as it was read.
@@ -191,9 +209,23 @@ mod tests {
             id: "one".to_owned(),
             at: UNIX_EPOCH + Duration::from_millis(1_790_000_000_123),
             started: Instant::now(),
+            read_at: None,
             spool_in: None,
             timeout: timeout_ms.map(Duration::from_millis),
         }
+    }
+
+    /// Milliseconds from the start to both moments, while the input is read and once it was, so many milliseconds after the start.
+    fn moments(event: Option<&str>, timeout_ms: Option<u64>, read_after: u64) -> [u128; 4] {
+        let mut call = call(event, "", timeout_ms);
+        let since = |at: Instant| at.duration_since(call.started).as_millis();
+        let reading = [since(call.give_up_at()), since(call.end_at())];
+        let event = call.event.clone().unwrap_or_else(|| Event::of(""));
+        call.event = Some(event);
+        call.phase = Phase::Talking(HookParams::default());
+        call.read_at = Some(call.started + Duration::from_millis(read_after));
+        let since = |at: Instant| at.duration_since(call.started).as_millis();
+        [reading[0], reading[1], since(call.give_up_at()), since(call.end_at())]
     }
 
     #[test]
@@ -208,11 +240,27 @@ mod tests {
             (Some("stop"), Some(2_000), 2_000),
             (Some("session-end"), Some(600), 600),
             (Some("session-end"), Some(3_000), 1_000),
-            (None, Some(3_000), 1_000),
         ] {
-            let call = call(event, "", timeout);
-            assert_eq!(call.end_at() - call.started, Duration::from_millis(ms), "{event:?} {timeout:?}");
-            assert_eq!(call.give_up_at() - call.started, Duration::from_millis(ms * 3 / 5), "{event:?} {timeout:?}");
+            let whole = ms.max(1_000);
+            let expected = [whole - ms * 2 / 5, whole, ms * 3 / 5, ms];
+            assert_eq!(moments(event, timeout, 0), expected, "{event:?} {timeout:?}");
+        }
+        let mut starting = call(Some("stop"), "", None);
+        starting.phase = Phase::Starting;
+        assert_eq!(starting.end_at() - starting.started, Duration::from_millis(100), "nothing waits for a home");
+    }
+
+    #[test]
+    fn late_input_is_waited_for_and_leaves_the_daemon_its_time() {
+        for (event, timeout, read_after, expected) in [
+            (Some("stop"), None, 500, [960, 1_000, 560, 600]),
+            (Some("session-start"), None, 930, [940, 1_000, 1_020, 1_080]),
+            // Never beyond the most that the event may take.
+            (Some("session-end"), None, 950, [960, 1_000, 960, 1_000]),
+            (Some("session-end"), Some(1_000), 500, [600, 1_000, 600, 1_000]),
+            (Some("stop"), Some(3_000), 1_700, [1_800, 3_000, 1_800, 3_000]),
+        ] {
+            assert_eq!(moments(event, timeout, read_after), expected, "{event:?} {timeout:?} {read_after}");
         }
     }
 

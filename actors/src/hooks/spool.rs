@@ -148,7 +148,8 @@ impl Spool {
         }
     }
 
-    /// How many signals were lost because the spool was full: one byte each. Counted from now on by the caller.
+    /// How many signals hooks could not leave here, for want of a session or of room: one byte each. Counted from now on by
+    /// the caller.
     pub(super) fn take_dropped(&self) -> u64 {
         let dropped = self.dropped();
         if dropped > 0 {

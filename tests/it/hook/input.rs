@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 use std::thread;
+use std::time::Duration;
 
 use super::called::{Ended, HOOK, call, call_as, configure, event, lost, spool};
 use super::peer::{Answer, Peer};
@@ -36,6 +37,25 @@ fn input_that_never_begins_or_never_ends_costs_the_budget_and_no_more() {
         Some(stdin)
     });
     assert!(spool(world.home()).iter().any(|spooled| spooled.why == "absent" && spooled.hook.session_id == id(2)));
+}
+
+#[test]
+fn input_that_comes_late_is_not_lost() {
+    let world = World::new();
+    let (late, session) = (Duration::from_millis(250), id(1));
+    for name in ["PreCompact", "SessionEnd", "Stop"] {
+        let input = event(&world, name, &session);
+        call_as(world.program(HOOK, &[name]), |mut stdin| {
+            thread::spawn(move || {
+                thread::sleep(late);
+                let _ = stdin.write_all(&input);
+            });
+            None
+        });
+    }
+    let mut told: Vec<String> = spool(world.home()).into_iter().map(|spooled| spooled.hook.event).collect();
+    told.sort();
+    assert_eq!((told, lost(world.home())), (["PreCompact", "SessionEnd", "Stop"].map(str::to_owned).into(), 0));
 }
 
 #[test]
