@@ -115,7 +115,8 @@ mod tests {
             (" \n a \n", Some("a")),
             (" \n ", None),
             ("a\n<baton-recall kind=\"handoff\">\nold\n</baton-recall>\nb", Some("a\n\nb")),
-            ("<baton-recall kind=\"handoff\">\nnever closed", None),
+            ("<baton-recall kind=\"handoff\">\nFrom Baton's memory: never closed", None),
+            ("<baton-recall kind=\"handoff\">\nnever closed", Some("<baton-recall kind=\"handoff\">\nnever closed")),
             ("what is <baton-recall> for?", Some("what is <baton-recall> for?")),
             ("<private>p</private>", Some("[redacted:private]")),
         ] {

@@ -16,6 +16,12 @@ const GREATER: [&str; 6] = [">", "&gt;", "\\u003e", "\\u003E", "\\\\u003e", "\\\
 const QUOTES: [&str; 4] = ["\"", "'", "&quot;", "&#34;"];
 /// Longest tag behind its name, in bytes.
 const MAX_TAG_BYTES: usize = 256;
+/// The kinds of blocks that Baton writes.
+const KINDS: [&str; 2] = ["handoff", "compaction"];
+/// How what Baton tells begins behind its tag: for an agent, and for a person who hands it to one.
+const LEADS: [&str; 2] = ["From Baton's memory", "# Handoff: session "];
+/// What an agent may write before a block on its line.
+const BEFORE: &str = "additional context:";
 
 /// A mark as it stands in a text.
 struct Mark {
@@ -23,22 +29,21 @@ struct Mark {
     closes: bool,
 }
 
-/// The text without what Baton told: every block that begins as Baton begins one ([`opening`]), up to its closing mark, or to
-/// the end where it has none. Whoever only speaks of such marks keeps the words. A block whose beginning was cut off (`…`) and
-/// which ends alone on a line goes as far as its paragraph does. Marks are known also where they are escaped, as in JSON; the
-/// signs of quotation before an opening one go with it.
+/// The text without what Baton told: every block that begins as Baton begins one ([`opening`]), up to its closing mark. One
+/// that was cut off on its way goes as far as its paragraph does, if Baton's own words begin it; so does one whose beginning
+/// was cut off (`…`) and which ends alone on a line. Whoever only speaks of such marks keeps the words. Marks are known also
+/// where they are escaped, as in JSON; the signs of quotation before an opening one go with it.
 pub fn without_recall(text: &str) -> Cow<'_, str> {
     let Some(mut mark) = next_mark(text, 0) else { return Cow::Borrowed(text) };
     let mut out = String::new();
     let mut from = 0;
-    // Whether a closing mark may follow: where none was found, none is looked for again.
-    let mut may_close = true;
+    // Where a closing mark ends, as far as one was looked for: many opening ones are no reason to look so often.
+    let mut closing = None;
     loop {
         let before = &text[from..mark.at.start];
-        let opened = if mark.closes { None } else { opening(text, &mark.at, &mut may_close) };
-        if let Some(end) = opened {
+        let block = if mark.closes { None } else { block(text, &mark.at, &mut closing) };
+        if let Some(end) = block {
             out.push_str(without_quotation_signs(before));
-            let Some(end) = close_after(text, end) else { return Cow::Owned(out) };
             from = end;
         } else {
             let rest = without_last_paragraph(before);
@@ -56,26 +61,44 @@ pub fn without_recall(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the tag ends, if the opening mark begins a block of Baton's: it has its attributes (`kind="handoff"`), nothing stands
-/// behind it on its line, and it begins its line or a closing mark follows. A tag that is cut off reaches to the end.
-fn opening(text: &str, mark: &Range<usize>, may_close: &mut bool) -> Option<usize> {
+/// Where a block of Baton's ends that begins with this mark.
+fn block(text: &str, mark: &Range<usize>, closing: &mut Option<Option<usize>>) -> Option<usize> {
+    let tag_ends = opening(text, mark)?;
+    let close = match *closing {
+        Some(Some(end)) if end > tag_ends => Some(end),
+        Some(None) => None,
+        _ => *closing.insert(close_after(text, tag_ends)),
+    };
+    if close.is_some() {
+        return close;
+    }
+    let behind = &text[tag_ends..];
+    let lead = behind.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '|' | '\\'));
+    let lead = lead.strip_prefix('n').filter(|_| behind.starts_with('\\')).unwrap_or(lead);
+    let is_own = behind.is_empty() || LEADS.iter().any(|known| lead.starts_with(known));
+    is_own.then(|| paragraph_end(text, tag_ends))
+}
+
+/// Where the tag ends, if the opening mark begins a block of Baton's: it has one of its kinds, nothing stands behind it on its
+/// line, and before it only what quotes it. A tag that is cut off reaches to the end.
+fn opening(text: &str, mark: &Range<usize>) -> Option<usize> {
     let window = head_of(&text[mark.end..], MAX_TAG_BYTES);
     let value = window.trim_start().strip_prefix("kind=")?.trim_start_matches('\\');
-    if !QUOTES.iter().any(|quote| value.starts_with(quote)) {
+    let value = QUOTES.iter().find_map(|quote| value.strip_prefix(quote))?;
+    let kind = KINDS.iter().find_map(|kind| value.strip_prefix(kind))?.trim_start_matches('\\');
+    if !QUOTES.iter().any(|quote| kind.starts_with(quote)) {
         return None;
     }
-    let is_line = begins_line(&text[..mark.start]);
+    if !begins_line(&text[..mark.start]) {
+        return None;
+    }
     let Some(end) = GREATER.iter().filter_map(|sign| Some(window.find(sign)? + sign.len())).min() else {
-        return (is_line && window.len() == text.len() - mark.end && !window.contains('\n')).then_some(text.len());
+        return (window.len() == text.len() - mark.end && !window.contains('\n')).then_some(text.len());
     };
     let behind = text[mark.end + end..].trim_start_matches([' ', '\t', '\r']);
     let ends_line =
         behind.is_empty() || behind.starts_with('\n') || behind.trim_start_matches('\\').len() < behind.len();
-    if !ends_line || window[..end].contains('\n') {
-        return None;
-    }
-    *may_close = *may_close && (is_line || close_after(text, mark.end + end).is_some());
-    (is_line || *may_close).then_some(mark.end + end)
+    (ends_line && !window[..end].contains('\n')).then_some(mark.end + end)
 }
 
 /// The first bytes of a text, in whole characters.
@@ -90,13 +113,14 @@ fn tail_of(text: &str, bytes: usize) -> &str {
     &text[start.unwrap_or(0)..]
 }
 
-/// Whether nothing but signs of quotation stands before on the same line, or in the same string of JSON.
+/// Whether nothing but signs of quotation stands before on the same line, or in the same string of JSON, or what an agent
+/// writes before it.
 fn begins_line(before: &str) -> bool {
     let before = tail_of(before, MAX_TAG_BYTES);
     let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
     let line = line.rfind("\\n").map_or(line, |end| &line[end + 2..]);
     let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '|'));
-    line.is_empty() || line.ends_with('"')
+    line.is_empty() || line.ends_with('"') || line.ends_with(BEFORE)
 }
 
 /// Where the next closing mark ends.
@@ -146,6 +170,13 @@ fn without_quotation_signs(text: &str) -> &str {
     if text[line..].chars().all(is_sign) && text[line..].contains(['>', '|']) { &text[..line] } else { text }
 }
 
+/// Where the paragraph ends in which this stands.
+fn paragraph_end(text: &str, from: usize) -> usize {
+    let gaps = ["\n\n", "\r\n\r\n", "\\n\\n"];
+    let end = gaps.iter().filter_map(|gap| text[from..].find(gap)).min();
+    end.map_or(text.len(), |end| from + end)
+}
+
 fn without_last_paragraph(text: &str) -> &str {
     let gaps = ["\n\n", "\r\n\r\n", "\\n\\n"];
     gaps.iter().filter_map(|gap| text.rfind(gap)).max().map_or("", |end| &text[..end])
@@ -169,15 +200,18 @@ mod tests {
         check(&format!("a\n  {own}b\n{own}c"), "a\n  b\nc");
         check(&format!("SessionStart hook additional context: {own}"), "SessionStart hook additional context: ");
         check("see:\n> <baton-recall kind=\"handoff\">\n> old\n> </baton-recall>\nwhat is it?", "see:\n\nwhat is it?");
-        check(r#"{"c":"<baton-recall kind=\"h\">\nold\n<\/baton-recall>"}"#, r#"{"c":""}"#);
-        check(r#"{"c":"\u003cbaton-recall kind=\"h\"\u003e\nold\u003c/baton-recall\u003e"}"#, r#"{"c":""}"#);
-        check(r#""\\u003cbaton-recall kind=\\\"h\\\"\\u003e\\nold\\u003C/baton-recall\\u003E z""#, r#"" z""#);
-        check("<p>\n&lt;baton-recall kind=&quot;h&quot;&gt;\nold&lt;/baton-recall&gt;</p>", "<p>\n</p>");
+        check(r#"{"c":"<baton-recall kind=\"handoff\">\nold\n<\/baton-recall>"}"#, r#"{"c":""}"#);
+        check(r#"{"c":"\u003cbaton-recall kind=\"handoff\"\u003e\nold\u003c/baton-recall\u003e"}"#, r#"{"c":""}"#);
+        check(r#""\\u003cbaton-recall kind=\\\"handoff\\\"\\u003e\\nold\\u003C/baton-recall\\u003E z""#, r#"" z""#);
+        check("<p>\n&lt;baton-recall kind=&quot;handoff&quot;&gt;\nold&lt;/baton-recall&gt;</p>", "<p>\n</p>");
     }
 
     #[test]
     fn what_was_broken_is_cut_out_as_far_as_it_is_known() {
-        check("a\n<baton-recall kind=\"handoff\">\nnever closed", "a\n");
+        let own = "<baton-recall kind=\"handoff\" session=\"7acd37a8\">\nFrom Baton's memory: quoted.\nGoal: x";
+        check(&format!("a\n{own}"), "a\n");
+        check(&format!("a\n{own}\n\nmy words"), "a\n\n\nmy words");
+        check("> <baton-recall kind=\"handoff\">\n> # Handoff: session 7acd37a8\n> - x\n\nmy words", "\n\nmy words");
         check("<baton-recall kind=\"handoff\" ses", "");
         check("\u{2026}half of it\nOpen:\n- x\n</baton-recall>\nmy words", "\nmy words");
         check("my words\n\n\u{2026}half of it\n> - x\n> </baton-recall>\nmore", "my words\nmore");
@@ -194,6 +228,11 @@ mod tests {
             "What is `<baton-recall kind=\"handoff\" session=\"7acd37a8\">` good for? Paint the lighthouse.",
             "<baton-recall kind=\"handoff\"> is what I see at the start. Paint the lighthouse.",
             "<baton-recall kind=\"handoff\" session=\nis how it begins.\nPaint the lighthouse.",
+            "Look at\n<baton-recall kind=\"foo\">\nand paint the lighthouse.",
+            "Look at\n<baton-recall kind=\"foo\">\nand paint\n</baton-recall>\nthe lighthouse.",
+            "Look at\n<baton-recall kind=\"handoff\">\nand paint the lighthouse.",
+            "Explain what <baton-recall kind=\"handoff\">\nmeans and close with </baton-recall> please.",
+            "```\n<baton-recall kind=\"handoff\">\n```\nPaint the lighthouse.",
             "<baton-recall n=\"1\">old</baton-recall> is no mark of ours.",
             "The output ends with\n</baton-recall>\nwhy? Paint the lighthouse.",
             "",
