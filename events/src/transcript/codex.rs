@@ -153,7 +153,8 @@ fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scr
 /// The conversation was cut down: the summary repeats what was said, and so does the history beside it. Where the model's last
 /// message was that summary, it is withdrawn: nobody said it to anybody.
 fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    scribe.compaction(stamp, "auto", None, None);
+    // Who asked for it is not said.
+    scribe.compaction(stamp, "", None, None);
     let Some(message) = text(payload.get(b"message")).filter(|message| !message.is_blank()) else { return };
     let marks: Vec<Mark> = summaries(message).map(|summary| only(What::LastReply, summary)).collect();
     if let Some(reply) = scribe.cursor.queue.take_first(|reply| marks.contains(&reply.mark)) {

@@ -191,11 +191,14 @@ fn part(part: &Part<'_>) -> answer::MessagePart {
         Content::Compaction(compaction) => {
             told.kind = "compaction".to_owned();
             let tokens = match (compaction.tokens_before, compaction.tokens_after) {
-                (Some(before), Some(after)) => format!(", {before} tokens to {after}"),
-                (Some(before), None) => format!(", {before} tokens before"),
+                (Some(before), Some(after)) => format!("{before} tokens to {after}"),
+                (Some(before), None) => format!("{before} tokens before"),
                 (None, _) => String::new(),
             };
-            told.text = Some(out(&format!("conversation compacted ({}{tokens})", compaction.trigger)));
+            // Not every agent says who asked for it.
+            let known: Vec<&str> = [&*compaction.trigger, &tokens].into_iter().filter(|it| !it.is_empty()).collect();
+            let about = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+            told.text = Some(out(&format!("conversation compacted{about}")));
         }
     }
     told
