@@ -94,7 +94,8 @@ fn show(output: &Output, handoff: &Handoff) {
     }
 }
 
-/// As much of it as an agent is told at most: of the longest list the oldest entries go first.
+/// As much of it as an agent is told at most: of the longest list the oldest entries go first, and where they are not enough
+/// every text is cut.
 fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     let (mut short, mut lines, mut left_out) = (handoff.clone(), markdown(output, handoff), 0);
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
@@ -102,6 +103,13 @@ fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
         left_out += 1;
         lines = markdown(output, &short);
         lines.push(format!("{left_out} older entries are left out: `baton handoff --for markdown` prints them."));
+    }
+    let mut chars = MAX_BYTES;
+    while size(&lines) > MAX_BYTES && chars > 1 {
+        chars /= 2;
+        let rest = if left_out == 0 { String::new() } else { format!("{left_out} older entries are left out, and ") };
+        lines = markdown(output, &short).iter().map(|line| print::one_line(line, chars)).collect();
+        lines.push(format!("{rest}long lines are cut: `baton handoff --for markdown` prints all."));
     }
     lines
 }
@@ -224,10 +232,19 @@ mod tests {
             lines.last().unwrap().ends_with("are left out: `baton handoff --for markdown` prints them."),
             "{lines:?}"
         );
-        // What has no entries to give is left whole.
-        let whole =
-            Handoff { objective: Some("z".repeat(5_000)), errors: Vec::new(), next_steps: Vec::new(), ..handoff() };
-        assert_eq!(shortened(&Output::new(), &whole), markdown(&Output::new(), &whole));
+        // Where no entry is left to go, what is there is cut.
+        for objective in ["z".repeat(5_000), "ü".repeat(5_000)] {
+            let project = Some(format!("/srv/{}", "p".repeat(3_000)));
+            for long in [
+                Handoff { objective: Some(objective.clone()), errors: Vec::new(), ..handoff() },
+                Handoff { objective: Some(objective.clone()), project, ..handoff() },
+            ] {
+                let lines = shortened(&Output::new(), &long);
+                let bytes = lines.join("\n").len() + 1;
+                assert!((MAX_BYTES / 4..=MAX_BYTES).contains(&bytes), "{bytes}");
+                assert!(lines.last().unwrap().ends_with("`baton handoff --for markdown` prints all."), "{lines:?}");
+            }
+        }
     }
 
     #[test]
