@@ -27,6 +27,9 @@ const UNANSWERED: usize = 128;
 /// Methods of which the library takes wrong arguments for a method that it does not know.
 const KNOWN: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 
+/// Characters of a wrong value that its refusal shows.
+const SHOWN_CHARS: usize = 20;
+
 /// How the library's refusal begins of a request that neither follows a greeting nor carries one.
 const UNGREETED: &str = "request _meta is missing or has malformed required fields";
 /// What is said before it.
@@ -263,35 +266,69 @@ fn parsed(line: &mut [u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| refusal(Value::Null, code::PARSE, &format!("the line is no JSON: {error}")))?;
     let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
-    let method = value.get("method").and_then(Value::as_str).map(str::to_owned);
-    let wrong = method.as_deref().filter(|method| KNOWN.contains(method)).map(|method| wrong_params(method, &value));
-    let wrong_params = |id: Option<Value>| {
-        let wrong = wrong.clone().unwrap_or_default();
-        Err(refusal(id.unwrap_or_default(), code::INVALID_PARAMS, &wrong))
+    let invalid = |why: &str| {
+        let message = format!("not a JSON-RPC 2.0 request: {why}");
+        Err(refusal(id.clone().unwrap_or_default(), code::INVALID_REQUEST, &message))
     };
-    match serde_json::from_value(value) {
+    if let Some(why) = malformed(&value) {
+        return invalid(&why);
+    }
+    let method = value.get("method").and_then(Value::as_str).map(str::to_owned);
+    let is_wrong = |method: &&str| KNOWN.contains(method) || value.get("params").is_some_and(|it| !it.is_object());
+    let wrong = method.as_deref().filter(is_wrong).map(|method| wrong_params(method, &value));
+    let wrong_params = || {
+        let wrong = wrong.clone().unwrap_or_default();
+        Err(refusal(id.clone().unwrap_or_default(), code::INVALID_PARAMS, &wrong))
+    };
+    let is_known = method.as_deref().is_some_and(|method| KNOWN.contains(&method));
+    match serde_json::from_value(value.clone()) {
         Ok(JsonRpcMessage::Request(request)) => match &request.request {
-            ClientRequest::CustomRequest(_) if wrong.is_some() => wrong_params(id),
+            ClientRequest::CustomRequest(_) if is_known => wrong_params(),
             _ => Ok(Some(JsonRpcMessage::Request(request))),
         },
         Ok(message) => Ok(Some(message)),
-        Err(_) if id.is_some() && wrong.is_some() => wrong_params(id),
+        Err(_) if id.is_some() && wrong.is_some() => wrong_params(),
         // A notification is not answered, whatever is wrong with it.
         Err(_) if id.is_none() && method.is_some() => Ok(None),
-        Err(_) => Err(refusal(id.unwrap_or_default(), code::INVALID_REQUEST, "not a JSON-RPC 2.0 request")),
+        Err(_) => invalid("it has neither a method nor a result"),
     }
 }
 
-/// What is wrong with the arguments of a method.
-fn wrong_params(method: &str, value: &Value) -> String {
-    let kind = |value: &Value| match value {
+/// Why a line is no message at all; of notifications and answers only the shape is looked at.
+fn malformed(value: &Value) -> Option<String> {
+    let Some(message) = value.as_object() else {
+        return Some(format!("the line is {}; an object is expected", kind(value)));
+    };
+    let (method, id) = (message.get("method")?, message.get("id"));
+    let is_notification = method.as_str().is_some_and(|method| method.starts_with("notifications/"));
+    let id = id.filter(|_| !is_notification)?;
+    let shown = |value: &Value| match value {
+        Value::String(text) => format!("{:?}", text.chars().take(SHOWN_CHARS).collect::<String>()),
+        Value::Number(number) => number.to_string(),
+        value => kind(value).to_owned(),
+    };
+    match message.get("jsonrpc") {
+        _ if !method.is_string() => Some(format!("method is {}; a string is expected", kind(method))),
+        None => Some("jsonrpc is missing; \"2.0\" is expected".to_owned()),
+        Some(version) if version != "2.0" => Some(format!("jsonrpc is {}; \"2.0\" is expected", shown(version))),
+        _ if id.is_string() || id.is_i64() => None,
+        _ => Some(format!("id is {}; a string or an integer is expected", shown(id))),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
-    };
+    }
+}
+
+/// What is wrong with the arguments of a method.
+fn wrong_params(method: &str, value: &Value) -> String {
     let params = &value["params"];
     let is_call = method == "tools/call";
     match (&params["name"], &params["arguments"]) {
@@ -349,6 +386,26 @@ mod tests {
             check(odd, Err((Value::Null, code::INVALID_REQUEST, "not a JSON-RPC")));
         }
         check(r#"{"jsonrpc":"2.0","id":"a","method":7}"#, Err((json!("a"), code::INVALID_REQUEST, "not a JSON-RPC")));
+        for (wrong, id, says) in [
+            (r#"{"jsonrpc":"1.0","id":13,"method":"ping"}"#, json!(13), r#"jsonrpc is "1.0"; "2.0" is expected"#),
+            (r#"{"id":13,"method":"ping"}"#, json!(13), "jsonrpc is missing"),
+            (r#"{"jsonrpc":2,"id":13,"method":"ping"}"#, json!(13), "jsonrpc is 2;"),
+            (r#"{"jsonrpc":"2.0","id":19.5,"method":"ping"}"#, json!(19.5), "id is 19.5; a string or an integer"),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, "id is null;"),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{}}"#, Value::Null, "id is null;"),
+            (r#"{"jsonrpc":"2.0","id":[7],"method":"no/such"}"#, Value::Null, "id is a list;"),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Value::Null, "the line is a list"),
+        ] {
+            check(wrong, Err((id, code::INVALID_REQUEST, says)));
+        }
+        for (method, params, says) in
+            [("resources/read", "[]", "resources/read: params is a list"), ("prompts/get", "7", "params is a number")]
+        {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
+            check(&line, Err((json!(7), code::INVALID_PARAMS, says)));
+        }
+        check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, Ok(true));
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}"#, Ok(false));
         check("  \t", Ok(false));
         check(r#"{"jsonrpc":"2.0","id":8,"method":"no/such"}"#, Ok(true));
     }
