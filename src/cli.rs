@@ -50,7 +50,7 @@ use baton_events::protocol::{SearchParams, method};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;
-use crate::environment::{self, Environment};
+use crate::environment::{self, Environment, in_time};
 use crate::examples::{self, Throwaway};
 use ask::{ask, ask_shown, read};
 pub use failure::Telling;
@@ -84,6 +84,7 @@ Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
   CODEX_HOME         Codex' directory; transcripts lie below sessions/ [default: ~/.codex]
+                     (where one of these two is set, the other's default is not read)
   BATON_LOG          what goes to daemon.log, as in `info,baton_actors=debug`
   NO_COLOR           no colours
   COLUMNS            how wide tables may be, if not as wide as the terminal
@@ -358,8 +359,12 @@ fn throwaway() -> Result<Throwaway, Error> {
 fn project(typed: &str) -> String {
     let path = std::path::Path::new(typed);
     let looks_like_path = typed.contains(['/', '\\']) || matches!(typed, "." | "..");
-    match path.canonicalize() {
-        Ok(absolute) if looks_like_path && absolute.is_dir() => absolute.display().to_string(),
+    let (written, looked_at) = (std::path::absolute(path), path.to_owned());
+    let look = move || looked_at.canonicalize().ok().filter(|absolute| absolute.is_dir());
+    match (in_time(look), written) {
+        (Some(Some(absolute)), _) if looks_like_path => absolute.display().to_string(),
+        // The daemon says that it does not answer.
+        (None, Ok(written)) if looks_like_path => written.display().to_string(),
         _ => typed.to_owned(),
     }
 }

@@ -104,16 +104,15 @@ fn pid_text(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
-/// How this program greets a daemon. Whoever names the directory of one agent has not asked for the usual one of another.
+/// How this program greets a daemon. Looks at no directory: the daemon does, and does not wait for one for ever.
 pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
-    let named = environment.named;
-    let told = |directory: &Path, is_told: bool| directory.to_str().filter(|_| is_told).map(str::to_owned);
+    let told = |agent, directory: &Path| directory.to_str().filter(|_| environment.reads(agent)).map(str::to_owned);
     Hello {
         protocol: protocol::VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         client: client.to_owned(),
-        claude_config_dir: told(&environment.claude_config_dir, named.claude || !named.codex),
-        codex_home: told(&environment.codex_home, environment.has_codex() && (named.codex || !named.claude)),
+        claude_config_dir: told(Agent::ClaudeCode, &environment.claude_config_dir),
+        codex_home: told(Agent::Codex, &environment.codex_home),
         works_in: environment::works_in(),
     }
 }
@@ -192,12 +191,8 @@ impl Client {
     /// is read.
     pub fn connect_or_start(environment: &Environment) -> Result<Self, Error> {
         let running = Self::running(environment)?;
-        if running.is_none()
-            && let Some((agent, directory)) = environment.untrusted()
-            && !Hooks::of(&environment.home).names_directories
-        {
-            let why = "it lies where you work, so that it may have come with what lies there";
-            return Err(not_read(environment, agent, directory, why));
+        if running.is_none() {
+            check_named(environment)?;
         }
         let client = running.map_or_else(|| Self::start(environment), Ok)?;
         match environment.refused(&client.welcome) {
@@ -378,12 +373,17 @@ fn collect_ids(value: &Value, ids: &mut BTreeSet<String>) {
 pub(crate) fn daemon_command(program: &Path, environment: &Environment) -> Command {
     let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
     let mut command = Command::new(program);
-    command
-        .envs(unset)
-        .arg("daemon")
-        .env("BATON_HOME", &environment.home)
-        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
-        .env("CODEX_HOME", &environment.codex_home);
+    command.envs(unset).arg("daemon").env("BATON_HOME", &environment.home);
+    let directories = [
+        (Agent::ClaudeCode, environment::CLAUDE, &environment.claude_config_dir),
+        (Agent::Codex, environment::CODEX, &environment.codex_home),
+    ];
+    for (agent, variable, directory) in directories {
+        match environment.reads(agent) {
+            true => command.env(variable, directory),
+            false => command.env_remove(variable),
+        };
+    }
     command
 }
 
@@ -426,6 +426,17 @@ impl Daemon {
     pub fn end(mut self) {
         drop(self.input.take());
         let _ = self.child.wait();
+    }
+}
+
+/// Refuses to start a daemon for a person with a directory that a variable names and that is not read, unless the
+/// configuration names what is read.
+pub(crate) fn check_named(environment: &Environment) -> Result<(), Error> {
+    match environment.unfit() {
+        Some((agent, directory, why)) if !Hooks::of(&environment.home).names_directories => {
+            Err(not_read(environment, agent, directory, &why))
+        }
+        _ => Ok(()),
     }
 }
 

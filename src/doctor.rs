@@ -7,9 +7,14 @@ mod home;
 mod model;
 mod programs;
 
+use std::time::Duration;
+
 use serde::Serialize;
 
-use crate::environment::Environment;
+use crate::environment::{Environment, within};
+
+/// How long what the agents have of Baton is looked at.
+const AGENTS: Duration = Duration::from_secs(10);
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,7 +74,11 @@ impl Finding {
 pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report {
     let mut findings = programs::look();
     findings.extend(home::look(environment));
-    findings.extend(agent::look(environment, directory));
+    let (seen, from) = (environment.clone(), directory.to_owned());
+    findings.extend(within(AGENTS, move || agent::look(&seen, &from)).unwrap_or_else(|| {
+        let what = "the directories of the agents do not answer, so what they have of Baton cannot be told";
+        vec![Finding::unknown("agents", what)]
+    }));
     findings.extend(daemon::look(environment));
     let healthy = findings.iter().all(|finding| finding.status != Health::Error);
     Report { healthy, findings }

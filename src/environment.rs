@@ -1,18 +1,21 @@
 //! What the surroundings say: where Baton's home is, where its daemon listens, and whose transcripts are read.
 
 mod hooks;
+mod in_time;
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_actors::gateway::Endpoint;
+use baton_actors::roots;
 use baton_actors::watcher::Root;
 use baton_events::conversation::Agent;
 use baton_events::protocol::{Caller, Welcome};
 use baton_events::transcript::layout;
 
 pub use hooks::Hooks;
+pub(crate) use in_time::{in_time, within};
 
 /// Below a home, what stands for the directory of an agent that is not read. Never made.
 const NOWHERE: &str = "no-transcripts";
@@ -26,7 +29,7 @@ pub struct Environment {
     pub claude_config_dir: PathBuf,
     /// Codex' directory: `CODEX_HOME`, else `~/.codex`.
     pub codex_home: PathBuf,
-    /// Which of the two a variable names. What is named is read, or nothing is.
+    /// Which of the two a variable names. Where one is named, nothing else is read.
     pub named: Named,
 }
 
@@ -93,24 +96,25 @@ impl Environment {
         hooks.socket_path.clone().map_or_else(|| Endpoint::of(&self.home), Endpoint::at)
     }
 
-    /// Where transcripts are looked for.
-    pub fn roots(&self) -> Vec<Root> {
-        let codex = Root::of(Agent::Codex, &self.codex_home);
-        std::iter::once(Root::claude_code(&self.claude_config_dir)).chain(codex).collect()
+    /// Whether an agent's directory is read: whoever names that of one has not asked for the usual one of another.
+    pub fn reads(&self, agent: Agent) -> bool {
+        match agent {
+            Agent::ClaudeCode => self.named.claude || !self.named.codex,
+            Agent::Codex => self.named.codex || !self.named.claude,
+        }
     }
 
-    /// A directory that a variable names and that lies where this process works: it may have come with the project, and no
-    /// daemon is started with it.
-    pub fn untrusted(&self) -> Option<(Agent, &Path)> {
+    /// Where transcripts are looked for.
+    pub fn roots(&self) -> Vec<Root> {
+        let directories = [(Agent::ClaudeCode, &self.claude_config_dir), (Agent::Codex, &self.codex_home)];
+        let read = directories.into_iter().filter(|(agent, _)| self.reads(*agent));
+        read.flat_map(|(agent, directory)| Root::of(agent, directory)).collect()
+    }
+
+    /// A directory that a variable names and that is not read, and why: no daemon is started with it.
+    pub fn unfit(&self) -> Option<(Agent, &Path, String)> {
         let user = user_home()?;
-        let is_usual = |agent, directory: &Path| match agent {
-            Agent::ClaudeCode => directory == user.join(".claude"),
-            Agent::Codex => directory == user.join(".codex"),
-        };
-        let comes = |(agent, directory): &(Agent, &Path)| {
-            !is_usual(*agent, directory) && comes_with(directory, &works_in(), &user)
-        };
-        self.named().find(comes)
+        self.named().find_map(|(agent, directory)| Some((agent, directory, why_unfit(agent, directory, &user)?)))
     }
 
     /// A directory that a variable names and that the daemon refuses, and why. There is nothing to refuse where no
@@ -120,7 +124,8 @@ impl Environment {
             return None;
         }
         let is_missing = |agent, directory: &Path| {
-            Root::of(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
+            let directory = directory.to_owned();
+            in_time(move || roots::holds_nothing(agent, &directory)).unwrap_or(false)
         };
         self.named().find_map(|(agent, directory)| {
             let why = match agent {
@@ -137,22 +142,30 @@ impl Environment {
         claude.into_iter().chain(self.named.codex.then_some((Agent::Codex, self.codex_home.as_path())))
     }
 
-    /// What a daemon is started with that outlives this process. For a directory that may have come with the project, the
-    /// user's own is read in the user's own home, so that no project can switch the memory off; another home was named by
-    /// somebody who has not asked for that, and reads nothing.
+    /// What a daemon is started with that outlives this process. For a directory that is not read, the user's own are read in
+    /// the user's own home, so that no project can switch the memory off; another home was named by somebody who has not
+    /// asked for that, and reads nothing.
     pub fn for_daemon(&self) -> Self {
-        let (Some(user), Some(_)) = (user_home(), self.untrusted()) else { return self.clone() };
+        let Some(user) = user_home() else { return self.clone() };
+        let is_unfit = |agent: Agent| {
+            let mut named = self.named().filter(|(named, _)| *named == agent);
+            named.any(|(agent, directory)| why_unfit(agent, directory, &user).is_some())
+        };
+        let (claude, codex) = (is_unfit(Agent::ClaudeCode), is_unfit(Agent::Codex));
+        if !claude && !codex {
+            return self.clone();
+        }
         let is_own_home = self.home == user.join(".baton");
-        let trusted = |directory: &PathBuf, usual: &str, is_named: bool| match is_named {
-            true if *directory == user.join(usual) || !comes_with(directory, &works_in(), &user) => directory.clone(),
-            _ if is_own_home => user.join(usual),
-            _ => self.home.join(NOWHERE),
+        let read = |directory: &PathBuf, usual: &str, is_unfit: bool| match is_unfit {
+            false => directory.clone(),
+            true if is_own_home => user.join(usual),
+            true => self.home.join(NOWHERE),
         };
         Self {
             home: self.home.clone(),
-            claude_config_dir: trusted(&self.claude_config_dir, ".claude", self.named.claude),
-            codex_home: trusted(&self.codex_home, ".codex", self.named.codex),
-            named: self.named,
+            claude_config_dir: read(&self.claude_config_dir, ".claude", claude),
+            codex_home: read(&self.codex_home, ".codex", codex),
+            named: if is_own_home { Named { claude: true, codex: true } } else { self.named },
         }
     }
 
@@ -168,15 +181,12 @@ impl Environment {
         !std::fs::read_dir(segments).is_ok_and(|entries| entries.flatten().any(larger_than_header))
     }
 
-    /// Whether Codex was ever used here.
-    pub fn has_codex(&self) -> bool {
-        self.roots().iter().any(|root| root.agent == Agent::Codex && root.projects.is_dir())
-    }
-
-    /// Whether there is any transcript to read.
+    /// Whether there is any transcript to read, or may be: a root that does not answer may hold some.
     pub fn has_transcripts(&self) -> bool {
-        let deep = |root: &Root| if root.agent == Agent::Codex { layout(root.agent).depth } else { 3 };
-        self.roots().iter().any(|root| has_transcript(root.agent, &root.projects, deep(root)))
+        let deep = |agent: Agent| if agent == Agent::Codex { layout(agent).depth } else { 3 };
+        let roots = self.roots();
+        let any = move || roots.iter().any(|root| has_transcript(root.agent, &root.projects, deep(root.agent)));
+        in_time(any).unwrap_or(true)
     }
 }
 
@@ -213,12 +223,19 @@ pub fn works_in() -> Vec<String> {
     directories
 }
 
-/// Whether a directory lies where somebody works. Where the home lies nothing comes with: there everything does.
-fn comes_with(directory: &Path, works_in: &[String], home: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (directory, home) = (real(directory), real(home));
-    let mut works_in = works_in.iter().map(|place| real(Path::new(place)));
-    works_in.any(|place| place.is_absolute() && directory.starts_with(&place) && !home.starts_with(&place))
+/// Why a directory that a variable names is not read, by the rules of the daemon. What every agent has by itself in the
+/// user's home is.
+fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
+    let usual = match agent {
+        Agent::ClaudeCode => ".claude",
+        Agent::Codex => ".codex",
+    };
+    if directory == user.join(usual) {
+        return None;
+    }
+    let (named, places) = (directory.to_owned(), works_in());
+    // A file system that does not answer is left to the daemon, which names it.
+    in_time(move || roots::unfit(agent, &named, &places)).flatten()
 }
 
 fn has_transcript(agent: Agent, directory: &Path, depth: usize) -> bool {
@@ -266,20 +283,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_comes_with_where_one_works_unless_that_is_home() {
-        let check = |directory: &str, works_in: &[&str], expected: bool| {
-            let places: Vec<String> = works_in.iter().map(|place| (*place).to_owned()).collect();
-            let comes = comes_with(Path::new(directory), &places, Path::new("/nowhere/home/u"));
-            assert_eq!(comes, expected, "{directory} in {works_in:?}");
+    fn where_one_directory_is_named_no_other_is_read() {
+        let check = |claude: bool, codex: bool, expected: &[&str]| {
+            let (home, named) = (PathBuf::from("/b"), Named { claude, codex });
+            let environment = Environment { home, claude_config_dir: "/c".into(), codex_home: "/x".into(), named };
+            let roots: Vec<String> =
+                environment.roots().iter().map(|root| root.projects.display().to_string()).collect();
+            assert_eq!(roots, expected, "{named:?}");
         };
-        check("/nowhere/app/.evil", &["/nowhere/app"], true);
-        check("/nowhere/app", &["/nowhere/app"], true);
-        check("/nowhere/app/.evil", &["/nowhere/elsewhere", "/nowhere/app"], true);
-        check("/nowhere/apple", &["/nowhere/app"], false);
-        check("/nowhere/home/u/.claude", &["/nowhere/app"], false);
-        check("/nowhere/home/u/.claude", &["/nowhere/home/u"], false);
-        check("/nowhere/home/u/.claude", &["/"], false);
-        check("/nowhere/app/.evil", &["", "."], false);
-        check("/nowhere/app/.evil", &[], false);
+        let (claude, codex) = ("/c/projects", ["/x/sessions", "/x/archived_sessions"]);
+        check(false, false, &[claude, codex[0], codex[1]]);
+        check(true, true, &[claude, codex[0], codex[1]]);
+        check(true, false, &[claude]);
+        check(false, true, &codex);
     }
 }

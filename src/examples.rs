@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use baton_events::conversation::Agent;
+
 use crate::client::{Client, Daemon, Error};
 use crate::environment::Environment;
 
@@ -13,8 +15,18 @@ const FOLDER: &str = "replay-fixtures/transcripts/claude";
 /// as the working directory.
 pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     let folder = folder().ok()?;
-    let wanted = !environment.has_transcripts() && environment.log_is_empty() && folder.join("projects").is_dir();
+    // Looked at in this order, so that nobody with a memory waits for a root.
+    let is_place = environment.log_is_empty() && folder.join("projects").is_dir();
+    // Whoever names a directory that is not read is told so, and nothing answers in its place.
+    let wanted = is_place && environment.unfit().is_none() && !environment.has_transcripts();
     wanted.then_some(folder)
+}
+
+/// Where no transcript lies, in words.
+pub fn missing(environment: &Environment) -> String {
+    let directories = [(Agent::ClaudeCode, &environment.claude_config_dir), (Agent::Codex, &environment.codex_home)];
+    let read = directories.into_iter().filter(|(agent, _)| environment.reads(*agent));
+    read.map(|(_, directory)| directory.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 /// Where the examples lie if the working directory is a checkout.

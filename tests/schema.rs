@@ -383,14 +383,21 @@ fn lines_of_an_export_are_read_and_written_to_the_byte() {
 struct Program(tempfile::TempDir);
 
 impl Program {
+    /// What lies in a work tree is not read: they are copied out of it.
+    fn over_the_examples() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        copy(&fixtures().join("transcripts/claude/projects"), &folder.path().join("claude/projects"));
+        Self(folder)
+    }
+
     fn run(&self, arguments: &[&str]) -> std::process::Output {
         Command::new(env!("CARGO_BIN_EXE_baton"))
             .args(arguments)
             .current_dir(self.0.path())
             .env("HOME", self.0.path())
             .env("BATON_HOME", self.0.path().join("home"))
-            .env("CLAUDE_CONFIG_DIR", fixtures().join("transcripts/claude"))
-            .env("CODEX_HOME", fixtures().join("transcripts/no-codex"))
+            .env("CLAUDE_CONFIG_DIR", self.0.path().join("claude"))
+            .env_remove("CODEX_HOME")
             .env_remove("CLAUDE_CODE_SESSION_ID")
             .output()
             .expect("the program runs")
@@ -400,6 +407,17 @@ impl Program {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         json(&String::from_utf8_lossy(&output.stdout))
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).expect("an entry");
+        match path.is_dir() {
+            true => copy(&path, &to.join(name)),
+            false => drop(fs::copy(&path, to.join(name)).expect("a file")),
+        }
     }
 }
 
@@ -424,7 +442,7 @@ const PARTS: [&str; 9] = [
 
 #[test]
 fn show_prints_what_the_episode_schema_describes() {
-    let program = Program(tempfile::tempdir().expect("a folder"));
+    let program = Program::over_the_examples();
     let schema = json(&read(&fixtures().join("schema/episode.schema.json")));
     program.json(&["search", "refresh", "token", "--json"]);
     let table = program.json(&["sessions", "--subagents", "--json"]);

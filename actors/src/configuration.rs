@@ -28,6 +28,7 @@ pub use parse::Remark;
 
 use crate::limits;
 use crate::looks::Looks;
+use crate::place::is_directory;
 use crate::settings::{Settings, SettingsReader};
 use file::{Found, Place, Stamp};
 use meaning::OwnDirectories;
@@ -103,20 +104,24 @@ fn variable(name: &str) -> Option<String> {
 
 impl Configuration {
     /// Reads the configuration of a home. `base` is what holds where it says nothing; `roots` the directories that are
-    /// read then: what lies above the first is what `$CLAUDE_CONFIG_DIR` stands for. Blocks for a short read.
+    /// read then: what lies above them is what `$CLAUDE_CONFIG_DIR` and `$CODEX_HOME` stand for. Blocks for a short read.
     pub fn open(home: &Path, base: Settings, roots: Vec<PathBuf>) -> Self {
-        let config_dir = roots.first().and_then(|root| root.parent()).and_then(|path| path.to_str().map(str::to_owned));
-        let sessions = roots.iter().find(|root| root.file_name().is_some_and(|name| name == "sessions"));
-        let codex_home = sessions.and_then(|root| root.parent()?.to_str()).map(str::to_owned);
+        let above = |folder: &str| {
+            let root = roots.iter().find(|root| root.file_name().is_some_and(|name| name == folder));
+            root.and_then(|root| root.parent()?.to_str()).map(str::to_owned)
+        };
+        let (config_dir, codex_home) = (above("projects"), above("sessions"));
+        let usual = |name: &str| Some(Path::new(&variable("HOME")?).join(name).to_str()?.to_owned());
+        let is_there = |root: &PathBuf| root.to_str().is_some_and(is_directory);
         let roots: Vec<PathBuf> = roots
             .iter()
             .enumerate()
-            .filter(|(at, root)| *at == 0 || root.is_dir())
+            .filter(|(at, root)| *at == 0 || is_there(root))
             .map(|(_, root)| root.clone())
             .collect();
         let lookup = move |name: &str| match name {
-            "CLAUDE_CONFIG_DIR" => config_dir.clone(),
-            "CODEX_HOME" => codex_home.clone().or_else(|| variable(name)),
+            "CLAUDE_CONFIG_DIR" => config_dir.clone().or_else(|| usual(".claude")),
+            "CODEX_HOME" => codex_home.clone().or_else(|| usual(".codex")),
             name => variable(name),
         };
         Self::with_lookup(home, base, roots, Box::new(lookup))

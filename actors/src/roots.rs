@@ -10,7 +10,7 @@ mod admission;
 mod holding;
 mod looked;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -57,13 +57,13 @@ pub struct Refused {
 /// See the module.
 pub struct Roots {
     own: Vec<Root>,
-    /// The directories of `own`, as they are written and without links above them.
+    /// The directories of `own` and those that agents have by themselves, as they are written and without links above them.
     homes: Vec<PathBuf>,
     settings: SettingsReader,
     table: TableReader,
     journal: Arc<dyn Journal>,
     clock: Arc<dyn Clock>,
-    known: Mutex<Known>,
+    known: Arc<Mutex<Known>>,
     /// One at a time; whoever else writes to the stream is counted by the table.
     adding: tokio::sync::Mutex<()>,
     changed: watch::Sender<u64>,
@@ -80,6 +80,8 @@ struct Known {
     agents: BTreeMap<String, Agent>,
     /// Where the transcripts of recorded ones really lie.
     transcripts: BTreeMap<String, PathBuf>,
+    /// Looks at named ones that have not come back.
+    under_way: BTreeSet<String>,
     refused: BTreeMap<String, Refused>,
 }
 
@@ -109,7 +111,7 @@ impl Roots {
                 }
             }
         }
-        let homes = homes_of(&own);
+        let homes = homes_of(own.iter().cloned().chain(usual_roots()));
         // Projects are looked at by whoever asks for the roots: they change.
         let grounds = Grounds { own: homes.clone(), ..Grounds::default() };
         for root in known.state.roots.clone() {
@@ -128,7 +130,8 @@ impl Roots {
                 }
             }
         }
-        let (known, adding, changed) = (Mutex::new(known), tokio::sync::Mutex::default(), watch::Sender::new(0));
+        let (known, adding, changed) =
+            (Arc::new(Mutex::new(known)), tokio::sync::Mutex::default(), watch::Sender::new(0));
         let sight = Sight::default();
         let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed, sight };
         roots.sight.look_first(&roots.named());
@@ -271,30 +274,38 @@ impl Roots {
         let mut known = self.lock();
         match &added {
             Ok(()) => drop(known.refused.remove(config_dir)),
-            Err(why) => known.refuse(Refused {
+            Err(unread) if unread.is_nothing => {}
+            Err(unread) => known.refuse(Refused {
                 config_dir: config_dir.chars().take(PATH_BYTES).collect(),
                 named_by: named_by.to_owned(),
-                why: why.clone(),
+                why: unread.why.clone(),
             }),
         }
-        added
+        added.map_err(|unread| unread.why)
     }
 
     fn is_read(&self, agent: Agent, config_dir: &Path) -> bool {
+        // One of its own is read as soon as it is there.
         let projects = config_dir.join(main_folder(agent));
-        self.now().iter().any(|root| root.projects == projects)
+        self.listed().iter().any(|((listed, _), _)| *listed == projects)
     }
 
-    async fn add(&self, agent: Agent, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
+    async fn add(&self, agent: Agent, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), Unread> {
         if config_dir.len() > PATH_BYTES {
-            return Err("its path is too long".to_owned());
+            return Err("its path is too long".to_owned().into());
         }
         let works_in = works_in.iter().take(PLACES_MAX).filter(|place| place.len() <= PATH_BYTES).cloned().collect();
         let grounds = Grounds { projects: self.tracked(|_| true), works_in, own: self.homes.clone() };
         let own: Vec<PathBuf> = self.now().into_iter().map(|root| root.projects).collect();
         let configured = self.settings.now().watch_directories.is_some();
         let named = PathBuf::from(config_dir);
-        let admitted = tokio::task::spawn_blocking(move || {
+        // One that hangs keeps one thread, and is not waited for again.
+        if !self.lock().under_way.insert(config_dir.to_owned()) {
+            return Err(silent().into());
+        }
+        let under_way = UnderWay { known: self.known.clone(), config_dir: config_dir.to_owned() };
+        let looking = tokio::task::spawn_blocking(move || {
+            let _under_way = under_way;
             // Another way to write one that is read already.
             let real = |path: &Path| std::fs::canonicalize(path).ok();
             let there = real(&named.join(main_folder(agent)));
@@ -303,18 +314,20 @@ impl Roots {
             }
             if configured {
                 let projects = named.join(main_folder(agent));
-                return Err(format!(
+                return Err(Unread::from(format!(
                     "config.json names the directories that are read; add {:?} to session_tracking.watch_directories",
                     projects.display().to_string()
-                ));
+                )));
             }
-            admission::check(agent, &named, &grounds).map(Some)
+            // Who has no Codex misses nothing, nor who has an agent that is not where agents are by themselves.
+            let may_miss =
+                agent == Agent::Codex || usual_roots().iter().any(|root| named.join("projects") == root.projects);
+            let unread = |why| Unread { why, is_nothing: may_miss && holds_nothing(agent, &named) };
+            admission::check(agent, &named, &grounds).map(Some).map_err(unread)
         });
-        let admitted = tokio::time::timeout(LOOK, admitted).await;
-        let admitted = admitted.map_err(|_| silent())?;
-        let Some(Admitted { config_dir, transcripts }) = admitted.map_err(|error| error.to_string())?? else {
-            return Ok(());
-        };
+        let admitted = tokio::time::timeout(LOOK, looking).await.map_err(|_| silent())?;
+        let admitted = admitted.map_err(|error| error.to_string())?;
+        let Some(Admitted { config_dir, transcripts }) = admitted? else { return Ok(()) };
         let (state, version) = {
             let known = self.lock();
             // Others write to the stream as well.
@@ -356,6 +369,31 @@ impl Roots {
     }
 }
 
+/// Why a directory is not read.
+struct Unread {
+    why: String,
+    /// There is nothing to be read, and nobody needs to be told.
+    is_nothing: bool,
+}
+
+impl From<String> for Unread {
+    fn from(why: String) -> Self {
+        Self { why, is_nothing: false }
+    }
+}
+
+/// A look at a named directory, until it has come back, however it ends.
+struct UnderWay {
+    known: Arc<Mutex<Known>>,
+    config_dir: String,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).under_way.remove(&self.config_dir);
+    }
+}
+
 impl Known {
     fn refuse(&mut self, refused: Refused) {
         if self.refused.len() >= REFUSED_MAX && !self.refused.contains_key(&refused.config_dir) {
@@ -388,16 +426,43 @@ fn roots_of(known: &Known, root: &NamedRoot) -> Vec<Root> {
     Root::of(agent, Path::new(&root.config_dir))
 }
 
+/// Why a directory that a variable names is not read, by the rules of [`Roots::name`], for whoever is to start a daemon with
+/// it: only the projects are not known then. None: it is, or no transcript can lie there yet. Blocks for short disk reads.
+pub fn unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<String> {
+    if holds_nothing(agent, directory) {
+        return None;
+    }
+    let own = homes_of(usual_roots());
+    let grounds = Grounds { projects: Vec::new(), works_in: works_in.to_vec(), own };
+    admission::check(agent, directory, &grounds).err()
+}
+
+/// Whether an agent's directory has none of the folders in which transcripts lie. Blocks for short disk reads.
+pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
+    Root::of(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
+}
+
+/// The roots that agents have by themselves in the user's home.
+fn usual_roots() -> Vec<Root> {
+    let user = std::env::home_dir().filter(|home| home.is_absolute());
+    let of = |home: PathBuf| [(Agent::ClaudeCode, home.join(".claude")), (Agent::Codex, home.join(".codex"))];
+    user.into_iter().flat_map(of).flat_map(|(agent, directory)| Root::of(agent, &directory)).collect()
+}
+
 /// The directories of roots, as they are written and without links above them. Blocks for short disk reads.
-fn homes_of(own: &[Root]) -> Vec<PathBuf> {
+fn homes_of(roots: impl IntoIterator<Item = Root>) -> Vec<PathBuf> {
     let mut homes = Vec::new();
-    for directory in own.iter().filter_map(|root| root.projects.parent()) {
-        homes.push(directory.to_owned());
+    for root in roots {
+        let Some(directory) = root.projects.parent().map(Path::to_owned) else { continue };
+        if homes.contains(&directory) {
+            continue;
+        }
         if let (Some(above), Some(name)) = (directory.parent(), directory.file_name())
             && let Ok(above) = std::fs::canonicalize(above)
         {
             homes.push(above.join(name));
         }
+        homes.push(directory);
     }
     homes
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::Error;
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::daemon::{self, Mode};
 use crate::environment::Environment;
 use crate::print::Output;
@@ -48,6 +48,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             return Ok(ExitCode::SUCCESS);
         }
     };
+    if mode == Mode::Foreground {
+        client::check_named(environment)?;
+    }
     let ran = daemon::run(environment, mode);
     if let (Err(error), Mode::Detached | Mode::Throwaway | Mode::Leashed) = (&ran, mode) {
         // Whoever started it waits for this line.

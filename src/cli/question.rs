@@ -56,7 +56,7 @@ pub(super) fn answered(
     };
     print::note(&format!(
         "No transcripts below {} yet: answering from the example sessions in {}.\n",
-        environment.claude_config_dir.display(),
+        examples::missing(environment),
         folder.display()
     ));
     let throwaway = Throwaway::start(&folder)?;

@@ -82,7 +82,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         Some(folder) => {
             print::note(&format!(
                 "No transcripts below {} yet: answering from the example sessions in {}.\n",
-                environment.claude_config_dir.display(),
+                examples::missing(environment),
                 folder.display()
             ));
             let throwaway = Throwaway::start(&folder)?;

@@ -6,7 +6,7 @@ use baton_events::conversation::Agent;
 use serde_json::Value;
 
 use super::Finding;
-use crate::environment::Environment;
+use crate::environment::{Environment, in_time};
 use crate::install::document::Document;
 use crate::install::hooks::{self, EVENTS, Found};
 use crate::install::place::{self, Host, Place, Programs, Scope};
@@ -68,10 +68,13 @@ fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
 fn codex(environment: &Environment) -> Vec<Finding> {
     const FIX: &str = "baton install codex";
     let mut findings = Vec::new();
-    if let Some(root) =
-        environment.roots().into_iter().find(|root| root.agent == Agent::Codex && root.projects.is_dir())
-    {
-        findings.push(Finding::ok("codex", format!("{} is read", root.projects.display())));
+    for root in environment.roots().into_iter().filter(|root| root.agent == Agent::Codex).take(1) {
+        let (shown, there) = (root.projects.display().to_string(), in_time(move || root.projects.is_dir()));
+        findings.extend(match there {
+            Some(true) => Some(Finding::ok("codex", format!("{shown} is read"))),
+            Some(false) => None,
+            None => Some(Finding::unknown("codex", format!("{shown} does not answer"))),
+        });
     }
     let place = Place::of_codex(environment);
     let value = match read(&place.settings) {

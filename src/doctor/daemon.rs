@@ -1,6 +1,9 @@
 //! What a running daemon knows: its version, what it has read, its problems, which hooks have come.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use baton_actors::llm::BaseUrl;
 use baton_events::protocol::answer::{HookStats, Status, Unindexed, Vault, Vectors};
@@ -8,24 +11,25 @@ use baton_events::protocol::method;
 
 use super::Finding;
 use crate::client::{self, Client};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::hook::{self, unreadable};
 use crate::install::hooks::EVENTS;
 use crate::print;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Transcripts beyond which they are not counted.
-const TRANSCRIPTS_MAX: u64 = 1_000_000;
+/// How long transcripts are counted where no daemon runs.
+const COUNTING: Duration = Duration::from_secs(5);
 /// How deep transcripts lie: project, session, subagents.
 const DEPTH: usize = 4;
 
 pub(super) fn look(environment: &Environment) -> Vec<Finding> {
-    let on_disk: u64 = environment.roots().iter().map(|root| transcripts(&root.projects, DEPTH)).sum();
     let stop = "see `baton logs`; `baton stop` and try again";
     let mut client = match Client::connect(environment) {
         Ok(Some(client)) => client,
         Ok(None) => {
-            let first = if on_disk == 0 { "; Claude Code and Codex write them when they are used" } else { "" };
+            let (on_disk, is_all) = on_disk(environment);
+            let on_disk = if is_all { on_disk.to_string() } else { format!("at least {on_disk}") };
+            let first = if on_disk == "0" { "; Claude Code and Codex write them when they are used" } else { "" };
             return vec![
                 Finding::unknown("daemon", "none runs; any command but this one starts it"),
                 Finding::unknown("transcripts", format!("{on_disk} on disk{first}")),
@@ -42,7 +46,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     };
     let mut findings = vec![version(&status)];
     let unindexed = client.call::<Unindexed>(method::UNINDEXED, &serde_json::json!({}), |_| {});
-    findings.push(coverage(&status, on_disk, unindexed.ok().map(|unindexed| unindexed.count)));
+    findings.push(coverage(&status, unindexed.ok().map(|unindexed| unindexed.count)));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));
     findings.push(super::model::look(&status.enrichment));
@@ -66,7 +70,8 @@ fn version(status: &Status) -> Finding {
     )
 }
 
-fn coverage(status: &Status, on_disk: u64, unindexed: Option<u64>) -> Finding {
+fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
+    let on_disk = status.transcripts;
     let known: u64 = status.sessions.values().sum();
     // A transcript on disk is a session's or a subagent's.
     let subagents: u64 = status.subagents.values().sum();
@@ -78,7 +83,7 @@ fn coverage(status: &Status, on_disk: u64, unindexed: Option<u64>) -> Finding {
     let missing: Vec<&str> = status.roots.iter().filter(|root| !root.exists).map(|root| root.path.as_str()).collect();
     let failed = status.sessions.get("failed").copied().unwrap_or(0);
     match () {
-        () if on_disk == 0 && known == 0 => Finding::warn(
+        () if on_disk == 0 && known == 0 && !status.looking => Finding::warn(
             "transcripts",
             match missing.is_empty() {
                 true => "none found".to_owned(),
@@ -202,23 +207,28 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
     findings
 }
 
-fn transcripts(folder: &Path, depth: usize) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    let mut count: u64 = 0;
-    for entry in entries.flatten() {
+/// How many transcripts lie on disk where no daemon knows it, and whether these are all: a root that does not answer, or takes
+/// long, is not waited for.
+fn on_disk(environment: &Environment) -> (u64, bool) {
+    let (roots, count) = (environment.roots(), Arc::new(AtomicU64::new(0)));
+    let counting = count.clone();
+    let all = environment::within(COUNTING, move || {
+        roots.iter().for_each(|root| transcripts(&root.projects, DEPTH, &counting));
+    });
+    (count.load(Ordering::Relaxed), all.is_some())
+}
+
+fn transcripts(folder: &Path, depth: usize, count: &AtomicU64) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        count += match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth > 1 => transcripts(&path, depth - 1),
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 1 => transcripts(&path, depth - 1, count),
             Ok(kind)
                 if kind.is_file() && path.extension().is_some_and(|ending| ending == "jsonl" || ending == "zst") =>
             {
-                1
+                count.fetch_add(1, Ordering::Relaxed);
             }
-            _ => 0,
-        };
-        if count >= TRANSCRIPTS_MAX {
-            break;
+            _ => {}
         }
     }
-    count
 }

@@ -36,6 +36,7 @@ mod history;
 mod hook;
 mod hooks_daemon;
 mod hung;
+mod hung_client;
 mod install;
 mod kills;
 mod lazy;

@@ -139,8 +139,8 @@ fn a_named_directory_that_is_refused_stops_the_command_and_nothing_is_read_inste
         let ran = naming(&world, variable, directory, &["search", "advisory", "--json"], &clone);
         assert!(ran.err.starts_with(r#"{"error":{"#), "{}", ran.err);
     };
-    check("CLAUDE_CONFIG_DIR", &examples, "where you work");
-    check("CODEX_HOME", &codex, "where you work");
+    check("CLAUDE_CONFIG_DIR", &examples, "git work tree");
+    check("CODEX_HOME", &codex, "git work tree");
     assert_eq!(world.daemon(), None, "none was started");
     assert!(!world.home().join("log").exists());
     // Nor by a daemon that runs.
@@ -155,6 +155,63 @@ fn a_named_directory_that_is_refused_stops_the_command_and_nothing_is_read_inste
     assert_eq!(ran.code, 0, "{}", ran.err);
     let ran = naming(&world, "CLAUDE_CONFIG_DIR", &examples, &["stop"], &clone);
     assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+fn a_directory_is_refused_wherever_the_command_is_called_and_whoever_is_to_start_a_daemon() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = with_history();
+    let clone = clone(&world);
+    let open = world.path("open");
+    std::fs::create_dir_all(open.join("projects")).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+    for (directory, reason) in [(clone.join(EXAMPLES), "git work tree"), (open, "can be written by others")] {
+        for arguments in [&["search", "advisory"][..], &["daemon"], &["daemon", "--foreground"]] {
+            let ran = naming(&world, "CLAUDE_CONFIG_DIR", &directory, arguments, &world.path("work"));
+            assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}: {}", ran.err);
+            assert!(ran.err.contains("which is not read: ") && ran.err.contains(reason), "{arguments:?}: {}", ran.err);
+            assert_eq!(world.daemon(), None, "{arguments:?}");
+        }
+        // Where a hook starts one, it is left out.
+        let hook = Path::new(BATON).with_file_name("baton-hook");
+        let mut command = bare(&world, hook.to_str().unwrap(), &["SessionStart"], &world.path("work"));
+        command.env("BATON_HOME", world.home()).env("CLAUDE_CONFIG_DIR", &directory);
+        assert_eq!(finished(command.output().unwrap()).code, 0);
+        assert!(wait(|| world.daemon().is_some() && world.run(&["status"]).code == 0), "{}", world.log());
+        let roots = world.json(&["status"])["roots"].to_string();
+        assert!(!roots.contains(directory.to_str().unwrap()) && !roots.contains("/user/"), "{roots}");
+        world.stop();
+    }
+}
+
+#[test]
+fn where_the_directory_of_one_agent_is_named_the_usual_one_of_the_other_is_not_read() {
+    let world = with_history();
+    let home = world.path("other");
+    let named = |variable: &str, directory: &str, arguments: &[&str]| {
+        let mut command = bare(&world, BATON, arguments, &world.path("work"));
+        finished(command.env("BATON_HOME", &home).env(variable, world.path(directory)).output().unwrap())
+    };
+    for folder in ["own-claude/projects", "own-codex/sessions"] {
+        std::fs::create_dir_all(world.path(folder)).unwrap();
+    }
+    for (variable, directory) in [("CLAUDE_CONFIG_DIR", "own-claude"), ("CODEX_HOME", "own-codex")] {
+        for word in OWN {
+            let found = named(variable, directory, &["search", word, "--json"]);
+            assert_eq!(found.json()["hits"], serde_json::json!([]), "{variable}: {}", found.err);
+        }
+        let roots = named(variable, directory, &["status", "--json"]).json()["roots"].to_string();
+        assert!(roots.contains(directory) && !roots.contains("/user/"), "{roots}");
+        assert_eq!(named(variable, directory, &["stop"]).code, 0);
+    }
+    // Where neither is, both are.
+    for word in OWN {
+        let mut command = bare(&world, BATON, &["search", word, "--json"], &world.path("work"));
+        let found = finished(command.env("BATON_HOME", &home).output().unwrap()).json();
+        assert_ne!(found["hits"], serde_json::json!([]), "{word}");
+    }
+    let mut command = bare(&world, BATON, &["stop"], &world.path("work"));
+    assert_eq!(finished(command.env("BATON_HOME", &home).output().unwrap()).code, 0);
 }
 
 #[test]

@@ -51,6 +51,12 @@ impl World {
         for folder in ["claude/projects", "user", "tmp", "work"] {
             std::fs::create_dir_all(temp.path().join(folder)).unwrap();
         }
+        // Nobody else may write there, whatever files are usually made with here.
+        #[cfg(unix)]
+        for folder in ["claude", "claude/projects"] {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(temp.path().join(folder), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
         Self { temp, home, config, runner: Vec::new(), environment: Vec::new() }
     }
 

@@ -1,0 +1,135 @@
+//! Programs where a directory of an agent lies on a file system that does not answer: none of them waits for it for ever.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::full::run_where_mounting_is_allowed;
+use crate::world::skipped;
+
+#[test]
+fn where_a_root_does_not_answer() {
+    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung_client::mounted::", 2) {
+        skipped("a file system that does not answer may not be mounted here");
+    }
+}
+
+/// In a mount namespace of their own.
+mod mounted {
+    use std::fs::{File, OpenOptions};
+    use std::io::{BufRead, BufReader, Write};
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::world::{BATON, DEADLINE, World, finished, id, wait_within};
+
+    /// Longest that a command may take: many looks that are given up.
+    const BOUND: Duration = Duration::from_secs(25);
+
+    /// A file system that nobody serves, until this is dropped.
+    struct Hung {
+        at: PathBuf,
+        server: Option<File>,
+    }
+
+    impl Hung {
+        fn mount(at: PathBuf) -> Self {
+            let server = OpenOptions::new().read(true).write(true).open("/dev/fuse").unwrap();
+            let options = "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other";
+            let mut mount = Command::new("mount");
+            mount.args(["-i", "-n", "-t", "fuse", "-o", options, "none"]).arg(&at);
+            let ran = mount.stdin(Stdio::from(server.try_clone().unwrap())).output().unwrap();
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            Self { at, server: Some(server) }
+        }
+    }
+
+    impl Drop for Hung {
+        fn drop(&mut self) {
+            // Whoever waits for it is told that it is gone.
+            drop(self.server.take());
+            let _ = Command::new("umount").args(["-l", "-n"]).arg(&self.at).output();
+        }
+    }
+
+    fn with_one_session() -> World {
+        let world = World::new();
+        world.transcript("-work-one", &id(1)).prompt("the wolverine was here").reply("it was");
+        std::fs::create_dir_all(world.path("codex/sessions")).unwrap();
+        world.close(&id(1));
+        world
+    }
+
+    /// What a command says that must end.
+    fn ends(world: &World, arguments: &[&str]) -> (i32, String) {
+        let mut child = world.spawn(arguments);
+        let ended = wait_within(BOUND, || child.try_wait().unwrap().is_some());
+        if !ended {
+            let _ = child.kill();
+        }
+        let ran = finished(child.wait_with_output().unwrap());
+        assert!(ended, "baton {arguments:?} waits for ever\n{}{}", ran.out, ran.err);
+        (ran.code, ran.out + &ran.err)
+    }
+
+    fn answers(world: &World) {
+        for arguments in [&["search", "wolverine", "--no-wait"][..], &["search", "wolverine"], &["show", &id(1)]] {
+            let (code, said) = ends(world, arguments);
+            assert!(code == 0 && said.contains("wolverine"), "{arguments:?}: {said}");
+        }
+        for arguments in [&["recall", "wolverine"][..], &["sessions"], &["status"]] {
+            let (code, said) = ends(world, arguments);
+            assert_eq!(code, 0, "{arguments:?}: {said}");
+        }
+        let (_, said) = ends(world, &["doctor"]);
+        assert!(said.contains("sessions known"), "{said}");
+    }
+
+    #[test]
+    #[ignore = "run by where_a_root_does_not_answer"]
+    fn a_root_of_claude_keeps_no_program() {
+        let world = with_one_session();
+        let _hung = Hung::mount(world.projects());
+        answers(&world);
+        // Nor where no daemon runs.
+        ends(&world, &["stop"]);
+        let (_, said) = ends(&world, &["doctor"]);
+        assert!(said.contains("at least 0 on disk"), "{said}");
+        let (code, said) = ends(&world, &["search", "wolverine", "--no-wait"]);
+        assert!(code == 0 && said.contains("wolverine"), "{said}");
+        // A project that does not answer is named by the daemon.
+        let project = world.projects().join("app");
+        let (_, said) = ends(&world, &["search", "wolverine", "--project", project.to_str().unwrap()]);
+        assert!(said.contains("does not answer") || said.contains("no session"), "{said}");
+        ends(&world, &["stop"]);
+    }
+
+    #[test]
+    #[ignore = "run by where_a_root_does_not_answer"]
+    fn a_root_of_codex_keeps_no_program() {
+        let world = with_one_session();
+        let _hung = Hung::mount(world.path("codex/sessions"));
+        answers(&world);
+        let mut server = world.program(BATON, &["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut input, output) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"recall","arguments":{"query":"wolverine"}}}"#,
+        ] {
+            writeln!(input, "{line}").unwrap();
+        }
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(tell.send(line))));
+        let answered = std::iter::from_fn(|| told.recv_timeout(BOUND).ok()).any(|line| line.contains(r#""id":2"#));
+        drop(input);
+        let ended = wait_within(DEADLINE, || server.try_wait().unwrap().is_some());
+        let _ = server.kill();
+        assert!(answered && ended, "answered {answered}, ended {ended}");
+        // A daemon starts there, too.
+        ends(&world, &["stop"]);
+        answers(&world);
+        ends(&world, &["stop"]);
+    }
+}
