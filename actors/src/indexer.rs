@@ -50,7 +50,7 @@ use crate::trouble::Trouble;
 pub use episode::Error as EpisodeError;
 use fresh::Fresh;
 use large::Large;
-pub(crate) use large::{is_at_work, is_large_at_work};
+pub(crate) use large::is_large;
 use leave::Leave;
 use left_out::LeftOut;
 pub(crate) use projector::{Covered, Want, as_episode, memo_items};

@@ -27,7 +27,6 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, Supervi
 use tokio::sync::watch;
 
 use crate::files::FileSeen;
-use crate::indexer;
 use crate::limits;
 use crate::restart::RestartBudget;
 use crate::session::{
@@ -448,7 +447,7 @@ impl State {
         }
         let table = self.options.table.now();
         let settings = self.options.sessions.settings.now();
-        let (unknown, now) = (baton_events::session::State::default(), self.now());
+        let unknown = baton_events::session::State::default();
         let entry = |work: Work| {
             let row = table.get(work.session());
             let state = row.map_or(&unknown, |row| &row.state);
@@ -462,12 +461,10 @@ impl State {
             };
             let at = file.map(|file| file.stat.modified()).or(row.map(|row| row.state.last_activity()));
             let bytes = file.map_or(0, |file| file.stat.size.saturating_sub(state.read.offset));
-            let size = file.map_or(0, |file| file.stat.size);
-            let is_living = indexer::is_large_at_work(state, size, now);
-            Some(Entry { at: at.unwrap_or_default(), bytes, is_living, work })
+            Some(Entry { at: at.unwrap_or_default(), bytes, work })
         };
         let entries = work.into_iter().filter_map(entry).collect();
-        self.backlog.push(entries, now);
+        self.backlog.push(entries, self.options.sessions.clock.now());
     }
 
     fn take_in_page(&mut self, page: Page) {

@@ -22,7 +22,7 @@ use super::calls::Ended;
 use super::connection::{Out, failure};
 use super::resolve;
 use crate::files::FileSeen;
-use crate::indexer::{Want, is_at_work};
+use crate::indexer::Want;
 use crate::limits;
 use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
@@ -516,7 +516,7 @@ async fn catching_up(
 /// Whether a large conversation is put off that is not waited for: who waits for everything waits for what nobody works in.
 pub(super) fn holds_up(services: &Services, all: bool) -> bool {
     let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
-    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| is_at_work(&row.state, now));
+    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| wanted::is_at_work(&row.state, now));
     !owed.is_empty() && (!all || owed.iter().all(is_at_work))
 }
 

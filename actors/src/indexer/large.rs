@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use baton_events::record::{Position, SessionId, Timestamp};
-use baton_events::session::{EpisodeRef, State};
+use baton_events::record::{Position, SessionId};
+use baton_events::session::EpisodeRef;
 
 use super::Handle;
 use crate::limits;
@@ -23,8 +23,6 @@ const PATIENCE_MIN: Duration = Duration::from_millis(100);
 const PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// … unless it was put off for so long: then it comes to its end.
 const PUT_OFF_MAX: Duration = Duration::from_secs(600);
-/// How long after its last record somebody may still work in a session.
-const AT_WORK_MS: i64 = 5 * 60_000;
 
 impl Handle {
     /// Sessions that the memory knows something new of and has put off, because they are so large.
@@ -41,17 +39,6 @@ impl Handle {
 /// Whether the memory may take seconds to take in a conversation.
 pub(crate) fn is_large(episode: &EpisodeRef) -> bool {
     episode.items > limits::LARGE_ITEMS || episode.to > limits::LARGE_BYTES
-}
-
-/// Whether somebody may go on in a session at any moment.
-pub(crate) fn is_at_work(state: &State, now: Timestamp) -> bool {
-    state.is_open() && now.since_ms(state.last_activity()) < AT_WORK_MS
-}
-
-/// Whether a session is large, or will be with all that its file has, and never ready while somebody works in it.
-pub(crate) fn is_large_at_work(state: &State, bytes: u64, now: Timestamp) -> bool {
-    let is_large = |episode: &EpisodeRef| is_large(episode) || bytes > limits::LARGE_BYTES;
-    state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now)
 }
 
 #[derive(Debug, Default)]

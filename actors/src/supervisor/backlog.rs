@@ -51,8 +51,6 @@ pub(super) struct Entry {
     pub(super) at: Timestamp,
     /// Bytes that are to be read.
     pub(super) bytes: u64,
-    /// Whether its session is large and somebody works in it: it may never end growing, so nobody waits for it.
-    pub(super) is_living: bool,
 }
 
 /// How far the backlog is since it was last empty.
@@ -68,9 +66,9 @@ pub struct Progress {
     pub bytes_total: u64,
     /// When it was last empty; absent while it has always been.
     pub since: Option<Timestamp>,
-    /// Ever taken in, but for large sessions in which somebody works: nobody waits for their end.
+    /// Ever taken in.
     pub accepted: u64,
-    /// Of those, ever done, or become such a session while they waited.
+    /// Ever done.
     pub finished: u64,
 }
 
@@ -137,7 +135,7 @@ impl Backlog {
             }
             self.progress.total += 1;
             self.progress.bytes_total += entry.bytes;
-            self.progress.accepted += u64::from(!entry.is_living);
+            self.progress.accepted += 1;
             self.taken_in += 1;
             self.enter(key, entry, self.taken_in);
         }
@@ -152,9 +150,7 @@ impl Backlog {
             (Work::Read(file) | Work::Index(_, Some(file)), Work::Index(id, None)) => Work::Index(id, Some(file)),
             (_, newer) => newer,
         };
-        self.progress.finished += u64::from(newer.is_living && !older.is_living);
-        let is_living = newer.is_living || older.is_living;
-        self.enter(key, Entry { work, at: newer.at.max(older.at), bytes: newer.bytes, is_living }, place.2);
+        self.enter(key, Entry { work, at: newer.at.max(older.at), bytes: newer.bytes }, place.2);
     }
 
     fn enter(&mut self, key: (SessionId, Kind), entry: Entry, number: u64) {
@@ -182,7 +178,7 @@ impl Backlog {
         if let Some(entry) = self.in_flight.remove(id) {
             self.progress.done += 1;
             self.progress.bytes_done += entry.bytes;
-            self.progress.finished += u64::from(!entry.is_living);
+            self.progress.finished += 1;
         }
     }
 
@@ -228,7 +224,7 @@ mod tests {
     }
 
     fn entry(work: Work, at: i64) -> Entry {
-        Entry { work, at: Timestamp(at), bytes: 10, is_living: false }
+        Entry { work, at: Timestamp(at), bytes: 10 }
     }
 
     fn wake(name: &str) -> Entry {
@@ -300,29 +296,6 @@ mod tests {
         backlog.paged(0, 0);
         assert_eq!((backlog.progress().total, backlog.progress().since), (waiting + 2, Some(Timestamp(1))));
         assert!(!backlog.wants_more(), "there is no more");
-    }
-
-    #[test]
-    fn nobody_waits_for_the_end_of_what_somebody_works_in() {
-        let mut backlog = Backlog::new(2);
-        let living = |size| Entry { is_living: true, ..entry(Work::Read(file("living", size)), 9) };
-        let waited_for = |backlog: &Backlog| backlog.progress().accepted - backlog.progress().finished;
-        backlog.push(vec![living(1), entry(Work::Read(file("b", 1)), 0), wake("a")], Timestamp(1));
-        assert_eq!(waited_for(&backlog), 2);
-        assert_eq!(take(&mut backlog).as_deref(), Some("living"));
-        // It has grown meanwhile, and another has become large while it waits.
-        backlog.push(vec![living(2), Entry { is_living: true, ..entry(Work::Read(file("b", 2)), 0) }], Timestamp(2));
-        backlog.push(vec![entry(Work::Read(file("b", 3)), 0)], Timestamp(2));
-        assert_eq!(waited_for(&backlog), 1);
-        assert_eq!(take(&mut backlog).as_deref(), Some("b"));
-        backlog.done(&id("b"));
-        assert_eq!(take(&mut backlog).as_deref(), Some("a"));
-        backlog.done(&id("a"));
-        assert_eq!((waited_for(&backlog), backlog.progress().pending()), (0, 2), "it is still to be read");
-        backlog.done(&id("living"));
-        assert_eq!(take(&mut backlog).as_deref(), Some("living"));
-        backlog.done(&id("living"));
-        assert_eq!((waited_for(&backlog), backlog.progress().pending()), (0, 0));
     }
 
     #[test]

@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{Kind, Phase, State, Why};
+use baton_events::session::{EpisodeRef, Kind, Phase, State, Why};
 use baton_events::transcript::Source;
 
 use super::resolve;
 use crate::files::FileSeen;
-use crate::indexer::is_large_at_work;
+use crate::indexer::is_large;
+use crate::limits;
 use crate::place;
 use crate::reading::{self, Peek};
 use crate::settings::Settings;
+
+/// How long after its last record somebody may still work in a session.
+const AT_WORK_MS: i64 = 5 * 60_000;
 
 /// A session that a query would index.
 #[derive(Clone, Debug)]
@@ -113,6 +117,17 @@ pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: 
 /// The folder that a path lies in.
 fn above(path: &str) -> Option<&str> {
     path.rsplit_once(['/', '\\']).map(|(folder, _)| folder)
+}
+
+/// Whether somebody may go on in a session at any moment.
+pub(super) fn is_at_work(state: &State, now: Timestamp) -> bool {
+    state.is_open() && now.since_ms(state.last_activity()) < AT_WORK_MS
+}
+
+/// Whether a session is large, or will be with all that its file has, and never ready while somebody works in it.
+fn is_large_at_work(state: &State, bytes: u64, now: Timestamp) -> bool {
+    let is_large = |episode: &EpisodeRef| is_large(episode) || bytes > limits::LARGE_BYTES;
+    state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now)
 }
 
 /// Up to where the episode of this generation says what the transcript says.
