@@ -102,7 +102,12 @@ impl Handle {
     /// Whether there are so many transcripts, read or not, as far as somebody has looked, that a look at all of them takes its
     /// time.
     pub fn is_large(&self) -> bool {
-        self.1.load(Ordering::Relaxed) > limits::LOOKED_AT_ONCE
+        self.come_by() > limits::LOOKED_AT_ONCE
+    }
+
+    /// How many transcripts, read or not, the last look at everything has come by so far.
+    pub fn come_by(&self) -> u64 {
+        self.1.load(Ordering::Relaxed)
     }
 
     /// What was unread when somebody last looked. Nothing is looked at.

@@ -1,11 +1,12 @@
 //! A query first indexes what it would otherwise miss.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::transcript::Transcript;
-use crate::world::{World, hits, id, text, wait};
+use crate::world::{World, finished, hits, id, text, wait};
 
 #[test]
 fn lazy_index_on_search_sees_an_append_and_a_new_file() {
@@ -268,4 +269,42 @@ fn an_answer_that_lacks_what_is_new_in_a_large_session_names_it() {
         assert!(wait(|| found_or_named(&["search", word])), "{}", world.log());
     }
     assert_eq!(world.json(&["log", "verify"])["clean"], true);
+}
+
+#[test]
+fn a_handoff_leaves_the_session_that_asks_alone() {
+    let world = World::new();
+    let directory = world.path("work").canonicalize().unwrap();
+    let mut mine = world.transcript("-work", &id(1)).in_directory(directory.to_str().unwrap());
+    mine.prompt("Tame the numbat").reply("I am at it.");
+    world.wait_for(&id(1), "the session", |row| row["message_count"] == 2);
+    let mut command = world.command(&["handoff", "--json"]);
+    let told = finished(command.env("CLAUDE_CODE_SESSION_ID", id(1)).output().unwrap()).json();
+    let message = text(&told["message"]);
+    assert!(message.contains("no other session") && !message.contains("baton close"), "{told}");
+    assert_eq!(world.show(&id(1))["state"], "active", "nothing of it was indexed");
+}
+
+#[test]
+fn a_large_session_that_is_being_read_holds_no_search_up() {
+    let world = World::new();
+    let mut giant = world.transcript("-work-one", &id(1)).minutes_ago(36);
+    giant.prompt("the aardvark question");
+    for step in 0..2_050 {
+        giant.reply(&format!("step {step}"));
+    }
+    world.close(&id(1));
+    // Read for longer than anybody would wait.
+    let record = giant.reply_record(&"an answer of many words ".repeat(400));
+    let block = format!("{record}\n").repeat(2_000);
+    for _ in 0..12 {
+        giant.write(block.as_bytes());
+    }
+    let reads = || world.json(&["status"]).to_string();
+    world.transcript("-work-two", &id(2)).prompt("a numbat").reply("yes");
+    let begun = Instant::now();
+    let found = world.search("numbat");
+    assert_eq!(hits(&found)[0]["session_id"], id(2), "{found}");
+    let (took, pending) = (begun.elapsed(), found["freshness"]["pending_sessions"].to_string());
+    assert!(took < Duration::from_secs(5) && pending.contains(&id(1)), "{took:?} {found}\n{}", reads());
 }

@@ -109,9 +109,13 @@ fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
     table.get(&file.session).is_none_or(|row| is_unread(&row.state))
 }
 
-/// The newest files of sessions of which nothing was read, and may be, and the others.
+/// The newest files of sessions of which nothing was read, and may be, or of which nobody knows yet where they work; and the
+/// others.
 fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_new(table, settings, file));
+    let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
+    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
+        is_new(table, settings, file) || table.get(&file.session).is_some_and(|row| has_no_place(&row.state))
+    });
     rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
     (new, rest)
 }
@@ -145,7 +149,7 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     let mut progress = services.progress.clone();
     // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
     let enough = progress.borrow().accepted;
-    let mut stopping = services.stop.subscribe();
+    let (mut stopping, mut growing) = (services.stop.subscribe(), 0);
     let (mut tell, mut to_tell) = (tokio::time::interval_at(Instant::now() + TELL, TELL), true);
     loop {
         let now = *progress.borrow_and_update();
@@ -156,6 +160,15 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
         if services.indexer.not_storing().is_some() {
             // It may last for hours; the lazy step finds out what can be had, and says what cannot.
             return Ok(());
+        }
+        // Each of them may be all that is left.
+        let is_little = enough.saturating_sub(now.finished) <= limits::BACKLOG_IN_FLIGHT as u64;
+        if to_tell {
+            growing = if is_little && only_growing(services).await { growing + 1 } else { 0 };
+            // One that was read between the two looks is known by the second.
+            if growing > 1 {
+                return Ok(());
+            }
         }
         if out.is_closed() {
             return Err(Ended::ClientGone);
@@ -170,6 +183,21 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
             }
         }
     }
+}
+
+/// Whether nothing is left to be read but large sessions in which somebody works: one that grows as fast as it is read is
+/// never read to its end, and the lazy step waits for none of them either.
+async fn only_growing(services: &Services) -> bool {
+    let Ok(unread) = services.watcher.unread(limits::BACKLOG_IN_FLIGHT, limits::LAZY_GLANCE).await else {
+        return false;
+    };
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let now = services.clock.now();
+    let is_growing = |file: &FileSeen| {
+        let state = table.get(&file.session).map(|row| &row.state);
+        state.is_some_and(|state| wanted::is_large_growing(state, file, now) || !settings.reads(state))
+    };
+    unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
 }
 
 /// Waits for what comes first: something is done, which may be all that is waited for, or it is time to tell a client how
@@ -218,14 +246,23 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
         return (unread, None);
     }
     match known().await {
-        Ok(unread) => (unread, Some(STILL_LOOKING)),
-        Err(CallError::TimedOut) => {
-            // What the backlog knows of is a good part of what is missing.
-            let beyond = if services.watcher.is_large() { services.progress.borrow().pending() } else { 0 };
-            (Unread { beyond, ..Unread::default() }, Some(STILL_LOOKING))
+        Ok(unread) => {
+            let told = unread.files.len() as u64;
+            let beyond = unread.beyond.max(missing(services).saturating_sub(told));
+            (Unread { beyond, ..unread }, Some(STILL_LOOKING))
         }
+        Err(CallError::TimedOut) => (Unread { beyond: missing(services), ..Unread::default() }, Some(STILL_LOOKING)),
         Err(CallError::Gone) => (Unread::default(), Some(NOT_LOOKED)),
     }
+}
+
+/// How many transcripts an answer lacks, as far as a look that is not over tells, where there are very many.
+fn missing(services: &Services) -> u64 {
+    if !services.watcher.is_large() {
+        return 0;
+    }
+    let read = services.table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
+    services.watcher.come_by().saturating_sub(read).max(services.progress.borrow().pending())
 }
 
 /// What an answer says that lacks what has changed in these roots.

@@ -52,7 +52,7 @@ pub(in crate::gateway) fn all(
         let entry = Wanted {
             id: file.session.clone(),
             is_new: row.is_none_or(|row| row.state.read.offset == 0),
-            is_large: row.is_some_and(|row| is_large_at_work(&row.state, file.stat.size, now)),
+            is_large: row.is_some_and(|row| is_large_growing(&row.state, &file, now)),
             bytes: file.stat.size.saturating_sub(indexed),
             at: file.stat.modified(),
             file: Some(file),
@@ -64,7 +64,8 @@ pub(in crate::gateway) fn all(
         let state = &row.state;
         if is_owed(state, now) && settings.reads(state) && !wanted.contains_key(id) {
             let bytes = state.read.offset.saturating_sub(indexed_to(state));
-            let (is_large, at) = (is_large_at_work(state, 0, now), state.last_activity());
+            let is_large = state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now);
+            let at = state.last_activity();
             wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, is_new: false, is_large, bytes, at });
         }
     }
@@ -124,10 +125,12 @@ pub(super) fn is_at_work(state: &State, now: Timestamp) -> bool {
     state.is_open() && now.since_ms(state.last_activity()) < AT_WORK_MS
 }
 
-/// Whether a session is large, or will be with all that its file has, and never ready while somebody works in it.
-fn is_large_at_work(state: &State, bytes: u64, now: Timestamp) -> bool {
-    let is_large = |episode: &EpisodeRef| is_large(episode) || bytes > limits::LARGE_BYTES;
-    state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now)
+/// Whether a session will be large with all that its file has, and is never ready while somebody works in it. That a session
+/// has ended says nothing of what was written since.
+pub(super) fn is_large_growing(state: &State, file: &FileSeen, now: Timestamp) -> bool {
+    let is_large = |episode: &EpisodeRef| is_large(episode) || file.stat.size > limits::LARGE_BYTES;
+    let is_written = now.since_ms(file.stat.modified()) < AT_WORK_MS;
+    state.episode.as_ref().is_some_and(is_large) && (is_at_work(state, now) || is_written)
 }
 
 /// Up to where the episode of this generation says what the transcript says.
