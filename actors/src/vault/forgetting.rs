@@ -338,13 +338,16 @@ impl Scope {
     }
 }
 
+/// Names of notes that go, each with where it means such a note.
+type Names = BTreeMap<String, Scope>;
+
 /// Whether lines name a session so.
 fn is_called_so(entry: &Entry, name: &str) -> bool {
     entry.named().and_then(stem) == Some(name)
 }
 
 /// Has sessions brought in once more whose notes are called like one that was forgotten: a line of theirs may have gone with it.
-fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) -> Result<(), Refused> {
+fn owe_namesakes(open: &mut Open, names: &Names) -> Result<(), Refused> {
     let is_namesake = |entry: &Entry| {
         let name = entry.named().and_then(stem);
         name.and_then(|name| names.get(name)).is_some_and(|scope| scope.folders.is_some())
@@ -379,7 +382,7 @@ fn own_notes(
     open: &mut Open,
     sessions: &[SessionId],
     scan: &mut Scan,
-) -> Result<(BTreeMap<String, Scope>, BTreeMap<String, Own>), Refused> {
+) -> Result<(Names, BTreeMap<String, Own>), Refused> {
     let (mut targets, mut own) = (BTreeSet::new(), BTreeMap::new());
     for id in sessions {
         let note = open.register.get(id).and_then(Entry::named);

@@ -2,10 +2,11 @@ use super::*;
 
 impl Place {
     pub(super) fn count_change(&self) -> Result<(), Error> {
-        match self.changes_left.get() {
-            Some(0) => Err(refused(&self.vault, &io::Error::other("stopped")).into()),
-            left => Ok(self.changes_left.set(left.map(|left| left - 1))),
+        if self.changes_left.get() == Some(0) {
+            return Err(refused(&self.vault, &io::Error::other("stopped")).into());
         }
+        self.changes_left.set(self.changes_left.get().map(|left| left - 1));
+        Ok(())
     }
 }
 
