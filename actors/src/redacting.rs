@@ -21,6 +21,7 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
 use baton_events::record::SessionId;
+use baton_events::redact::redact;
 use baton_events::session::{Phase, Rejection};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
@@ -31,6 +32,7 @@ use crate::files;
 use crate::gateway::Services;
 use crate::indexer::redacting::{Again, Error, of_disk};
 use crate::limits;
+use crate::place::is_directory;
 use crate::session::{Switch, Switched};
 use crate::slot::CallError;
 
@@ -56,6 +58,10 @@ const PASSES: usize = 2;
 const ASKED: u32 = 3;
 /// Sessions that are named in one line.
 const NAMED: usize = 5;
+/// Notes that people edited and that are remembered.
+const EDITED: usize = 64;
+/// Largest note that is looked at.
+const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// See [`RETRY`].
 const RETRY_MOST: Duration = Duration::from_secs(600);
 
@@ -69,6 +75,9 @@ struct MarkV1 {
     /// The ids of those that cannot be redacted, and why.
     #[serde(default)]
     left: BTreeMap<String, String>,
+    /// Notes in which a block that somebody edited keeps what would be redacted.
+    #[serde(default)]
+    edited: BTreeSet<String>,
 }
 
 /// See the module. Shared by who does it and who tells of it.
@@ -96,6 +105,8 @@ impl Redacting {
         let mark = durable::read_json::<MarkV1>(&log.join(MARK), LIST_MAX_BYTES).ok().flatten();
         let mark = mark.filter(|mark| mark.format == FORMAT && mark.filter_version == FILTER_VERSION);
         let mut mark = mark.unwrap_or(begun);
+        // Somebody may have taken it out.
+        mark.edited.retain(|note| tells_secrets(note));
         // What could not be redacted then may have changed since.
         mark.done &= mark.left.is_empty();
         let total = if mark.done { 0 } else { owed(table, None).len() as u64 };
@@ -121,7 +132,9 @@ impl Redacting {
         let shown = self.shown();
         let left = shown.mark.left.iter();
         let stays = |id: &str| is_there(id).is_none_or(|row| row.state.phase != Phase::Forgotten);
-        named(left.filter(|(id, _)| stays(id)).map(|(id, why)| format!("session {id}: {why}")))
+        let edited = shown.mark.edited.iter();
+        let edited = edited.map(|note| format!("{} keeps it in a block that you have changed", redact(note)));
+        named(left.filter(|(id, _)| stays(id)).map(|(id, why)| format!("session {id}: {why}")).chain(edited))
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {
@@ -443,7 +456,15 @@ impl Redacting {
         problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
         // Their notes are made anew of what is stored now; what people wrote in them stays.
         if !sessions.is_empty() {
-            problems.extend(services.scribe.forget(services, &sessions).await.err());
+            match services.scribe.forget(services, &sessions).await {
+                Ok(theirs) => {
+                    let telling =
+                        move || theirs.into_iter().filter(|note| tells_secrets(note)).collect::<BTreeSet<_>>();
+                    let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();
+                    self.note(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
+                }
+                Err(problem) => problems.push(problem),
+            }
         }
         match named(problems.into_iter()) {
             Some(problem) => Err(problem),
@@ -452,6 +473,21 @@ impl Redacting {
                 Ok(())
             }
         }
+    }
+}
+
+/// Whether a note holds what would be redacted; one that cannot be read may. Blocks for a short read.
+fn tells_secrets(note: &str) -> bool {
+    let note = Path::new(note);
+    // Vaults lie on shares that may not answer.
+    let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);
+    match is_there.then(|| files::read(note, NOTE_MAX_BYTES)) {
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => false,
+        Some(Ok(bytes)) => {
+            let text = String::from_utf8_lossy(&bytes);
+            redact(&text) != text
+        }
+        _ => true,
     }
 }
 

@@ -106,6 +106,35 @@ fn recorded(world: &World) -> Vec<usize> {
 }
 
 #[test]
+fn a_note_in_which_a_person_changed_a_block_that_keeps_a_secret_is_named() {
+    let endpoint = Imitation::start().unwrap();
+    let world = earlier(&endpoint);
+    let tells = |line: &str| line.starts_with("- ") && PLANTED.iter().any(|planted| line.contains(planted));
+    let notes = files_below(&world.home().join("vault")).into_iter().filter_map(|path| {
+        let text = fs::read_to_string(&path).ok()?;
+        text.lines().any(tells).then_some((path, text))
+    });
+    let (path, note) = notes.min().expect("a note that tells a secret");
+    let secret = note.lines().find(|line| tells(line)).unwrap().to_owned();
+    fs::write(&path, note.replace(&secret, &format!("{secret}, as I know"))).unwrap();
+    let mut last = Value::Null;
+    let done = wait_within(LONG, || {
+        last = world.json(&["status"]);
+        last["redacting"].is_null()
+    });
+    assert!(done, "not done: {last}\n{}", world.log());
+    assert!(fs::read_to_string(&path).unwrap().contains("as I know"), "what a person wrote stays");
+    let problems = last["problems"].to_string();
+    assert!(problems.contains(path.file_name().unwrap().to_str().unwrap()), "{problems}");
+    assert!(problems.contains("in a block that you have changed"), "{problems}");
+    // Until that person takes it out.
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.lines().filter(|line| !tells(line)).collect::<Vec<_>>().join("\n")).unwrap();
+    world.stop();
+    assert!(!world.problems().contains("in a block that you have changed"), "{}", world.problems());
+}
+
+#[test]
 fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
     let endpoint = Imitation::start().unwrap();
     let world = earlier(&endpoint);
