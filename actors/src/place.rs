@@ -2,6 +2,7 @@
 //!
 //! Read from the file system and not from `git`: it must work where git is not installed, and cost nothing.
 
+mod mounts;
 mod sight;
 
 use std::borrow::Cow;
@@ -31,6 +32,12 @@ pub(crate) fn asked(cwd: &str) -> Place {
         let cwd = without_controls(cwd);
         Place { cwd: cwd.clone().into_owned(), project: plain(Path::new(&*cwd)).to_string_lossy().into_owned() }
     })
+}
+
+/// Has a directory looked at without blocking. One that does not answer is known to afterwards, so nobody who asks for its
+/// place next waits for it.
+pub(crate) async fn glance(cwd: &str) {
+    let _ = SIGHT.look_soon(Path::new(cwd), |directory| directory.is_dir()).await;
 }
 
 /// Whether a path is a directory; one that does not answer is none.

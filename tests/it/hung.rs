@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ use crate::world::{World, id, skipped, text, wait};
 
 #[test]
 fn where_a_file_system_does_not_answer() {
-    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung::mounted::", 2) {
+    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung::mounted::", 3) {
         skipped("a file system that does not answer may not be mounted here");
     }
 }
@@ -75,6 +76,43 @@ mod mounted {
             assert!(text(&handoff["result"]["message"]).contains("does not answer"), "{handoff}");
         }
         assert_eq!(ask(&world, "status", &json!({}))["error"], Value::Null);
+    }
+
+    #[test]
+    #[ignore = "run by where_a_file_system_does_not_answer"]
+    fn projects_there_hold_nobody_up() {
+        let world = World::new();
+        let repository = world.path("work/shop");
+        fs::create_dir_all(repository.join(".git")).unwrap();
+        fs::create_dir_all(repository.join("src")).unwrap();
+        let transcript = world.transcript("-shop", &id(1)).in_directory(repository.to_str().unwrap());
+        { transcript }.prompt("the wolverine was here").reply("it was");
+        world.close(&id(1));
+        let hung = Hung::mount(world.path("hung"));
+        // More of them than are looked at together.
+        for round in 0..2 {
+            let begun = Instant::now();
+            std::thread::scope(|scope| {
+                for number in 0..48 {
+                    let app = hung.at.join(format!("app{round}-{number}"));
+                    let world = &world;
+                    scope.spawn(move || {
+                        let asked = json!({"query": "wolverine", "project": app, "caller": {}});
+                        let refused = ask(world, "search", &asked);
+                        assert!(text(&refused["error"]["message"]).contains("no project"), "{refused}");
+                    });
+                }
+                std::thread::sleep(Duration::from_millis(300));
+                let asked = Instant::now();
+                assert_eq!(ask(&world, "status", &json!({}))["error"], Value::Null);
+                assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+            });
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        }
+        // What lies elsewhere is looked at as before.
+        let asked = json!({"query": "wolverine", "project": repository.join("src"), "caller": {}});
+        let found = ask(&world, "search", &asked);
+        assert_eq!(found["result"]["hits"][0]["session_id"], id(1), "{found}");
     }
 
     #[test]

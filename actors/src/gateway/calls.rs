@@ -6,6 +6,7 @@ mod compact;
 mod config;
 mod costs;
 mod deleting;
+mod directories;
 mod edges;
 mod enrich;
 mod enrichment;
@@ -94,6 +95,10 @@ pub(super) async fn call(
     // What is closed by this very call is to know of it.
     if !services.outage.lasts() {
         services.enricher.keep_switch().await;
+    }
+    // A hook names where it was called, and waits for nobody.
+    if name != method::HOOK {
+        directories::look(raw).await;
     }
     let called = caught(dispatch(name, raw, services, out)).await;
     match called {

@@ -1,60 +1,122 @@
-//! Looks at directories that anybody may name, and whose file systems may not answer. Whoever looks waits [`limits::ROOT`] for
-//! one the first time, and until it answers not at all; what hangs cannot be called off and keeps its thread.
+//! Looks at directories that anybody may name, and whose file systems may not answer. Callers wait at most [`limits::ROOT`] for
+//! a directory the first time, and not at all until it answers. A look that hangs cannot be cancelled and keeps its thread, so
+//! a mount of which several directories hang is not looked at any more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use tokio::sync::oneshot;
+
+use super::mounts;
 use crate::limits;
 
-/// Looks at once: the threads that hung file systems may keep.
+/// Looks that are waited for at once.
 const AT_ONCE: usize = 64;
+/// Threads that hung directories may keep where no mount is known for them.
+const LATE: usize = 64;
+/// Directories of one mount that hang before all of it counts as hung.
+const LATE_OF_MOUNT: usize = 4;
 
 /// See the module.
-pub(super) struct Sight(Mutex<Seen>);
+pub(super) struct Sight {
+    seen: Mutex<Seen>,
+    /// The mount that a directory lies on, if that is not the root's.
+    mount_of: fn(&Path) -> Option<PathBuf>,
+}
 
 struct Seen {
-    under_way: usize,
-    hung: BTreeSet<PathBuf>,
+    next: u64,
+    /// Looks that are waited for.
+    under_way: BTreeSet<u64>,
+    /// Looks that nobody waits for any more, until they come back.
+    late: BTreeMap<u64, Late>,
+}
+
+struct Late {
+    directory: PathBuf,
+    mount: Option<PathBuf>,
 }
 
 impl Sight {
     pub(super) const fn new() -> Self {
-        Self(Mutex::new(Seen { under_way: 0, hung: BTreeSet::new() }))
+        Self::over(mounts::of)
     }
 
-    /// What is seen there. `None`: it does not answer.
+    const fn over(mount_of: fn(&Path) -> Option<PathBuf>) -> Self {
+        Self { seen: Mutex::new(Seen { next: 0, under_way: BTreeSet::new(), late: BTreeMap::new() }), mount_of }
+    }
+
+    /// What is seen there. `None`: it does not answer. Blocks.
     pub(super) fn look<T: Send + 'static>(
         &'static self,
         directory: &Path,
         look: impl FnOnce(&Path) -> T + Send + 'static,
     ) -> Option<T> {
-        {
-            let mut seen = self.lock();
-            if seen.is_hung(directory) || seen.under_way >= AT_ONCE {
-                return None;
-            }
-            seen.under_way += 1;
-        }
-        let under_way = UnderWay { sight: self, directory: directory.to_owned() };
         let (tell, told) = sync_channel(1);
-        let looking = thread::Builder::new().spawn(move || {
-            // Told before it counts as over: whoever gives up meanwhile looks once more.
-            let _ = tell.send(look(&under_way.directory));
-        });
-        looking.ok()?;
+        let number = self.begin(directory, look, move |seen| drop(tell.send(seen)))?;
         match told.recv_timeout(limits::ROOT) {
             Ok(seen) => return Some(seen),
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {}
         }
+        self.give_up(number, directory, || told.try_recv().ok())
+    }
+
+    /// The same without a thread that waits.
+    pub(super) async fn look_soon<T: Send + 'static>(
+        &'static self,
+        directory: &Path,
+        look: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (tell, mut told) = oneshot::channel();
+        let number = self.begin(directory, look, move |seen| drop(tell.send(seen)))?;
+        match tokio::time::timeout(limits::ROOT, &mut told).await {
+            Ok(seen) => seen.ok(),
+            Err(_) => self.give_up(number, directory, || told.try_recv().ok()),
+        }
+    }
+
+    /// Begins a look on a thread of its own: its number. `None`: it would hang, or there is no room for it.
+    fn begin<T: Send + 'static>(
+        &'static self,
+        directory: &Path,
+        look: impl FnOnce(&Path) -> T + Send + 'static,
+        tell: impl FnOnce(T) + Send + 'static,
+    ) -> Option<u64> {
+        let number = {
+            let mut seen = self.lock();
+            let is_full = seen.late.values().filter(|late| late.mount.is_none()).count() >= LATE;
+            if seen.is_hung(directory)
+                || seen.under_way.len() >= AT_ONCE
+                || is_full && (self.mount_of)(directory).is_none()
+            {
+                return None;
+            }
+            seen.next += 1;
+            let number = seen.next;
+            seen.under_way.insert(number);
+            number
+        };
+        let (under_way, directory) = (UnderWay { sight: self, number }, directory.to_owned());
+        let looking = thread::Builder::new().spawn(move || {
+            // Told before it counts as over: whoever gives up meanwhile looks once more.
+            let _under_way = under_way;
+            tell(look(&directory));
+        });
+        looking.ok().map(|_| number)
+    }
+
+    /// Marks a look as late, unless it came back meanwhile.
+    fn give_up<T>(&self, number: u64, directory: &Path, answer: impl FnOnce() -> Option<T>) -> Option<T> {
+        let mount = (self.mount_of)(directory);
         let mut seen = self.lock();
-        let answer = told.try_recv().ok();
-        if answer.is_none() {
+        let answer = answer();
+        if answer.is_none() && seen.under_way.remove(&number) {
             tracing::warn!(directory = %directory.display(), "directory does not answer; taken as it is written");
-            seen.hung.insert(directory.to_owned());
+            seen.late.insert(number, Late { directory: directory.to_owned(), mount });
         }
         answer
     }
@@ -65,27 +127,33 @@ impl Sight {
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Seen {
     fn is_hung(&self, directory: &Path) -> bool {
-        self.hung.iter().any(|hung| directory.starts_with(hung))
+        let mut of_its_mount = BTreeSet::new();
+        self.late.values().any(|late| {
+            if late.mount.as_ref().is_some_and(|mount| directory.starts_with(mount)) {
+                of_its_mount.insert(&late.directory);
+            }
+            directory.starts_with(&late.directory) || of_its_mount.len() >= LATE_OF_MOUNT
+        })
     }
 }
 
 /// A look, until it has come back, however it ends.
 struct UnderWay {
     sight: &'static Sight,
-    directory: PathBuf,
+    number: u64,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
         let mut seen = self.sight.lock();
-        seen.under_way -= 1;
-        seen.hung.remove(&self.directory);
+        seen.under_way.remove(&self.number);
+        seen.late.remove(&self.number);
     }
 }
 
@@ -96,9 +164,16 @@ mod tests {
 
     use super::*;
 
+    impl Sight {
+        fn looks(&self) -> usize {
+            let seen = self.lock();
+            seen.under_way.len() + seen.late.len()
+        }
+    }
+
     #[test]
     fn a_directory_that_hangs_is_waited_for_once_and_looked_at_again_when_it_answers() {
-        static SIGHT: Sight = Sight::new();
+        static SIGHT: Sight = Sight::over(|_| None);
         let (hung, good) = (Path::new("/mnt/hung"), Path::new("/srv/good"));
         let (release, wait) = mpsc::channel::<()>();
         assert_eq!(SIGHT.look(hung, move |_| wait.recv().is_ok()), None);
@@ -109,7 +184,7 @@ mod tests {
         }
         assert_eq!(SIGHT.look(good, |_| 7), Some(7), "the others answer");
         assert!(begun.elapsed() < limits::ROOT, "nobody waits for it again");
-        while SIGHT.lock().under_way > 1 {
+        while SIGHT.looks() > 1 {
             thread::yield_now();
         }
         assert_eq!(SIGHT.look(good, |_| -> u8 { panic!("a look that breaks") }), None);
@@ -119,8 +194,37 @@ mod tests {
             thread::yield_now();
         }
         assert_eq!(SIGHT.look(hung, |_| 8), Some(8));
-        while SIGHT.lock().under_way > 0 {
+        while SIGHT.looks() > 0 {
             thread::yield_now();
         }
+    }
+
+    #[tokio::test]
+    async fn a_hung_mount_takes_nothing_from_directories_elsewhere() {
+        static SIGHT: Sight = Sight::over(|directory| {
+            let mount = Path::new("/mnt/hung");
+            directory.starts_with(mount).then(|| mount.to_owned())
+        });
+        let (release, wait) = mpsc::channel::<()>();
+        let wait = std::sync::Arc::new(Mutex::new(wait));
+        let begun = Instant::now();
+        let mut looks = tokio::task::JoinSet::new();
+        for number in 0..AT_ONCE {
+            let wait = wait.clone();
+            let hang = move |_: &Path| wait.lock().is_ok_and(|wait| wait.recv().is_ok());
+            looks.spawn(async move { SIGHT.look_soon(Path::new(&format!("/mnt/hung/{number}")), hang).await });
+        }
+        assert!(looks.join_all().await.iter().all(Option::is_none));
+        // All of them were waited for together, on one thread.
+        assert!(begun.elapsed() < 2 * limits::ROOT);
+        let again = Instant::now();
+        assert_eq!(SIGHT.look(Path::new("/mnt/hung/another"), |_| 7), None);
+        assert_eq!(SIGHT.look(Path::new("/srv/good"), |_| 7), Some(7));
+        assert!(again.elapsed() < limits::ROOT);
+        drop(release);
+        while SIGHT.looks() > 0 {
+            thread::yield_now();
+        }
+        assert_eq!(SIGHT.look_soon(Path::new("/mnt/hung/another"), |_| 8).await, Some(8));
     }
 }
