@@ -418,3 +418,24 @@ fn what_the_asking_session_said_before_comes_last_and_that_is_told() {
     assert!(human.err.contains("What this session itself said last was left out"), "{}", human.err);
     assert!(human.err.contains("looked into last"), "{}", human.err);
 }
+
+#[test]
+fn what_the_asking_session_said_before_a_compaction_is_known_though_nothing_had_indexed_it() {
+    let mut world = World::new();
+    world.transcript("-work-two", &id(2)).prompt("Feed the bilby").reply("It is fed.");
+    world.ok(&["sync"]);
+    let mut own = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(5);
+    own.prompt("Choose a store for the numbat ledger");
+    own.reply("We decided to use sled for the numbat ledger, because it is embedded.");
+    world.wait_for(&id(1), "the session", |row| row["message_count"] == 2);
+    world.set("CLAUDE_CODE_SESSION_ID", id(1));
+    let question = "what did we decide about the numbat ledger";
+    // What the agent still knows is not told, and that is said.
+    let told = world.json(&["recall", question]);
+    assert_eq!(told["entries"], json!([]), "{told}");
+    assert!(told["notes"].to_string().contains("beside what this session itself said last"), "{told}");
+    own.compaction("manual").prompt("go on");
+    let told = world.json(&["recall", question]);
+    assert!(told["entries"].to_string().contains("sled"), "{told}");
+    assert_eq!(told["freshness"]["asking_last"], true, "{told}");
+}

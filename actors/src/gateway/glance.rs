@@ -1,6 +1,6 @@
 //! A look into a transcript of which nothing is to be recorded: what a query would find there, for previews and lists.
 
-use baton_events::conversation::Item;
+use baton_events::conversation::{Body, Item, Meta};
 use baton_events::digest::Abridged;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Kind, Place, State, TailDigest};
@@ -51,6 +51,21 @@ pub(super) fn head(file: &FileSeen) -> Option<Glance> {
 /// All of the file, its items one by one into a sink. Blocks for disk reads.
 pub(super) fn whole(file: &FileSeen, sink: &mut impl Sink) -> Option<Glance> {
     glance(beginning(file), file, u64::MAX, sink)
+}
+
+/// Whether the agent compacted the conversation somewhere in the head of the file. Blocks for disk reads.
+pub(super) fn is_compacted(file: &FileSeen) -> bool {
+    #[derive(Default)]
+    struct Compactions(bool);
+    impl Sink for Compactions {
+        const TEXT: bool = true;
+
+        fn item(&mut self, item: Item) {
+            self.0 |= matches!(item.body, Body::Meta(Meta::Compaction(_)));
+        }
+    }
+    let mut seen = Compactions::default();
+    glance(beginning(file), file, limits::READ_PASS_BYTES, &mut seen).is_some() && seen.0
 }
 
 /// The file that a session is read from, as it lies there now. Looks at the disk.
@@ -131,7 +146,7 @@ impl Sink for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::{Agent, Body};
+    use baton_events::conversation::Agent;
     use baton_events::session::{FileIdentity, Transcript};
 
     fn record(text: &str) -> String {

@@ -209,6 +209,10 @@ impl Looking {
         if self.freshness.pending > 0 || self.freshness.note.is_some() {
             return None;
         }
+        let beside = match self.freshness.left_out_asking {
+            true => " beside what this session itself said last, which was left out",
+            false => "",
+        };
         let what = unknown.first().map(|kind| match kind {
             Kind::Latest => "no session of it is known",
             Kind::Open => "nothing of it is known to be open",
@@ -219,9 +223,9 @@ impl Looking {
             Kind::Files => "no changed file of it is known",
         });
         match (what, entries.is_empty()) {
-            (Some(what), false) => Some(format!("{what}; these only have its words")),
-            (Some(what), true) => Some(format!("{what}; `baton search` takes other words")),
-            (None, true) => Some("nothing was found; `baton search` takes other words".to_owned()),
+            (Some(what), false) => Some(format!("{what}{beside}; these only have its words")),
+            (Some(what), true) => Some(format!("{what}{beside}; `baton search` takes other words")),
+            (None, true) => Some(format!("nothing was found{beside}; `baton search` takes other words")),
             (None, false) => None,
         }
     }

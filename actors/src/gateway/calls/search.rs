@@ -1,5 +1,6 @@
 //! Lazy index, then search.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
@@ -12,8 +13,9 @@ use baton_events::session::{Phase, State};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::narrowing::{self, Narrowing};
-use crate::gateway::{Services, answers, family, lazy, resolve, shown, titles};
+use crate::gateway::{Services, answers, family, glance, lazy, resolve, shown, titles};
 use crate::indexer::Want;
+use crate::limits;
 use crate::memory::vectors::Meaning;
 use crate::memory::{self, Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
@@ -97,6 +99,21 @@ pub(in crate::gateway) fn asking(services: &Services, caller: &Caller, question:
     (!question.contains(table.short_id(&id))).then_some(id)
 }
 
+/// Whether a session was compacted before anything of it was indexed: then its agent does not know any more what it said, and
+/// nobody else does yet.
+async fn is_compacted(services: &Services, id: &SessionId) -> bool {
+    let table = services.table.now();
+    let row = table.get(id).filter(|row| row.state.episode.is_none() && services.settings.now().reads(&row.state));
+    let is_hung = |path: &str| services.roots.is_hung(Path::new(path));
+    let row = row.filter(|row| row.state.transcript.as_ref().is_some_and(|transcript| !is_hung(&transcript.path)));
+    let Some(row) = row.cloned() else { return false };
+    let id = id.clone();
+    let looking = tokio::task::spawn_blocking(move || {
+        glance::file_of(&id, &row.state).is_some_and(|file| glance::is_compacted(&file))
+    });
+    matches!(tokio::time::timeout(limits::ROOT, looking).await, Ok(Ok(true)))
+}
+
 /// A question in words, read, with the memory that it is asked of.
 pub(super) struct Prepared {
     pub(super) searcher: Searcher,
@@ -128,7 +145,11 @@ pub(super) async fn prepared(
     // A project whose first session began a moment ago is known only after the step.
     let known = resolved().and_then(Result::ok);
     let asking = asking(services, caller, query);
-    let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
+    let left_out = match &asking {
+        Some(id) if is_compacted(services, id).await => None,
+        asking => asking.as_ref(),
+    };
+    let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: left_out };
     let now = services.clock.now();
     let question = query::read(query, now);
     // Both at once: neither waits for the other.
