@@ -10,13 +10,15 @@ use baton_events::session::{Phase, State};
 use tokio::time::Instant;
 
 use super::Ended;
+use super::search::asking;
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, handoff, lazy, resolve};
 
 /// How long a session that is just being indexed is waited for.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// The lazy step, then the handoff of the project that is meant, or why there is none. Recorded nowhere.
+/// The lazy step, but for the asking session, then the handoff of the project that is meant, or why there is none. Recorded
+/// nowhere.
 pub(in crate::gateway) async fn handoff(
     asked: HandoffParams,
     services: &Arc<Services>,
@@ -41,23 +43,26 @@ pub(in crate::gateway) async fn handoff(
     };
     let first = own.clone().or_else(|| known().and_then(Result::ok));
     let _asking = services.pace.asking();
-    lazy::step(services, out, lazy::Ask { project: first.as_deref(), all: false, asking: None }).await?;
+    let asking = asking(services, &asked.caller, "");
+    let ask = lazy::Ask { project: first.as_deref(), all: false, asking: asking.as_ref() };
+    lazy::step(services, out, ask).await?;
     // A project whose first session began a moment ago is known only after the step.
     let project = match own {
         Some(own) => own,
         None => known().transpose()?.unwrap_or_default(),
     };
     let found = handoff::of_project(services, &project, Instant::now() + WAIT).await;
-    Ok(found.unwrap_or_else(|| none(services, &project)))
+    Ok(found.unwrap_or_else(|| none(services, &project, asking.as_ref())))
 }
 
 /// Why there is nothing, and what to do.
-fn none(services: &Services, project: &str) -> answer::Handoff {
+fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
     let (table, settings) = (services.table.now(), services.settings.now());
     let of_it = || {
-        table.iter().filter(|(_, row)| {
+        table.iter().filter(|(id, row)| {
             let state = &row.state;
-            resolve::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
+            let is_other = asking != Some(*id);
+            is_other && resolve::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
         })
     };
     let shown = |state: &State| !state.is_unseen() && state.phase != Phase::Forgotten;
@@ -67,9 +72,10 @@ fn none(services: &Services, project: &str) -> answer::Handoff {
         .filter(|(_, row)| shown(&row.state) && runs(&row.state) && row.state.counts.messages > 0)
         .map(|(id, _)| id)
         .collect();
+    let other = if asking.is_some() { "other " } else { "" };
     let message = match (known, running.as_slice()) {
         (0, _) => format!(
-            "Nothing to hand over: no session of {project} is known{}. `baton sessions` lists what is, `--project` takes \
+            "Nothing to hand over: no {other}session of {project} is known{}. `baton sessions` lists what is, `--project` takes \
              another project",
             crate::place::unseen(project)
         ),
