@@ -44,19 +44,20 @@ fn close_of_an_unknown_session_names_near_ones_and_the_next_step() {
 #[test]
 fn close_by_an_ambiguous_prefix_names_the_candidates() {
     let world = World::new();
-    for number in [0xaa01, 0xaa02] {
-        world.transcript("-work-one", &id(number)).prompt("a question");
+    let of = |start: &str, number: u32| format!("{start}-{}", &id(number)[..13]);
+    for number in [1, 2] {
+        world.transcript("-work-one", &of("0000aa00", number)).prompt("a question");
     }
     world.ok(&["sessions"]);
-    let message = text(&world.close_fails(&["0000aa0"])["message"]);
-    assert!(message.contains(&id(0xaa01)) && message.contains(&id(0xaa02)), "{message}");
+    let message = text(&world.close_fails(&["0000aa00"])["message"]);
+    assert!(message.contains(&of("0000aa00", 1)) && message.contains(&of("0000aa00", 2)), "{message}");
     assert!(message.contains("fits 2 sessions") && message.contains("more of the id"), "{message}");
-    assert_eq!(world.json(&["close", "0000aa01"])["session_id"], *id(0xaa01));
+    assert_eq!(world.json(&["close", "0000aa00-00000001"])["session_id"], *of("0000aa00", 1));
     // Ambiguous although neither is known yet.
-    for number in [0xbb01, 0xbb02] {
-        world.transcript("-work-two", &id(number)).prompt("a question");
+    for number in [1, 2] {
+        world.transcript("-work-two", &of("0000bb00", number)).prompt("a question");
     }
-    let message = text(&world.close_fails(&["0000bb0"])["message"]);
+    let message = text(&world.close_fails(&["0000bb00"])["message"]);
     assert!(message.contains("fits 2 sessions"), "{message}");
 }
 
@@ -88,6 +89,21 @@ fn close_by_directory_means_its_only_open_session() {
     // Now only one is open there.
     let (code, closed) = close_in(&world, "two", &[]);
     assert_eq!((code, &closed["session_id"]), (0, &id(3).into()), "{closed}");
+}
+
+#[test]
+fn a_caller_in_a_session_that_is_not_known_closes_no_other() {
+    let world = World::new();
+    in_directory(&world, "one", 1);
+    world.ok(&["sessions"]);
+    for variable in ["QWEN_CODE_SESSION_ID", "CLAUDE_CODE_SESSION_ID"] {
+        let (code, closed) = close_in(&world, "one", &[(variable, &id(0x99))]);
+        let message = text(&closed["message"]);
+        assert_eq!((code, &closed["status"], &closed["session_id"]), (1, &"error".into(), &Value::Null), "{closed}");
+        assert!(message.contains(&format!("session {} asks and is not known", id(0x99))), "{message}");
+        assert!(message.contains(&id(1)) && message.contains("give the id"), "{message}");
+    }
+    assert_eq!(world.show(&id(1))["end"], Value::Null);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Ids as people are shown them and may type them: as short as they name one session alone.
 
+use crate::transcript::now;
 use crate::world::{World, hits, id, text};
 
 /// Ids that begin with the time, of two sessions within a minute.
@@ -85,4 +86,38 @@ fn a_beginning_that_fits_several_lists_them() {
     world.ok(&["forget", "--yes", ONE]);
     let refused = world.run(&["show", "019f2a3b"]);
     assert!(refused.err.contains(ONE) && !refused.err.contains("lobby"), "{}", refused.err);
+}
+
+#[test]
+fn a_beginning_of_fewer_than_eight_characters_names_nothing() {
+    let world = World::new();
+    world.transcript("-work-one", &id(7)).prompt("Wake the quokka").reply("Done.");
+    for command in [&["show", "0"][..], &["close", "0000000"], &["forget", "0000000", "--yes"], &["explain", "00"]] {
+        let refused = world.run(command);
+        assert_eq!(refused.code, 1, "{command:?}: {}", refused.out);
+        assert!(refused.err.contains("at least the first 8 characters"), "{command:?}: {}", refused.err);
+    }
+    assert_eq!(world.show(&id(7)[..8])["session_id"], id(7));
+}
+
+#[test]
+fn what_forget_refuses_is_listed_as_elsewhere() {
+    let world = world();
+    let refused = world.run(&["forget", "019f2a3b", "--yes"]);
+    assert_eq!(refused.code, 1, "{}", refused.out);
+    for part in [ONE, TWO, "/srv/-work-one", "quokka of the cellar", "fits 2 sessions"] {
+        assert!(refused.err.contains(part), "lacks {part}: {}", refused.err);
+    }
+}
+
+#[test]
+fn a_session_that_only_hooks_have_told_of_is_named_by_a_beginning() {
+    let world = World::new();
+    world.ok(&["status"]);
+    let hook = serde_json::json!({"id": "h1", "event": "SessionStart", "session_id": id(9), "detail": "startup", "at": now().0,
+        "cwd": world.path("work"), "transcript_path": world.projects().join("-work").join(format!("{}.jsonl", id(9)))});
+    let call = serde_json::json!({"jsonrpc": "2.0", "id": 7, "method": "hook", "params": hook});
+    let told = crate::sockets::Raw::greeted(&world).call(&call);
+    assert!(told["error"].is_null(), "{told}");
+    assert!(world.ok(&["explain", &id(9)[..8], "--json"]).out.contains(&id(9)));
 }

@@ -21,13 +21,15 @@ use crate::slot::CallError;
 
 /// Sessions that an answer names where there may be many.
 pub(super) const NAMED: usize = 8;
+/// Fewest characters with which the beginning of an id names a session.
+const START_CHARS: usize = 8;
 /// Projects that are named where none fits.
 const NEAR: usize = 3;
 /// Beginning of a name that is compared: comparing costs the product of two lengths.
 const COMPARED_CHARS: usize = 200;
 
 /// The session that is meant: the one that is named, else the caller's own, else the only one of its directory. Where the
-/// caller's own was left for another and nobody knows for which, none is.
+/// caller's own was left for another and nobody knows for which, none is; where it is not known, no other is.
 pub(super) async fn meant(
     services: &Arc<Services>,
     named: Option<&str>,
@@ -43,7 +45,8 @@ pub(super) async fn meant(
         let settings = services.settings.now();
         let begun = |id: &SessionId| services.hooks.place(id);
         let (table, now) = (services.table.now(), services.clock.now());
-        return Err(directory::instead_of(&table, &settings, &begun, now, id, caller.directory.as_deref()));
+        let why = "was left for another";
+        return Err(directory::instead_of(&table, &settings, &begun, now, (id, why), caller.directory.as_deref()));
     }
     if let Some(id) = &own
         && let Some(known) = exact(services, id).await?
@@ -51,7 +54,14 @@ pub(super) async fn meant(
         return Ok(known);
     }
     match (&caller.directory, own) {
-        (Some(directory), _) => {
+        (Some(directory), Some(id)) => {
+            lazy::look(services).await;
+            let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+            let begun = |id: &SessionId| services.hooks.place(id);
+            let why = "asks and is not known";
+            Err(directory::instead_of(&table, &settings, &begun, now, (&id, why), Some(directory)))
+        }
+        (Some(directory), None) => {
             lazy::look(services).await;
             let settings = services.settings.now();
             let begun = |id: &SessionId| services.hooks.place(id);
@@ -95,10 +105,17 @@ pub(super) async fn session(services: &Arc<Services>, text: &str) -> Result<Sess
     let found = by_text(&services.table.now(), text);
     match found {
         Ok(Some(id)) if is_read(services, &id) => return visible(services, id),
+        Ok(None) if is_too_short(text) => {
+            look_for(services, |file| file.session.as_str() == text).await;
+            return match by_text(&services.table.now(), text) {
+                Ok(Some(id)) => visible(services, id),
+                _ => Err(too_short(&services.table.now(), text)),
+            };
+        }
         Ok(_) => {}
         Err(several) => return Err(ambiguous::refusal(services, text, several).await),
     }
-    look_for(services, |file| !text.is_empty() && file.session.as_str().starts_with(text)).await;
+    look_for(services, |file| file.session.as_str().starts_with(text)).await;
     match by_text(&services.table.now(), text) {
         Ok(Some(id)) => return visible(services, id),
         Ok(None) => {}
@@ -158,6 +175,9 @@ pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Opti
         return Ok(None);
     }
     let mut found = services.watcher.find(text).await.unwrap_or_default();
+    if is_too_short(text) {
+        found.retain(|file| file.session.as_str() == text);
+    }
     // The same session's file may be there twice; the first is read.
     found.sort_by(|a, b| (&a.session, &a.path).cmp(&(&b.session, &b.path)));
     found.dedup_by(|a, b| a.session == b.session);
@@ -204,19 +224,32 @@ pub(super) fn among(table: &SessionTable, text: &str) -> Option<SessionId> {
     by_text(table, text).ok().flatten()
 }
 
-/// The session whose id this is or begins so; an error are all that begin so.
+/// Whether a text is too short to name a session by the beginning of its id.
+fn is_too_short(text: &str) -> bool {
+    text.chars().count() < START_CHARS
+}
+
+fn too_short(table: &SessionTable, text: &str) -> Failure {
+    let message = unknown(table, text).message;
+    failure(code::NOT_FOUND, format!("{message}; give an id, or at least the first {START_CHARS} characters of one"))
+}
+
+/// The session whose id this is, or which alone begins so with [`START_CHARS`] or more; an error are all that begin so.
 fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Vec<SessionId>> {
     if let Some(id) = SessionId::new(text)
         && table.get(&id).is_some()
     {
         return Ok(Some(id));
     }
-    if text.is_empty() {
+    if is_too_short(text) {
         return Ok(None);
     }
-    // Of one that only hooks have told of nobody has seen more than its whole id.
-    let known = table.iter().filter(|(_, row)| !row.state.is_unseen()).map(|(id, _)| id);
-    let fits: Vec<&SessionId> = known.filter(|id| id.as_str().starts_with(text)).collect();
+    let fitting = |is_unseen: bool| -> Vec<&SessionId> {
+        let known = table.iter().filter(|(_, row)| row.state.is_unseen() == is_unseen).map(|(id, _)| id);
+        known.filter(|id| id.as_str().starts_with(text)).collect()
+    };
+    // One that only hooks have told of makes no other ambiguous.
+    let fits = Some(fitting(false)).filter(|fits| !fits.is_empty()).unwrap_or_else(|| fitting(true));
     match fits.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some((*only).clone())),

@@ -61,7 +61,7 @@ fn a_session_that_nobody_knows_is_named_with_those_near_it() {
     let refused = agent.call("session_tracking_status", json!({"session_id": nobody})).refused();
     assert!(refused.contains(nobody) && refused.contains(&id(1)), "{refused}");
     let refused = agent.call("session_tracking_status", json!({"session_id": "0000000"})).refused();
-    assert!(refused.contains("fits 3 sessions") && refused.contains("more of the id"), "{refused}");
+    assert!(refused.contains("at least the first 8 characters") && refused.contains(&id(1)), "{refused}");
     // A close has its own shape, also for its failures.
     let closed = agent.call("session_tracking_close", json!({"session_id": nobody}));
     assert!(closed.is_error);

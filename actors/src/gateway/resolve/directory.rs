@@ -50,20 +50,20 @@ pub(super) fn only(
     }
 }
 
-/// What is said to whoever works in a session that was `left` for another, when nobody knows for which: it may be any of
-/// those that are open in its directory.
+/// What is said to whoever works in a session that is not the one that is meant, and why it is not: it may be any of those
+/// that are open in its directory.
 pub(super) fn instead_of(
     table: &SessionTable,
     settings: &Settings,
     begun: &dyn Fn(&SessionId) -> Option<Place>,
     now: Timestamp,
-    left: &SessionId,
+    (own, why): (&SessionId, &str),
     directory: Option<&str>,
 ) -> Failure {
     let candidates = directory.map(|directory| candidates(table, settings, begun, now, directory)).unwrap_or_default();
     let message = match candidates.as_slice() {
-        [] => format!("session {left} was left for another; give its id; `baton sessions` lists them"),
-        some => format!("session {left} was left for another; give the id of the one that is meant:{}", listed(some)),
+        [] => format!("session {own} {why}; give the id of the one that is meant; `baton sessions` lists them"),
+        some => format!("session {own} {why}; give the id of the one that is meant:{}", listed(some)),
     };
     failure(code::NOT_FOUND, message)
 }
@@ -113,11 +113,12 @@ fn candidate<'a>(
         return None;
     }
     let signalled = state.signals.started_at.max(state.signals.active_at);
-    if !state.is_unseen() {
+    if state.place.is_some() {
         let cwd = state.place.as_ref().map(|place| place.cwd.clone());
         let at = state.last_activity().max(signalled.unwrap_or(state.last_activity()));
         return is_in(state, &place.project).then_some(Candidate { id, state, cwd, at });
     }
+    // The first records of a transcript may not say where they were made.
     let (at, begun) = (signalled?, begun(id)?);
     (begun.project == place.project).then_some(Candidate { id, state, cwd: Some(begun.cwd), at })
 }
@@ -209,7 +210,8 @@ mod tests {
         }
         let (settings, left) = (Settings::default(), SessionId::new("a").unwrap());
         for (directory, named) in [(Some("/p"), true), (Some("/r"), false), (None, false)] {
-            let said = instead_of(&table, &settings, &|_| None, Timestamp(0), &left, directory).message;
+            let meant = (&left, "was left for another");
+            let said = instead_of(&table, &settings, &|_| None, Timestamp(0), meant, directory).message;
             assert!(said.starts_with("session a was left for another; give "), "{said}");
             assert_eq!(said.contains("\n  b  active"), named, "{said}");
         }

@@ -161,7 +161,8 @@ async fn named(services: &Arc<Services>, text: &str) -> Result<Target, Ended> {
     {
         return Ok(Target::of(id));
     }
-    match resolve::undiscovered(services, text).await? {
+    // Where the text fits several sessions, the refusal above tells more of each.
+    match resolve::undiscovered(services, text).await.unwrap_or_default() {
         Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::of(file.session)),
         Some(file) => Ok(Target::of_file(file)),
         None => Err(failure.into()),
