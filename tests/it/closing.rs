@@ -107,6 +107,21 @@ fn a_caller_in_a_session_that_is_not_known_closes_no_other() {
 }
 
 #[test]
+fn a_session_whose_first_records_do_not_say_where_it_works_is_closed_from_its_directory() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("work/one")).unwrap();
+    let directory = world.path("work/one").canonicalize().unwrap();
+    let mut begun = world.transcript("-one", &id(1)).in_directory(directory.to_str().unwrap());
+    begun.metadata().metadata();
+    world.wait_for(&id(1), "its first records", |row| row["records_by_type"]["file-history-snapshot"] == 2);
+    begun.prompt("a question").reply("an answer");
+    let listed = world.json(&["sessions", "--project", directory.to_str().unwrap()]);
+    assert_eq!(listed["sessions"][0]["session_id"], id(1), "{listed}");
+    let (code, closed) = close_in(&world, "one", &[]);
+    assert_eq!((code, &closed["session_id"]), (0, &id(1).into()), "{closed}");
+}
+
+#[test]
 fn close_of_an_empty_session_succeeds_without_an_episode() {
     let world = World::new();
     world.transcript("-work-one", &id(1)).metadata().metadata();

@@ -51,9 +51,10 @@ impl State {
         }
         self.dirty = Some(file);
         let interval = Duration::from_millis(u64::try_from(self.policy().check_interval_ms).unwrap_or(0));
-        // What was still empty when it was found is read as soon as there is something in it.
-        let was_empty = self.aggregate().state().read.offset == 0;
-        let too_soon = self.read_at.map(|at| at.elapsed()).filter(|since| *since < interval && !was_empty);
+        // What was still empty when it was found, or did not say where it works, is read as soon as there is more in it.
+        let state = self.aggregate().state();
+        let is_beginning = state.read.offset == 0 || (state.place.is_none() && state.is_open());
+        let too_soon = self.read_at.map(|at| at.elapsed()).filter(|since| *since < interval && !is_beginning);
         match too_soon {
             Some(since) => self.wake_later(myself, interval - since),
             None => {
