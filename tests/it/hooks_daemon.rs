@@ -214,8 +214,10 @@ fn whoever_was_started_in_a_session_works_in_the_one_that_took_its_place() {
     assert!(message.contains("closed and indexed"), "{message}");
     // One that was started later in the old session means the old one.
     assert_eq!(close(raw, caller(&id(1), now().0 + 60_000)).0, id(1).as_str());
-    // An id that nobody knows says nothing; the directory does, if only one session is open there.
+    // Who works in a session that nobody knows means no other, though only one is open in the directory.
     let (session, message) = close(raw, caller(&id(9), since));
+    assert!(session.is_null() && message.contains(&id(3)), "{message}");
+    let (session, message) = close(raw, json!({"directory": "/srv/-work-one"}));
     assert_eq!(session, id(3).as_str(), "{message}");
 }
 
