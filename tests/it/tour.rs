@@ -60,7 +60,7 @@ fn tour() -> Vec<String> {
     let (_, tour) = readme.split_once("\n## A tour\n").unwrap();
     // What commands print has headings, too: the section ends before the next heading outside of a block.
     let parts: Vec<&str> = tour.split("```").collect();
-    let outside = |number: usize| number % 2 == 0 && parts[number].contains("\n## ");
+    let outside = |number: usize| number.is_multiple_of(2) && parts[number].contains("\n## ");
     let end = (0..parts.len()).find(|number| outside(*number)).unwrap();
     let mut typed = Vec::new();
     for (number, part) in parts[..end].iter().enumerate() {
