@@ -140,11 +140,6 @@ pub fn node_uuid(group: &str, label: Label, name: &str) -> Uuid {
     named(&["node", &redact(group), label.as_str(), name])
 }
 
-/// The uuid of a session's entity: of its whole id, for what its name shows of it others may have, too.
-pub fn session_uuid(group: &str, session: &SessionId) -> Uuid {
-    node_uuid(group, Label::Session, session.as_str())
-}
-
 /// The uuid of a fact.
 pub fn fact_uuid(group: &str, relation: Relation, source: Uuid, target: Uuid) -> Uuid {
     valued_fact_uuid(group, relation.as_str(), source, target, "")

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use baton_events::graph::{Label, Relation, fact_uuid, session_name, session_uuid};
+use baton_events::graph::{Label, Relation, fact_uuid, node_uuid, session_name};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::redact::redact;
@@ -113,7 +113,8 @@ impl Sight {
     fn named(&self, query: &GraphQuery<'_>) -> Result<Vec<SessionId>, Error> {
         let center = query.center.map(|center| self.searcher.node(center, query.exclude)).transpose()?.flatten();
         let center = center.filter(|node| node.label == Label::Session).and_then(|node| {
-            let is_it = |id: &SessionId, row: &Row| session_uuid(group(row), id) == node.uuid;
+            let is_it =
+                |id: &SessionId, row: &Row| session_name(id) == node.name && redact(group(row)) == node.group_id;
             self.table.iter().find(|(id, row)| is_it(id, row)).map(|(id, _)| id.clone())
         });
         let words = query.text.split_whitespace().map(|word| word.strip_prefix("session_").unwrap_or(word));
@@ -177,6 +178,6 @@ fn group(row: &Row) -> &str {
 
 /// Source and target.
 fn ends(group: &str, relation: Relation, earlier: &SessionId, later: &SessionId) -> (Uuid, Uuid) {
-    let node = |id| session_uuid(group, id);
+    let node = |id| node_uuid(group, Label::Session, &session_name(id));
     if relation == Relation::PrecededBy { (node(later), node(earlier)) } else { (node(earlier), node(later)) }
 }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{Moment, Walk, moment};
 use crate::conversation::{Body, Item, Link, Meta};
-use crate::graph::Relation;
+use crate::graph::{Label, Relation};
 use crate::record::SessionId;
 
 /// How the id of a subagent's session begins.
@@ -12,7 +12,7 @@ const SUBAGENT: &str = "agent-";
 /// Characters of an id that tell sessions apart.
 const SHORT_CHARS: usize = 8;
 
-/// The name of a session's entity, which others may have: `session_7acd37a8`, `agent_3430b97e`.
+/// The name of a session's entity: `session_7acd37a8`, `agent_3430b97e`.
 pub fn session_name(session: &SessionId) -> String {
     label_of(session).replace(' ', "_")
 }
@@ -72,7 +72,7 @@ impl Walk<'_> {
         let mut end = |session: Option<&SessionId>| -> Option<Uuid> {
             match session {
                 None => Some(self.session),
-                Some(session) => self.gather.session(session, "", of),
+                Some(session) => self.gather.mention(Label::Session, &session_name(session), "", of, 1),
             }
         };
         if let (Some(source), Some(target)) = (end(from), end(to)) {
