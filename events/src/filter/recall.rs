@@ -73,14 +73,18 @@ fn block(text: &str, mark: &Range<usize>, closing: &mut Option<Option<usize>>) -
         return close;
     }
     let behind = &text[tag_ends..];
+    (behind.is_empty() || begins_as_told(behind)).then(|| paragraph_end(text, tag_ends))
+}
+
+/// Whether the text behind a tag begins with Baton's own words.
+fn begins_as_told(behind: &str) -> bool {
     let lead = behind.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '|' | '\\'));
     let lead = lead.strip_prefix('n').filter(|_| behind.starts_with('\\')).unwrap_or(lead);
-    let is_own = behind.is_empty() || LEADS.iter().any(|known| lead.starts_with(known));
-    is_own.then(|| paragraph_end(text, tag_ends))
+    LEADS.iter().any(|known| lead.starts_with(known))
 }
 
 /// Where the tag ends, if the opening mark begins a block of Baton's: it has one of its kinds, nothing stands behind it on its
-/// line, and before it only what quotes it. A tag that is cut off reaches to the end.
+/// line, and before it only what quotes it, unless Baton's own words follow. A tag that is cut off reaches to the end.
 fn opening(text: &str, mark: &Range<usize>) -> Option<usize> {
     let window = head_of(&text[mark.end..], MAX_TAG_BYTES);
     let value = window.trim_start().strip_prefix("kind=")?.trim_start_matches('\\');
@@ -89,13 +93,15 @@ fn opening(text: &str, mark: &Range<usize>) -> Option<usize> {
     if !QUOTES.iter().any(|quote| kind.starts_with(quote)) {
         return None;
     }
-    if !begins_line(&text[..mark.start]) {
-        return None;
-    }
+    let begins_line = begins_line(&text[..mark.start]);
     let Some(end) = GREATER.iter().filter_map(|sign| Some(window.find(sign)? + sign.len())).min() else {
-        return (window.len() == text.len() - mark.end && !window.contains('\n')).then_some(text.len());
+        let is_cut_off = begins_line && window.len() == text.len() - mark.end && !window.contains('\n');
+        return is_cut_off.then_some(text.len());
     };
     let behind = text[mark.end + end..].trim_start_matches([' ', '\t', '\r']);
+    if !begins_line && !begins_as_told(behind) {
+        return None;
+    }
     let ends_line =
         behind.is_empty() || behind.starts_with('\n') || behind.trim_start_matches('\\').len() < behind.len();
     (ends_line && !window[..end].contains('\n')).then_some(mark.end + end)
@@ -199,6 +205,9 @@ mod tests {
         check(&format!("a\n{own}\nb"), "a\n\nb");
         check(&format!("a\n  {own}b\n{own}c"), "a\n  b\nc");
         check(&format!("SessionStart hook additional context: {own}"), "SessionStart hook additional context: ");
+        // Within a line Baton's own words tell it from a mark that is spoken of.
+        let told = "<baton-recall kind=\"handoff\">\n> From Baton's memory: quoted.\n> x\n> </baton-recall>";
+        check(&format!("what is this? {told} Tell me."), "what is this?  Tell me.");
         check("see:\n> <baton-recall kind=\"handoff\">\n> old\n> </baton-recall>\nwhat is it?", "see:\n\nwhat is it?");
         check(r#"{"c":"<baton-recall kind=\"handoff\">\nold\n<\/baton-recall>"}"#, r#"{"c":""}"#);
         check(r#"{"c":"\u003cbaton-recall kind=\"handoff\"\u003e\nold\u003c/baton-recall\u003e"}"#, r#"{"c":""}"#);

@@ -257,21 +257,14 @@ fn whoever_listens_is_told_where_the_agents_keep_their_transcripts() {
     patient(&world);
     let claude = world.config().to_str().unwrap().to_owned();
     let codex = world.path("codex");
-    for has_codex in [false, true] {
-        if has_codex {
-            std::fs::create_dir_all(codex.join("sessions")).unwrap();
-        }
-        let peer = Peer::listen(&world.home().join("baton.sock"), Answer::Taken);
-        // One that a busy machine has kept waiting says nothing.
-        let said = wait(|| {
-            call(&world, "Stop", &event(&world, "Stop", &id(1)));
-            !peer.hellos().is_empty()
-        });
-        assert!(said, "nobody was told");
-        let hello = peer.hellos().swap_remove(0);
-        assert_eq!(hello["claude_config_dir"], claude, "{hello}");
-        assert_eq!(hello.get("codex_home").and_then(Value::as_str), codex.to_str().filter(|_| has_codex), "{hello}");
-        drop(peer);
-        std::fs::remove_file(world.home().join("baton.sock")).unwrap();
-    }
+    // Whether they are there is for the listener to find out: a file system that hangs must hang no hook.
+    let peer = Peer::listen(&world.home().join("baton.sock"), Answer::Taken);
+    // One that a busy machine has kept waiting says nothing.
+    let said = wait(|| {
+        call(&world, "Stop", &event(&world, "Stop", &id(1)));
+        !peer.hellos().is_empty()
+    });
+    assert!(said, "nobody was told");
+    let hello = peer.hellos().swap_remove(0);
+    assert_eq!((&hello["claude_config_dir"], &hello["codex_home"]), (&json!(claude), &json!(codex)), "{hello}");
 }
