@@ -18,9 +18,9 @@ pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe:
     let content = Typed::of(record.content);
     let words = content.words();
     match record.operation.map(Text::raw) {
-        // Also where the agent is idle and will take it at once: it may end before it does.
+        // An idle agent takes it at once, and then there is a record of it always.
         Some(b"enqueue") => {
-            let said = content.say_queued(stamp, scribe);
+            let said = scribe.cursor.working && content.say_queued(stamp, scribe);
             if !words.is_empty() {
                 scribe.enqueue(&words, said);
             }

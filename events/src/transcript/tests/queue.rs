@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::digest::Metadata;
-use crate::withdrawn::{Withdrawn, standing};
+use crate::withdrawn::standing;
 
 /// A story in words: `start` an agent that begins to work, `call` one that goes on, `done` one that waits; `+text` into the
 /// queue, `-` and `-text` taken out (`remove`), `>` taken by an agent that begins anew (`dequeue`), `^` and `^text` taken
@@ -102,15 +102,6 @@ fn an_idle_agent_takes_what_is_queued_at_once() {
     check("+b > user:b", "3:b");
     check("start done +b > user:b", "1:start 5:b");
     check("start done +b user:b +c", "1:start 4:b 5:c");
-    // Unless it ends before: then nothing else says it.
-    check("start done +b", "1:start 3:b");
-    check("+b", "1:b");
-    for story in ["start done +b >", "start done +b -", "start done +b -b"] {
-        let (items, ..) = read(format!("{}\n", lines(story).join("\n")).as_bytes());
-        let withdrawn = Withdrawn::of(&items);
-        assert!(items.iter().any(|item| withdrawn.is_undelivered(item)), "{story}");
-        check(story, "1:start");
-    }
 }
 
 #[test]
