@@ -209,7 +209,8 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
 
 /// What is written in a session's file, if anything is. A file that was emptied meanwhile, or is another, does not begin with it.
 fn written(home: &Path, session: &SessionId) -> Option<Vec<u8>> {
-    std::fs::read(transcript(home, session)).ok().filter(|there| !there.is_empty())
+    // Two files may begin with the same half of a line, but with no whole one.
+    std::fs::read(transcript(home, session)).ok().filter(|there| there.contains(&b'\n'))
 }
 
 fn transcript(home: &Path, session: &SessionId) -> PathBuf {

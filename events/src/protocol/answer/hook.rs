@@ -28,7 +28,7 @@ pub struct HookStats {
     pub ignored: BTreeMap<String, u64>,
     /// Signals that wait in the spool.
     pub spooled: u64,
-    /// Signals that were lost because the spool was full.
+    /// Signals that were lost: the agent named no session in time, or the spool had no room.
     pub dropped: u64,
     /// Files of the spool that could not be read, and were put aside.
     pub unreadable: u64,
@@ -55,7 +55,7 @@ pub struct HookSummary {
     pub ignored: BTreeMap<String, u64>,
     /// Signals that wait in the spool.
     pub spooled: u64,
-    /// Signals that were lost because the spool was full.
+    /// Signals that were lost: the agent named no session in time, or the spool had no room.
     pub dropped: u64,
 }
 
