@@ -319,11 +319,14 @@ pub struct LogReadParams {
     pub session: Option<String>,
     /// How long to wait for a record where there is none yet, in milliseconds. The daemon may answer with none earlier.
     pub wait_ms: u64,
+    /// Whether to name the sessions of which no group is told.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
 }
 
 impl Default for LogReadParams {
     fn default() -> Self {
-        Self { from: 1, last: None, limit: 256, session: None, wait_ms: 0 }
+        Self { from: 1, last: None, limit: 256, session: None, wait_ms: 0, forgotten: false }
     }
 }
 

@@ -122,12 +122,45 @@ fn the_group_of_a_forgotten_session_is_told_to_nobody_until_it_is_restored() {
     ask(&world, "track", &json!({"session": one, "group": "birds-2026"}));
     world.ok(&["forget", &one, "--yes"]);
     assert_eq!(world.show(&one)["group_id"], "/srv/one");
-    for arguments in [&["sessions", "--json"][..], &["sessions"], &["show", &one], &["status"]] {
-        assert!(!world.ok(arguments).out.contains("birds-2026"), "{arguments:?}");
-    }
-    let exported = fs::read_to_string(world.home().join("session_states.json")).unwrap();
-    assert!(!exported.contains("birds-2026"), "{exported}");
+    let tells = |arguments: &[&str]| {
+        let told = world.ok(arguments).out;
+        let is_told = told.contains("birds-2026");
+        is_told.then(|| format!("{arguments:?}"))
+    };
+    let of_log: [&[&str]; 6] = [
+        &["log", "tail", "-n", "all"],
+        &["log", "tail", "-n", "all", "--json"],
+        &["log", "tail", "--session", &one, "-n", "all"],
+        &["log", "export"],
+        &["log", "export", "--session", &one],
+        // Before it was forgotten, which it is now.
+        &["log", "export", "--until", "8"],
+    ];
+    let of_daemon: [&[&str]; 8] = [
+        &["sessions"],
+        &["sessions", "--json"],
+        &["show", &one],
+        &["show", &one, "--json"],
+        &["status"],
+        &["status", "--json"],
+        &["explain", &one],
+        &["explain", &one, "--json"],
+    ];
+    let asked: Vec<_> = of_daemon.iter().chain(&of_log).filter_map(|arguments| tells(arguments)).collect();
+    assert_eq!(asked, [""; 0], "by the daemon");
+    let states = fs::read_to_string(world.home().join("session_states.json")).unwrap();
+    assert!(!states.contains("birds-2026"), "{states}");
+    world.stop();
+    let read: Vec<_> = of_log.iter().filter_map(|arguments| tells(arguments)).collect();
+    assert_eq!(read, [""; 0], "by the home's files");
+    // The events are all there, and give the states that the export says.
+    let file = world.path("all.jsonl");
+    world.ok(&["log", "export", "-o", file.to_str().unwrap()]);
+    let replayed = &world.json(&["replay", file.to_str().unwrap(), "--summary"])["summary"];
+    assert_eq!((&replayed["differences"], &replayed["sessions"][0]["state"]), (&json!([]), &json!("forgotten")));
+    assert!(world.ok(&["log", "export", "--unredacted"]).out.contains("birds-2026"), "the log keeps it");
     world.ok(&["forget", "--undo", &one]);
+    assert_eq!(tells(&["explain", &one]), Some(format!("{:?}", ["explain", &one])), "it is restored");
     assert_eq!(found_in(&world, "birds-2026"), [one]);
 }
 

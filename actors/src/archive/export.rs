@@ -19,6 +19,7 @@ use baton_events::record::{Position, SessionId};
 use baton_events::redact::json::redact_json;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
+use baton_events::schema::session::hide_group;
 use baton_events::session::{Event, ModelAnswer, Phase};
 
 use super::spool::Spool;
@@ -84,7 +85,9 @@ pub fn export(
 ) -> Result<Exported, Error> {
     let session = wanted.session.as_deref().map(|text| source.session(text)).transpose()?;
     let mut spool = Spool::new(spool, wanted.unredacted);
-    let mut survey = Survey::new(wanted.unredacted);
+    // One set for both readings, whoever is forgotten between them.
+    let forgotten = if wanted.unredacted { BTreeSet::new() } else { source.forgotten()? };
+    let mut survey = Survey::new(Hiding { forgotten, unredacted: wanted.unredacted });
     let from = wanted.since.unwrap_or(Position(1)).max(Position(1));
     let end = source.tail()?;
     let mut tail = Tail { position: wanted.until.map_or(end.position, |until| until.min(end.position)), ..end };
@@ -125,7 +128,9 @@ pub fn export(
     source.records(from, tail.position, session.as_ref(), &mut |exact| {
         records += 1;
         tell(progress, "writing events", records, total);
-        record_line(out, exact, redacts)
+        let told = if redacts { survey.hiding.json(&exact)? } else { None };
+        let json = told.as_deref().map_or_else(|| json_of(&exact), Ok)?;
+        line(out, &Line::Record(Record { format: exact.bytes[0], json, chain: exact.chain }))
     })?;
     if records != total {
         return Err(Error::Changed { expected: total, found: records });
@@ -174,13 +179,6 @@ pub(super) fn line(out: &mut dyn Write, line: &Line<'_>) -> Result<(), Error> {
     out.write_all(text.as_bytes()).map_err(Error::Write)
 }
 
-fn record_line(out: &mut dyn Write, exact: Exact, redacts: bool) -> Result<(), Error> {
-    let json = json_of(&exact)?;
-    let redacted = if redacts { redact_json(json) } else { None };
-    let json = redacted.as_deref().unwrap_or(json);
-    line(out, &Line::Record(Record { format: exact.bytes[0], json, chain: exact.chain }))
-}
-
 fn json_of(exact: &Exact) -> Result<&str, Error> {
     let json = exact.bytes.get(1..).and_then(|json| std::str::from_utf8(json).ok());
     json.filter(|json| !json.contains('\n')).ok_or(Error::NoLine { position: exact.position })
@@ -192,21 +190,51 @@ pub(super) fn tell(progress: &mut dyn FnMut(&Progress), what: &str, done: u64, t
     }
 }
 
+/// What is not told of records.
+struct Hiding {
+    /// Sessions of which no group is told.
+    forgotten: BTreeSet<SessionId>,
+    unredacted: bool,
+}
+
+impl Hiding {
+    /// What is told in a record's place; `None` where it is told as it is stored.
+    fn json(&self, exact: &Exact) -> Result<Option<String>, Error> {
+        let stored = json_of(exact)?;
+        if self.unredacted {
+            return Ok(None);
+        }
+        let hidden = self.without_group(exact);
+        let redacted = redact_json(hidden.as_deref().unwrap_or(stored));
+        Ok(redacted.or(hidden))
+    }
+
+    fn without_group(&self, exact: &Exact) -> Option<String> {
+        if self.forgotten.is_empty() {
+            return None;
+        }
+        let mut record = envelope::decode(&exact.bytes).ok()?;
+        let is_meant = self.forgotten.contains(&record.stream.session_id()?) && hide_group(&mut record);
+        let bytes = is_meant.then(|| envelope::encode(&record).ok())??;
+        String::from_utf8(bytes).ok().map(|text| text[1..].to_owned())
+    }
+}
+
 /// What the records of the file come to.
 struct Survey {
     fold: TableFold,
     table: TableReader,
     /// The notes that closes were given, of sessions that were not forgotten, and the words of memos that stand.
     notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
-    unredacted: bool,
+    hiding: Hiding,
     records: u64,
     redacted: u64,
 }
 
 impl Survey {
-    fn new(unredacted: bool) -> Self {
+    fn new(hiding: Hiding) -> Self {
         let (fold, table) = TableFold::new();
-        Self { fold, table, notes: BTreeMap::new(), unredacted, records: 0, redacted: 0 }
+        Self { fold, table, notes: BTreeMap::new(), hiding, records: 0, redacted: 0 }
     }
 
     fn read(
@@ -226,7 +254,7 @@ impl Survey {
     }
 
     fn take(&mut self, exact: &Exact) -> Result<(), Error> {
-        let redacted = if self.unredacted { None } else { redact_json(json_of(exact)?) };
+        let redacted = self.hiding.json(exact)?;
         self.records += 1;
         self.redacted += u64::from(redacted.is_some());
         let decoded = match redacted {

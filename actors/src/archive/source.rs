@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::Path;
 
-use baton_events::envelope::Tail;
+use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::record::{Position, SessionId, unique_start};
+use baton_events::session::Event;
 
 use super::Error;
 use crate::journal::Exact;
 use crate::journal::offline::OfflineReader;
+use crate::stream;
 
 /// Sessions that are named where the beginning of an id fits several.
 const NAMED: usize = 4;
@@ -21,6 +23,9 @@ pub trait Source {
 
     /// The session that a text names: an id, or the beginning of one.
     fn session(&mut self, text: &str) -> Result<SessionId, Error>;
+
+    /// The sessions that are forgotten now, at least those that were put in a group.
+    fn forgotten(&mut self) -> Result<BTreeSet<SessionId>, Error>;
 
     /// Hands on the records from one position to another, both included and both of the log, in order and to the byte; with a
     /// session only its own. An error of `each` ends it.
@@ -38,6 +43,7 @@ pub struct Offline<'a> {
     home: &'a Path,
     tail: Tail,
     sessions: BTreeSet<SessionId>,
+    forgotten: BTreeSet<SessionId>,
     broken: Option<String>,
 }
 
@@ -45,7 +51,7 @@ impl<'a> Offline<'a> {
     /// Reads the whole log once, to know how far it is good.
     pub fn open(home: &'a Path) -> Result<Self, Error> {
         let mut reader = OfflineReader::open(&home.join("log"))?;
-        let mut sessions = BTreeSet::new();
+        let (mut sessions, mut forgotten) = (BTreeSet::new(), BTreeSet::new());
         let broken = loop {
             match reader.next() {
                 Ok(Some((record, _))) => {
@@ -53,12 +59,13 @@ impl<'a> Offline<'a> {
                     if record.sequence.0 == 1 {
                         sessions.extend(record.stream.session_id());
                     }
+                    note_forgotten(&mut forgotten, &record);
                 }
                 Ok(None) => break None,
                 Err(error) => break Some(error.to_string()),
             }
         };
-        Ok(Self { home, tail: reader.tail(), sessions, broken })
+        Ok(Self { home, tail: reader.tail(), sessions, forgotten, broken })
     }
 
     /// The shortest beginning of a session's id that no other one of the log begins with.
@@ -71,6 +78,18 @@ impl<'a> Offline<'a> {
     /// Why the log cannot be read on behind its tail, if it cannot.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
+    }
+}
+
+fn note_forgotten(forgotten: &mut BTreeSet<SessionId>, record: &StoredRecord) {
+    if !matches!(record.kind.as_str(), "forgotten" | "restored") {
+        return;
+    }
+    let Some(session) = record.stream.session_id() else { return };
+    match stream::decode(record).map(|recorded| recorded.event) {
+        Ok(Event::Forgotten) => drop(forgotten.insert(session)),
+        Ok(Event::Restored { .. }) => drop(forgotten.remove(&session)),
+        _ => {}
     }
 }
 
@@ -95,6 +114,10 @@ impl Source for Offline<'_> {
                 )))
             }
         }
+    }
+
+    fn forgotten(&mut self) -> Result<BTreeSet<SessionId>, Error> {
+        Ok(self.forgotten.clone())
     }
 
     fn records(

@@ -10,6 +10,7 @@ pub(super) mod shape;
 use uuid::Uuid;
 
 use super::hex;
+use crate::envelope::StoredRecord;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::session::{
@@ -228,6 +229,19 @@ pub fn encode(event: &Event) -> Encoded {
             write(&EnrichmentGivenUpV1 { content: content.to_string(), why: why.to_string() })
         }
     }
+}
+
+/// What is told in the place of a forgotten session's group: its name may say what the session was about.
+const HIDDEN_GROUP: &str = "[forgotten]";
+
+/// Takes the name of a group out of a record that is to be shown of a forgotten session; whether it has one. What is left is
+/// read and folded like any other record.
+pub fn hide_group(record: &mut StoredRecord) -> bool {
+    let names_group = record.kind == GroupAssignedV1::KIND;
+    if names_group {
+        record.data = write(&GroupAssignedV1 { group: HIDDEN_GROUP.to_owned() }).data;
+    }
+    names_group
 }
 
 fn write<S: Shape>(shape: &S) -> Encoded {

@@ -24,9 +24,9 @@ name, and notes. `baton replay FILE` runs it again; `baton log import FILE` buil
 once when everything is written, and stays as it was if anything goes wrong. A running daemon goes on meanwhile; without one \
 the home is read. A damaged log is exported up to the damage, and the command fails saying so.
 
-What looks like a secret by today's rules is redacted on the way out. Such a file, like one of --session, --since, --until or \
---no-conversations, is for reading and for `baton replay`, not for `baton log import`: its first line says \"whole\":false. \
---unredacted keeps every byte, for a file that stays on this machine.
+What looks like a secret by today's rules is redacted on the way out, and so is the group of a forgotten session. Such a file, \
+like one of --session, --since, --until or --no-conversations, is for reading and for `baton replay`, not for `baton log import`: \
+its first line says \"whole\":false. --unredacted keeps every byte, for a file that stays on this machine.
 
 Examples:
   baton log export -o home.jsonl              everything

@@ -1,5 +1,7 @@
 //! The log as the daemon gives it, page by page.
 
+use std::collections::BTreeSet;
+
 use baton_actors::archive::{Error, Source};
 use baton_actors::journal::Exact;
 use baton_events::envelope::{ChainHash, Tail, decode};
@@ -36,6 +38,11 @@ impl Source for Remote<'_> {
         id.ok_or_else(|| Error::NoSession(format!("nothing is recorded of session {text:?}")))
     }
 
+    fn forgotten(&mut self) -> Result<BTreeSet<SessionId>, Error> {
+        let asked = LogReadParams { from: u64::MAX, limit: 1, forgotten: true, ..LogReadParams::default() };
+        Ok(ids(self.read(&asked)?.forgotten))
+    }
+
     fn records(
         &mut self,
         from: Position,
@@ -65,6 +72,11 @@ impl Source for Remote<'_> {
             asked.from = read.next;
         }
     }
+}
+
+/// The ids of an answer.
+pub(super) fn ids(told: Vec<String>) -> BTreeSet<SessionId> {
+    told.iter().filter_map(|id| SessionId::new(id)).collect()
 }
 
 /// The record of an answer.

@@ -11,6 +11,7 @@ use baton_events::protocol::answer::{Happened, LogRead};
 use baton_events::protocol::{LogReadParams, code, method};
 use baton_events::record::{Position, SessionId};
 use baton_events::replay::Occurrence;
+use baton_events::schema::session::hide_group;
 use clap::Args;
 
 use super::super::Error;
@@ -68,7 +69,8 @@ fn count(text: &str) -> Result<u32, String> {
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let output = Output::new();
     let session = typed.session.as_deref().map(super::super::session);
-    let mut asked = LogReadParams { limit: PAGE, session, last: Some(typed.lines), ..LogReadParams::default() };
+    let mut asked =
+        LogReadParams { limit: PAGE, session, last: Some(typed.lines), forgotten: true, ..LogReadParams::default() };
     let mut daemon = match reach(environment)? {
         Reached::Daemon(mut client) => {
             show_last(&mut client, &mut asked, &output, typed)?;
@@ -123,12 +125,13 @@ fn show(
     typed: &Typed,
 ) -> Result<(), Error> {
     (asked.from, asked.last) = (read.next, None);
+    let forgotten = remote::ids(read.forgotten);
     let records = read.records.into_iter().map(remote::exact).collect::<Result<Vec<_>, _>>()?;
     let session = |exact: &Exact| decode(&exact.bytes).ok()?.stream.session_id();
     let ids = if typed.json { BTreeSet::new() } else { records.iter().filter_map(session).collect() };
     let short = client.shorten(ids.iter().map(ToString::to_string).collect());
     let short_id = |id: &SessionId| short.get(id.as_str()).cloned().unwrap_or_else(|| id.to_string());
-    records.iter().for_each(|exact| show_one(exact, &short_id, output, typed));
+    records.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, typed));
     Ok(())
 }
 
@@ -157,8 +160,9 @@ fn show_offline(
         Ok::<_, archive::Error>(())
     };
     source.records(from, end, session.as_ref(), &mut keep)?;
+    let forgotten = source.forgotten()?;
     let short_id = |id: &SessionId| source.short_id(id).to_owned();
-    last.iter().for_each(|exact| show_one(exact, &short_id, output, typed));
+    last.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, typed));
     (asked.from, asked.last) = (if session.is_some() { count } else { end.0 } + 1, None);
     if let Some(broken) = source.broken() {
         print::error(&print::plain(&baton_events::redact::redact(broken)));
@@ -166,10 +170,19 @@ fn show_offline(
     Ok(())
 }
 
-fn show_one(exact: &Exact, short_id: &dyn Fn(&SessionId) -> String, output: &Output, typed: &Typed) {
+fn show_one(
+    exact: &Exact,
+    forgotten: &BTreeSet<SessionId>,
+    short_id: &dyn Fn(&SessionId) -> String,
+    output: &Output,
+    typed: &Typed,
+) {
     // It was decoded where it was read.
-    let Ok(record) = decode(&exact.bytes) else { return };
+    let Ok(mut record) = decode(&exact.bytes) else { return };
     let id = record.stream.session_id();
+    if id.as_ref().is_some_and(|id| forgotten.contains(id)) {
+        hide_group(&mut record);
+    }
     let told = Occurrence::of(record, typed.json).told();
     if typed.json {
         output.data(&serde_json::to_string(&told).unwrap_or_default());

@@ -8,6 +8,7 @@ use baton_events::protocol::{ExplainParams, answer};
 use baton_events::record::{SequenceNumber, SessionId, StreamId};
 use baton_events::redact::redact;
 use baton_events::replay::{History, Occurrence, owed};
+use baton_events::schema::session::hide_group;
 use baton_events::session::{Phase, Policy, State, Why};
 use uuid::Uuid;
 
@@ -37,7 +38,8 @@ pub(in crate::gateway) async fn explain(
     // Events, a note and the transcript are files.
     let read = tokio::task::spawn_blocking(move || {
         let policy = services.settings.now().policy_for(&row.state);
-        let (events, next) = events(&services, &StreamId::session(&id), after, &policy)?;
+        let is_forgotten = row.state.phase == Phase::Forgotten;
+        let (events, next) = events(&services, &StreamId::session(&id), is_forgotten, after, &policy)?;
         Ok::<_, ReadError>(answer::Explain {
             notes: notes(&services, &overview, &id, &row.state),
             owed: owed(&row.state, &policy),
@@ -60,7 +62,7 @@ async fn of_memo(
     let services = services.clone();
     let read = tokio::task::spawn_blocking(move || {
         let policy = services.settings.now().policy.clone();
-        let (events, next) = events(&services, &StreamId::memo(uuid), after, &policy)?;
+        let (events, next) = events(&services, &StreamId::memo(uuid), false, after, &policy)?;
         let notes =
             vec!["it was added, and is no session: it stays as it is until it is deleted or told anew".to_owned()];
         Ok::<_, ReadError>(answer::Explain { row: memo::row(uuid, &added), events, next, owed: Vec::new(), notes })
@@ -73,6 +75,7 @@ async fn of_memo(
 fn events(
     services: &Services,
     stream: &StreamId,
+    is_forgotten: bool,
     after: SequenceNumber,
     policy: &Policy,
 ) -> Result<(Vec<answer::Happened>, Option<u64>), ReadError> {
@@ -82,7 +85,10 @@ fn events(
         if records.is_empty() {
             return Ok((told, None));
         }
-        for record in records {
+        for mut record in records {
+            if is_forgotten {
+                hide_group(&mut record);
+            }
             let occurrence = Occurrence::of(record, false);
             if occurrence.sequence <= after {
                 history.take(&occurrence);

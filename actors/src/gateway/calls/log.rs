@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::envelope::Tail;
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{LogRead, LogRecord, LogStats};
 use baton_events::protocol::{Failure, LogReadParams};
 use baton_events::record::{Position, SequenceNumber, SessionId, StreamId};
+use baton_events::session::{Phase, State};
 use serde_json::value::RawValue;
 
 use super::{Ended, internal};
@@ -68,9 +70,16 @@ pub(in crate::gateway) async fn read(asked: LogReadParams, services: &Arc<Servic
         let records = records.map_err(|error| internal("the log cannot be read", error))?;
         let next = from + records.len() as u64;
         let records = records.into_iter().map(told).collect::<Result<_, _>>()?;
-        Ok::<_, Failure>(LogRead { position: tail.position.0, chain: tail.chain.to_string(), next, records })
+        let forgotten = if asked.forgotten { forgotten(&services.table.now()) } else { Vec::new() };
+        Ok::<_, Failure>(LogRead { position: tail.position.0, chain: tail.chain.to_string(), next, records, forgotten })
     });
     Ok(read.await.map_err(|error| internal("reading the log broke", error))??)
+}
+
+/// The forgotten sessions that were put in a group.
+fn forgotten(table: &SessionTable) -> Vec<String> {
+    let is_meant = |state: &State| state.phase == Phase::Forgotten && state.group.is_some();
+    table.iter().filter(|(_, row)| is_meant(&row.state)).map(|(id, _)| id.to_string()).collect()
 }
 
 /// The place of the last record, in the log or in a session's history.

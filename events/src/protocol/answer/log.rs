@@ -63,6 +63,10 @@ pub struct LogRead {
     pub next: u64,
     /// In order.
     pub records: Vec<LogRecord>,
+    /// Where that was asked for: all forgotten sessions that were put in a group. The records have its name, and whoever
+    /// shows them to anybody [hides](crate::schema::session::hide_group) it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forgotten: Vec<String>,
 }
 
 /// One record.
