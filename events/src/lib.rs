@@ -40,6 +40,7 @@ pub mod memo;
 pub mod messages;
 pub mod outcomes;
 pub mod prices;
+pub mod printable;
 pub mod projection;
 pub mod protocol;
 pub mod query;

@@ -1,6 +1,8 @@
 //! Text as a terminal shows it: how many columns it takes, cut to what fits, without what would move the cursor or turn
 //! the direction of writing.
 
+pub use baton_events::printable::plain;
+use baton_events::printable::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands where something was cut off.
@@ -44,11 +46,6 @@ pub fn size(bytes: u64) -> String {
     if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
 }
 
-/// Text of several lines without what would confuse a terminal.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
-}
-
 /// What ends a style.
 pub(super) const PLAIN: &str = "\u{1b}[0m";
 
@@ -85,13 +82,6 @@ fn cut_end(mut line: String, width: usize) -> String {
     }
     line.push(CUT);
     line
-}
-
-fn shown(c: char) -> char {
-    // Marks, embeddings, overrides and isolates of direction make a line read otherwise than it is.
-    let harmful = c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if harmful { '\u{fffd}' } else { c }
 }
 
 #[cfg(test)]
@@ -134,10 +124,5 @@ mod tests {
         let marked = |styled| harmless(text, styled).replace('\u{fffd}', "?").replace('\u{1b}', "^");
         assert_eq!(marked(true), "^[31mred^[0m ?live?? ?[2J?]0;t? ?[999m?[");
         assert_eq!(marked(false), "?[31mred?[0m ?live?? ?[2J?]0;t? ?[999m?[");
-    }
-
-    #[test]
-    fn plain_text_keeps_its_lines() {
-        assert_eq!(plain("a\n\u{7}b\t\u{9b}c\u{202d}"), "a\n\u{fffd}b\t\u{fffd}c\u{fffd}");
     }
 }

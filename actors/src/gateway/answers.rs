@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::enrichment::UNSEEN_STEP;
 use baton_events::memo;
+use baton_events::printable::plain;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
     Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
@@ -25,6 +26,11 @@ use crate::watcher::{Overview, RootSeen};
 
 fn out(text: &str) -> String {
     redact(text).into_owned()
+}
+
+/// The name of a session's episode.
+pub(super) fn episode_name(id: &SessionId) -> String {
+    plain(&format!("session_{}", id.short()))
 }
 
 pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
@@ -146,7 +152,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
     Episode {
         uuid: current.uuid.to_string(),
         tier: current.tier.as_str().to_owned(),
-        name: format!("session_{}", id.short()),
+        name: episode_name(id),
         title: out(&episode.title),
         objective: out(&episode.objective),
         work_completed: episode

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use baton_events::graph::Label;
+use baton_events::printable::plain;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, answer, code};
 use baton_events::record::{SessionId, Timestamp};
@@ -39,8 +40,9 @@ pub(super) fn no_center(uuid: Uuid) -> Failure {
     failure(code::NOT_FOUND, message)
 }
 
+/// Words for an agent, who may show them to a person.
 fn out(text: &str) -> String {
-    redact(text).into_owned()
+    plain(&redact(text))
 }
 
 fn time(at: Option<Timestamp>) -> Option<String> {
@@ -75,7 +77,7 @@ pub(super) fn node(node: Node) -> answer::Node {
         labels: vec!["Entity".to_owned(), label.to_owned()],
         created_at: time(node.created_at),
         summary: Some(summary),
-        group_id: out(&node.group_id),
+        group_id: redact(&node.group_id).into_owned(),
         attributes: attributes([
             ("sessions", node.sessions.into()),
             ("count", node.count.into()),
@@ -118,7 +120,7 @@ pub(super) fn fact(fact: Fact) -> answer::Fact {
     let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(out(text)) };
     answer::Fact {
         uuid: fact.uuid.to_string(),
-        group_id: out(&fact.group_id),
+        group_id: redact(&fact.group_id).into_owned(),
         source_node_uuid: fact.source.to_string(),
         target_node_uuid: fact.target.to_string(),
         created_at: time(fact.created_at),

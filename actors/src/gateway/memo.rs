@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use baton_events::digest::{self, Metadata, Show};
 use baton_events::memo::{self, Memo, Words};
+use baton_events::printable::plain;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
 use baton_events::redact::redact;
@@ -94,7 +95,7 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
     let current = indexer::as_episode(uuid, memo);
     let (digest, numbers) = (digest::digest(&items, &Show::default()), Metadata::of(&items, current.to));
     let episode = answer::Episode {
-        name: words.name.clone(),
+        name: plain(&words.name),
         title: words.name.clone(),
         objective: words.description.clone(),
         content: words.body,
@@ -108,11 +109,11 @@ pub(super) fn entry(services: &Services, uuid: Uuid, memo: &Memo) -> Result<answ
     let Words { name, body, description, .. } = words(services, uuid, memo)?;
     Ok(answer::EpisodeEntry {
         uuid: uuid.to_string(),
-        name,
+        name: plain(&name),
         content: body,
         created_at: Some(memo.at.to_string()),
         source: memo.source.as_str().to_owned(),
-        source_description: description,
+        source_description: plain(&description),
         group_id: Some(redact(&memo.group).into_owned()),
     })
 }

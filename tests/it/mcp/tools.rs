@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use crate::world::{World, id, list, text};
 
+/// What turns it, and what stands in its place.
+const TURNS: [char; 2] = ['\u{202e}', '\u{2066}'];
+const MARKED: [char; 3] = ['\u{202e}', '\u{2066}', '\u{fffd}'];
+
 /// Two sessions of two projects that edit, fail and mend.
 fn busy() -> World {
     let world = World::new();
@@ -268,4 +272,39 @@ fn large_answers_are_cut_at_whole_entries_with_a_way_on() {
     seen.dedup();
     assert_eq!(seen.len(), 60);
     agent.end();
+}
+
+#[test]
+fn no_name_turns_the_direction_of_writing() {
+    let world = World::new();
+    let me = "ab\u{202e}cdefg-\u{2066}1";
+    let mut transcript = world.transcript("-work-one", me);
+    transcript.prompt("mend the sloth");
+    let edit = json!({"file_path": "/srv/-work-one/sloth\u{202e}sr.txt", "old_string": "a", "new_string": "b"});
+    transcript.call("c1", "Edit", edit).result("c1", "The file has been updated.", false);
+    transcript.reply("It is mended.");
+    let episode = world.close(me);
+    let agent = Agent::start(&world);
+    agent.call("add_memory", json!({"name": "sloth\u{202e}eton", "episode_body": "it sleeps"})).ok();
+    let of_episode = json!({"episode_uuids": [episode]});
+    let asked = [
+        ("get_episodes", json!({}), "episodes", "name"),
+        ("search_nodes", json!({"query": "sloth", "entity_types": ["File"]}), "nodes", "name"),
+        ("search_nodes", json!({"query": "sloth", "entity_types": ["Session"]}), "nodes", "name"),
+        ("search_memory_facts", json!({"query": "modified sloth"}), "facts", "fact"),
+        ("get_episode_entities", of_episode.clone(), "nodes", "name"),
+        ("get_episode_entities", of_episode, "edges", "fact"),
+    ];
+    let mut turning = Vec::new();
+    for (tool, arguments, list_of, field) in asked {
+        let told = list(&agent.call(tool, arguments).ok()[list_of]);
+        assert!(told.iter().any(|it| text(&it[field]).contains(MARKED)), "{tool}: {told:?}");
+        let names = told.iter().flat_map(|it| {
+            [&it["name"], &it["fact"], &it["summary"], &it["source_description"], &it["attributes"]["target_node_name"]]
+        });
+        turning.extend(names.filter(|name| name.to_string().contains(TURNS)).map(|name| format!("{tool}: {name}")));
+    }
+    assert_eq!(turning, [""; 0]);
+    agent.end();
+    assert!(!text(&world.show(me)["episode"]["name"]).contains(TURNS));
 }

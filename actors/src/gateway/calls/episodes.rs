@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_events::memo::{self, Memo};
+use baton_events::printable::plain;
 use baton_events::projection::table::Row;
 use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, code, method};
 use baton_events::record::SessionId;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, conversation, graph, lazy, memo as added, page, resolve, shown};
+use crate::gateway::{Services, answers, conversation, graph, lazy, memo as added, page, resolve, shown};
 
 /// What stands at the end of an episode that is too long for an answer.
 const CUT: &str = "\n… cut; get_episodes with episode_uuids has more, `baton show` the whole";
@@ -258,11 +259,11 @@ fn written(id: &SessionId, row: &Row, current: &EpisodeRef, content: &str) -> an
     let project = state.place.as_ref().map_or("an unknown project", |place| place.project.as_str());
     answer::EpisodeEntry {
         uuid: current.uuid.to_string(),
-        name: format!("session_{}", id.short()),
+        name: answers::episode_name(id),
         content: bounded(redact(content).into_owned()),
         created_at: state.last_conversation_at.map(|at| at.to_string()),
         source: format!("{agent}_jsonl"),
-        source_description: redact(&format!("Session from {project}")).into_owned(),
+        source_description: plain(&redact(&format!("Session from {project}"))),
         group_id: state.group_id().map(|group| redact(group).into_owned()),
     }
 }
