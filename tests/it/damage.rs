@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use crate::record::Log;
@@ -63,6 +64,29 @@ fn a_damaged_conversation_is_restored_from_its_transcript() {
     }
     assert!(world.log().contains("restored from its transcript"), "{}", world.log());
     Log::of(&world);
+}
+
+#[test]
+fn a_pipe_among_the_memory_s_files_holds_nobody_up() {
+    let world = World::new();
+    two_sessions(&world);
+    assert_eq!(world.found("wolverine"), [id(1)]);
+    world.stop();
+    for name in ["meta.json", ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock"] {
+        let path = world.home().join("memory").join(name);
+        let _ = std::fs::remove_file(&path);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(world.found("wolverine"), [id(1)], "{name}: {}", world.log());
+        world.stop();
+        assert!(path.symlink_metadata().is_ok_and(|found| found.is_file()), "{name}");
+    }
+    assert!(world.log().contains("meta.json is no regular file"), "{}", world.log());
+    let path = world.home().join("memory/meta.json");
+    std::fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let verified = world.run(&["log", "verify"]);
+    let told = format!("{}{}", verified.out, verified.err);
+    assert!(verified.code == 1 && told.contains("regular file"), "{told}");
 }
 
 #[test]

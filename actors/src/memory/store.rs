@@ -121,6 +121,8 @@ impl Store {
 
     /// Opens what lies in `dir`, if it is sound and of this version.
     fn reopen(dir: &Path, version: u32) -> Result<Self, Error> {
+        // Before tantivy opens any of them.
+        let bytes = size(dir)?;
         let index = Index::open_in_dir(dir)?;
         if index.schema() != schema::build().0 {
             return Err(Error::Broken("its fields are of another version".to_owned()));
@@ -129,7 +131,7 @@ impl Store {
             Some(payload) => Some(read_checkpoint(&payload, version)?),
             None => None,
         };
-        if size(dir)? <= CHECKED_BYTES
+        if bytes <= CHECKED_BYTES
             && let Some(file) = index.validate_checksum()?.into_iter().next()
         {
             return Err(Error::Broken(format!("{} is damaged", file.display())));
@@ -491,11 +493,16 @@ fn guarded<T>(open: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(Error::Broken("reading it panicked".to_owned())))
 }
 
-/// Bytes of all files in a directory.
-fn size(dir: &Path) -> io::Result<u64> {
+/// Bytes of all files in a directory. A pipe or a device in a file's place is refused: whoever opens one may wait for ever.
+fn size(dir: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for entry in fs::read_dir(dir)? {
-        bytes += entry?.metadata()?.len();
+        let path = entry?.path();
+        let found = fs::metadata(&path)?;
+        if !found.is_file() && !found.is_dir() {
+            return Err(Error::Broken(format!("{} is no regular file", path.display())));
+        }
+        bytes += found.len();
     }
     Ok(bytes)
 }

@@ -1,6 +1,6 @@
 //! A home that nobody has open: of the index of its log and of its memory copies are opened, for opening writes.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use baton_events::session::Event;
 
 use super::{Folding, GoOn, Report, conversations, made_of, memory, open_copy, scratch};
 use crate::chunks::ChunkStore;
+use crate::files;
 use crate::journal::{DiskJournal, Journal, verify};
 use crate::lock::HomeLock;
 use crate::memory::Store;
@@ -142,7 +143,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_folder(&entry.path(), &target)?;
         } else {
-            fs::copy(entry.path(), target)?;
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", entry.path().display()));
+            io::copy(&mut files::open(&entry.path()).map_err(named)?, &mut File::create(target)?)?;
         }
     }
     Ok(())
