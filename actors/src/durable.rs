@@ -120,6 +120,28 @@ pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io
     written.and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
+/// Removes what killed programs have left in a home whose lock the caller holds. What stays for an error does no harm: its
+/// next writer writes over it.
+pub(crate) fn remove_unfinished(home: &Path) {
+    let _ = std::fs::remove_dir_all(home.join(crate::verify::SCRATCH));
+    for folder in ["", "log", "vault-register", "memory"] {
+        for entry in std::fs::read_dir(home.join(folder)).into_iter().flatten().flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file
+                && entry.file_name().to_str().is_some_and(is_unfinished)
+                && let Err(error) = std::fs::remove_file(entry.path())
+            {
+                tracing::warn!(file = %entry.path().display(), %error, "unfinished file not removed");
+            }
+        }
+    }
+}
+
+fn is_unfinished(name: &str) -> bool {
+    // The first are the files of tantivy. The configuration is written without the home's lock.
+    name.starts_with(BEING_WRITTEN) || name.ends_with(BEING_WRITTEN) && name != "config.json.tmp"
+}
+
 /// Reads a JSON file that [`write_file`] has written; `None` where there is none.
 ///
 /// # Errors

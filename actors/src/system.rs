@@ -13,6 +13,7 @@ use crate::archive;
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
 use crate::configuration::{self, Configuration};
+use crate::durable;
 use crate::embedding::{Embedder, Surroundings};
 use crate::enricher::{self, Enricher, Enriching};
 use crate::export::{self, Exporter};
@@ -141,6 +142,7 @@ impl System {
         let started_at = clock.now();
         let chunks = Arc::new(ChunkStore::open(home.join("blobs"))?);
 
+        durable::remove_unfinished(&home);
         archive::clear(&home).unwrap_or_else(|error| {
             tracing::warn!(%error, "what an interrupted import left behind is still there");
         });

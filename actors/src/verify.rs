@@ -101,11 +101,14 @@ fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> b
     }
 }
 
-/// A folder for what is built to be compared. It goes when this does; one that was left by a crash goes first.
+/// The folder of a home for what is built to be compared.
+pub(crate) const SCRATCH: &str = "verify.tmp";
+
+/// That folder in use. It goes when this does; one that was left by a crash goes first.
 struct Scratch(PathBuf);
 
 fn scratch(home: &Path) -> std::io::Result<Scratch> {
-    let folder = home.join("verify.tmp");
+    let folder = home.join(SCRATCH);
     remove(&folder)?;
     crate::durable::make_private_folder(&folder)?;
     Ok(Scratch(folder))

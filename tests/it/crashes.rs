@@ -188,3 +188,39 @@ fn appends_while_no_daemon_lives_are_found_by_the_next() {
     assert_eq!(episode_lines(&memory(world.home())).into_values().collect::<Vec<_>>(), [1]);
     Log::of(&world);
 }
+
+#[test]
+fn what_killed_writers_have_left_is_gone_when_the_daemon_has_started() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("a marmot").reply("yes");
+    world.close(&id(1));
+    world.kill();
+    let left = [
+        "session_states.json.tmp",
+        "hook_stats.json.tmp",
+        "daemon.socket.tmp",
+        "log/forgotten-records.json.tmp",
+        "log/forgotten.json.tmp",
+        "log/imported.json.tmp",
+        "log/probe.tmp",
+        "vault-register/0123.jsonl.tmp",
+        "memory/.tmpAb12Cd",
+        "memory/probe.tmp",
+        "verify.tmp/in-use/words",
+    ];
+    // The command line writes the first without the home's lock; the others are nobody's.
+    let others = ["config.json.tmp", "mine.txt", "memory.tmpl"];
+    for name in left.iter().chain(&others) {
+        let path = world.home().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "a marmot").unwrap();
+    }
+    world.ok(&["daemon"]);
+    let is_there = |names: &[&str]| -> Vec<String> {
+        names.iter().filter(|name| world.home().join(name).exists()).map(|name| (*name).to_owned()).collect()
+    };
+    // The daemon itself writes the first one in a moment.
+    assert!(wait(|| is_there(&left).is_empty()), "{:?}", is_there(&left));
+    assert_eq!(is_there(&others), others);
+    assert_eq!(world.found("marmot"), [id(1)]);
+}

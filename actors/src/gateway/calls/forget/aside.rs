@@ -7,6 +7,7 @@ use std::path::Path;
 use baton_events::record::SessionId;
 
 use crate::chunks::{ChunkStore, Removed};
+use crate::verify;
 
 /// Deletes what was put aside of these sessions, and what a verification that was killed has left. Nobody verifies meanwhile.
 /// Blocks for the disk.
@@ -24,7 +25,7 @@ pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, Strin
             removed += kept.forget(session).map_err(|error| error.to_string())?;
         }
     }
-    match fs::remove_dir_all(home.join("verify.tmp")) {
+    match fs::remove_dir_all(home.join(verify::SCRATCH)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(told(error)),
         _ => Ok(removed),
     }
