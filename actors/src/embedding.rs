@@ -132,7 +132,7 @@ impl Embedder {
                 None => told(behind(pending)),
             };
         }
-        let text = baton_events::redact::redact(text);
+        let text = baton_redaction::redact(text);
         let key = key(&text);
         let known = self.lock_asked().get(key);
         let vector = match known {

@@ -469,7 +469,7 @@ fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, Strin
     let price = settings.prices.of(model);
     let is_local = llm.endpoint.base_url.is_local();
     let Err(key) = budget::may_ask(price.as_ref(), is_local, &purse::budget(llm)) else { return Ok(price) };
-    let shown = baton_events::redact::redact(model);
+    let shown = baton_redaction::redact(model);
     let what = format!("no price is known of the model {shown:?}, so no budget can be kept");
     let fix = format!(
         "set {key} to {{{shown:?}: {{\"input\": …, \"output\": …}}}} (US dollars for a million tokens), or both budgets to null"

@@ -21,8 +21,8 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{Phase, Rejection};
+use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 

@@ -15,9 +15,9 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{self, Lost};
 use baton_events::record::{Position, SessionId, Timestamp};
-use baton_events::redact::redact;
 use baton_events::schema;
 use baton_events::session::Event;
+use baton_redaction::redact;
 
 use crate::chunks::{self, ChunkStore};
 use crate::durable;

@@ -19,9 +19,9 @@ use baton_events::conversation::Agent;
 use baton_events::envelope::NewRecord;
 use baton_events::home::{self, NamedRoot, ROOTS_MAX};
 use baton_events::record::{Metadata, SequenceNumber, StreamId};
-use baton_events::redact::redact;
 use baton_events::schema;
 use baton_events::transcript::layout;
+use baton_redaction::redact;
 use tokio::sync::watch;
 
 use self::admission::{Admitted, Grounds};

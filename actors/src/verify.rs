@@ -26,9 +26,9 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{self, Checked};
 use baton_events::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
-use baton_events::redact::redact;
 use baton_events::schema::kept::Kept;
 use baton_events::session::Phase;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use crate::archive::note_notes;

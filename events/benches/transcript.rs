@@ -7,8 +7,8 @@
 
 use baton_events::conversation::{Agent, Item};
 use baton_events::hash::ContentHash;
-use baton_events::redact::redact;
 use baton_events::transcript::{Cursor, NullSink, OpenCalls, Reader, Sink, Source};
+use baton_redaction::redact;
 use divan::Bencher;
 use divan::counter::BytesCount;
 

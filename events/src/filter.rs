@@ -1,10 +1,10 @@
 //! What of a conversation is kept: texts whole, calls with bulky values shortened, results as one line.
 //!
-//! Everything passes [`redact`](crate::redact::redact) here, before it is shortened, hashed or stored.
+//! Everything passes [`redact`](baton_redaction::redact) here, before it is shortened, hashed or stored.
 
 use std::borrow::Cow;
 
-use crate::redact::{redact, redact_owned};
+use baton_redaction::{redact, redact_owned};
 
 pub mod edit;
 pub mod input;

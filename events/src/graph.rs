@@ -38,9 +38,9 @@ use uuid::Uuid;
 use crate::conversation::Item;
 use crate::digest::Episode;
 use crate::record::{SessionId, Timestamp};
-use crate::redact::redact;
 use crate::session::NAMESPACE;
 use crate::withdrawn::standing;
+use baton_redaction::redact;
 
 /// Longest name of an entity, in characters; a longer one is cut and ends in `…`.
 pub const MAX_NAME_CHARS: usize = 160;

@@ -47,7 +47,6 @@ pub mod query;
 mod quotation;
 pub mod recall;
 pub mod record;
-pub mod redact;
 pub mod replay;
 pub mod schema;
 pub mod session;

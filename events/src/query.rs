@@ -16,7 +16,7 @@ use self::piece::{Piece, pieces};
 use crate::conversation::Agent;
 use crate::protocol::tool::nearest;
 use crate::record::Timestamp;
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Bytes of a text that are read; what comes behind is left out, and said to be.
 pub const MAX_BYTES: usize = 16 * 1024;

@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Longest accepted session id, in bytes. Real ids are 36; the rest is room for odd file names.
 pub const MAX_SESSION_ID_BYTES: usize = 200;

@@ -7,7 +7,7 @@
 
 use crate::conversation::{Body, Item};
 use crate::hash::canonical_json;
-use crate::transcript::json::{Found, Value, first_object};
+use baton_redaction::raw_json::{Found, Value, first_object};
 
 /// Bytes of ASCII that make about one token.
 const ASCII_BYTES_PER_TOKEN: u64 = 4;

@@ -8,8 +8,6 @@
 //! One agent's format is one file below this one (`format.rs` holds what it must know): [`classify`] tells whose a path
 //! is, and the reader hands each record to that agent's file.
 
-pub(crate) mod json;
-
 mod claude;
 mod codex;
 mod cursor;
@@ -34,7 +32,7 @@ use memchr::{memchr, memchr2};
 
 use crate::conversation::{Agent, Body, Item, TitleSource};
 
-use json::{Found, Index};
+use baton_redaction::raw_json::{self, Found, Index};
 use scribe::{Scribe, Stamp};
 
 /// Where a reader's items go.
@@ -228,7 +226,7 @@ fn is_whole(line: &[u8]) -> bool {
     let mut rest = line;
     let mut any = false;
     loop {
-        match json::first_object(rest) {
+        match raw_json::first_object(rest) {
             Found::Nothing => return any,
             Found::Object(mut fields) => {
                 fields.by_ref().for_each(drop);

@@ -8,8 +8,8 @@ use std::path::Path;
 use baton_actors::durable;
 use baton_events::protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::SignalKind;
+use baton_redaction::redact;
 
 use super::room;
 use crate::print::counted;

@@ -115,7 +115,7 @@ pub(crate) fn words(file: &File) -> Vec<String> {
             }
         }
         if let Some((word, reason)) = CORE_NEVER_SAYS.iter().find(|(word, _)| says(line, word))
-            && file.path.starts_with("events/src/")
+            && file.path.starts_with("events/")
         {
             say(number, &format!("{word}: {reason}"));
         }

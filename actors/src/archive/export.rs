@@ -16,11 +16,11 @@ use baton_events::memo;
 use baton_events::projection::table::{self, SessionTable};
 use baton_events::protocol::Progress;
 use baton_events::record::{Position, SessionId};
-use baton_events::redact::json::redact_json;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
 use baton_events::schema::session::hide_group;
 use baton_events::session::{Event, ModelAnswer, Phase};
+use baton_redaction::json::redact_json;
 
 use super::spool::Spool;
 use super::{Error, Source};

@@ -11,10 +11,10 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::Progress;
 use baton_events::record::SessionId;
-use baton_events::redact::json::redact_json;
-use baton_events::redact::redact;
 use baton_events::schema;
 use baton_events::schema::export::{Line, write};
+use baton_redaction::json::redact_json;
+use baton_redaction::redact;
 use serde_json::value::RawValue;
 
 use super::Error;

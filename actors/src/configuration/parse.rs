@@ -371,7 +371,7 @@ pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
 
 fn shown(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
-    format!("{:?}", baton_events::redact::redact(&plain))
+    format!("{:?}", baton_redaction::redact(&plain))
 }
 
 /// What stands there, in a few characters: a wrong value may be a secret that was put in the wrong place.
@@ -382,7 +382,7 @@ fn short(node: &Node<'_>) -> String {
         Some(b'[') => "this list".to_owned(),
         Some(b'"') if text.len() > 40 => "this text".to_owned(),
         _ if text.len() > 40 => "this".to_owned(),
-        _ => baton_events::redact::redact(text).into_owned(),
+        _ => baton_redaction::redact(text).into_owned(),
     }
 }
 

@@ -12,8 +12,8 @@ use baton_events::protocol::answer::{
     SessionEnrichment,
 };
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{EpisodeRef, FailureWhy, Phase, State, Why};
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::Services;

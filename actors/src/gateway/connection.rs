@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use baton_events::conversation::Agent;
 use baton_events::protocol::{self, Answer, Failure, Hello, Request, Welcome, code, method};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -13,8 +13,8 @@ use baton_events::filter::one_line;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer::Relation;
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{Phase, State};
+use baton_redaction::redact;
 
 use self::succession::Succession;
 use super::Services;

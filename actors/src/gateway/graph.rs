@@ -7,7 +7,7 @@ use baton_events::printable::plain;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, answer, code};
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -7,8 +7,8 @@ use baton_events::memo::{self, Memo, Words};
 use baton_events::printable::plain;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
-use baton_events::redact::redact;
 use baton_events::schema;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::{Services, answers, shown};

@@ -11,8 +11,8 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::query::{Field, Question, Without};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::State;
+use baton_redaction::redact;
 
 use super::{resolve, shown};
 use crate::memory::{Error, Having, Searcher, Sessions};

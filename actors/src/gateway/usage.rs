@@ -4,8 +4,8 @@ use baton_events::prices::Prices;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::usage::{self, Requests};
+use baton_redaction::redact;
 
 use super::family::{CHILDREN_MAX, Family};
 use super::{Services, conversation};

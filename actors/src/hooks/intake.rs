@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use baton_events::protocol::HookParams;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::redact::redact;
 use baton_events::session::{Place, SignalDetail, SignalKind, State};
 use baton_events::transcript::{self, Located};
+use baton_redaction::redact;
 
 use tokio::time::Instant;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use baton_events::protocol::Took;
 use baton_events::protocol::answer::{HookEventStats, HookStats};
 use baton_events::record::Timestamp;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;

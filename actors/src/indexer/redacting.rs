@@ -5,8 +5,8 @@
 
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
-use baton_events::redact::json::redact_json;
 use baton_events::session::{Phase, Redact, RedactedConversation, State};
+use baton_redaction::json::redact_json;
 
 use super::job::stored;
 use super::under_way::Held;

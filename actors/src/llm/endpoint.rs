@@ -94,7 +94,7 @@ impl fmt::Debug for BaseUrl {
 
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&baton_events::redact::redact(&self.text))
+        f.write_str(&baton_redaction::redact(&self.text))
     }
 }
 

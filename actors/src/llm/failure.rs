@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use reqwest::StatusCode;
 use serde_json::Value;
 

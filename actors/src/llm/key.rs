@@ -44,7 +44,7 @@ impl KeySource {
     pub fn name(&self) -> String {
         match self {
             Self::Variable(name) => name.clone(),
-            Self::File(path) => baton_events::redact::redact(&path.display().to_string()).into_owned(),
+            Self::File(path) => baton_redaction::redact(&path.display().to_string()).into_owned(),
         }
     }
 
@@ -61,7 +61,7 @@ impl KeySource {
                 taken(value, Kind::NoKey, &format!("the variable {name}"), "in the daemon's environment")
             }
             Self::File(path) => {
-                let whose = format!("the file {}", baton_events::redact::redact(&path.display().to_string()));
+                let whose = format!("the file {}", baton_redaction::redact(&path.display().to_string()));
                 match read_file(path) {
                     Ok(text) => taken(Some(text), Kind::NoKeyFile, &whose, "as a key"),
                     Err(why) => Err(Failure::new(Kind::NoKeyFile, format!("{whose} {why}"))),

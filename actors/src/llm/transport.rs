@@ -256,7 +256,7 @@ fn cause(error: &dyn std::error::Error) -> String {
     while let Some(source) = inner.source() {
         inner = source;
     }
-    baton_events::redact::redact(&inner.to_string()).chars().take(CAUSE_CHARS).collect()
+    baton_redaction::redact(&inner.to_string()).chars().take(CAUSE_CHARS).collect()
 }
 
 #[cfg(test)]

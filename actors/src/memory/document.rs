@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use baton_events::conversation::Role;
 use baton_events::record::Timestamp;
-use baton_events::redact::redact;
 use baton_events::turns::{self, NEIGHBOURS, Unit};
+use baton_redaction::redact;
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::schema::IndexRecordOption;

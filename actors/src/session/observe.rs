@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{CloseReason, Command, Counts, Discover, FailureWhy, Observe, Phase, Rejection, Why};
 use baton_events::transcript::Source;
+use baton_redaction::redact;
 use ractor::ActorRef;
 
 use super::{Msg, State};

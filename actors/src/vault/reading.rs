@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use baton_events::protocol::answer;
-use baton_events::redact::redact;
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::verify::{Finding, Known};
 use baton_events::vault::{Layout, forget, session};
+use baton_redaction::redact;
 use tokio::time::timeout;
 
 use super::place::{Error, Place, Refused};

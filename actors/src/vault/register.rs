@@ -9,8 +9,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::vault::name;
+use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{Problem, Vault, VaultFailure};
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::desk::Desk;
 use super::place::{Place, Refused};

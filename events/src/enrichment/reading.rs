@@ -9,7 +9,7 @@ use super::lines::Lines;
 use crate::digest::{MAX_ENTRIES, one_line};
 use crate::graph::{self, Label};
 use crate::handoff::is_unseen;
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Longest objective, in characters.
 const OBJECTIVE_CHARS: usize = 720;

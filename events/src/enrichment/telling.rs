@@ -9,8 +9,8 @@ use super::lines::says_something;
 use crate::conversation::{Body, Call, Item, Outcome};
 use crate::digest::Show;
 use crate::hash::canonical_json;
-use crate::redact::redact;
 use crate::tokens;
+use baton_redaction::redact;
 
 /// Most characters of one thing that was said.
 const SAID_CHARS: usize = 24_000;

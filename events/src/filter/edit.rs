@@ -1,8 +1,8 @@
 //! What an edit did to a file, counted in lines before its text is shortened.
 
 use crate::conversation::Edit;
-use crate::redact::redact_owned;
-use crate::transcript::json::Value;
+use baton_redaction::raw_json::Value;
+use baton_redaction::redact_owned;
 
 /// What a call of a tool that changes a file does; `None` for every other tool, or when it names no file.
 ///

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::{MAX_VALUE_CHARS, without_recall};
 use crate::graph::is_manifest;
 use crate::hash::{canonical_json, hex_digest};
-use crate::redact::json::{name_in, name_of, number_of, program_of, redact_arguments, redact_text};
-use crate::redact::redact_owned;
-use crate::transcript::json;
+use baton_redaction::json::{name_in, name_of, number_of, program_of, redact_arguments, redact_text};
+use baton_redaction::raw_json;
+use baton_redaction::redact_owned;
 
 /// Most values kept of one array or object.
 const MAX_ENTRIES: usize = 50;
@@ -43,40 +43,42 @@ struct Budget {
 
 /// The parameters of a call, from the object that the transcript has for them. Anything else than an object is kept
 /// under an empty key.
-pub(crate) fn parameters(raw: json::Value<'_>) -> BTreeMap<String, Value> {
+pub(crate) fn parameters(raw: raw_json::Value<'_>) -> BTreeMap<String, Value> {
     let mut budget = Budget { left: MAX_VALUES, file_text: file_text_chars(raw) };
     match raw {
-        json::Value::Object(_) => object(raw, "", 0, &mut budget).into_iter().collect(),
-        json::Value::Null => BTreeMap::new(),
+        raw_json::Value::Object(_) => object(raw, "", 0, &mut budget).into_iter().collect(),
+        raw_json::Value::Null => BTreeMap::new(),
         other => BTreeMap::from([(String::new(), value(other, "", 0, &mut budget, MAX_VALUE_CHARS))]),
     }
 }
 
 /// How much is kept of what a call writes into a file: less, if it names one that is no manifest.
-fn file_text_chars(raw: json::Value<'_>) -> usize {
+fn file_text_chars(raw: raw_json::Value<'_>) -> usize {
     let file = FILE_NAMES.into_iter().find_map(|name| raw.get(name)?.text());
     if file.is_some_and(|file| !is_manifest(&file.decode())) { MAX_FILE_TEXT_CHARS } else { MAX_VALUE_CHARS }
 }
 
 /// A value of at most so many characters, if it is a string. What it is called tells whether it is a secret.
-fn value(raw: json::Value<'_>, name: &str, depth: usize, budget: &mut Budget, chars: usize) -> Value {
+fn value(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget, chars: usize) -> Value {
     budget.left = budget.left.saturating_sub(1);
     match raw {
-        json::Value::Text(text) => Value::String(shortened(redact_text(name, &without_recall(&text.decode())), chars)),
-        json::Value::Object(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
-        json::Value::Array(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
-        json::Value::Object(_) => Value::Object(object(raw, name, depth, budget).into_iter().collect()),
-        json::Value::Array(_) => array(raw, name, depth, budget),
-        json::Value::Number(digits) => {
+        raw_json::Value::Text(text) => {
+            Value::String(shortened(redact_text(name, &without_recall(&text.decode())), chars))
+        }
+        raw_json::Value::Object(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
+        raw_json::Value::Array(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
+        raw_json::Value::Object(_) => Value::Object(object(raw, name, depth, budget).into_iter().collect()),
+        raw_json::Value::Array(_) => array(raw, name, depth, budget),
+        raw_json::Value::Number(digits) => {
             number_of(name, &String::from_utf8_lossy(digits)).map_or_else(|| number(digits), Value::String)
         }
-        json::Value::Bool(value) => Value::Bool(value),
-        json::Value::Null => Value::Null,
+        raw_json::Value::Bool(value) => Value::Bool(value),
+        raw_json::Value::Null => Value::Null,
     }
 }
 
 /// Fields in key order, so that what is cut does not depend on the order they were written in.
-fn object(raw: json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) -> Vec<(String, Value)> {
+fn object(raw: raw_json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) -> Vec<(String, Value)> {
     let fields = raw.fields().map(|(key, value)| (key.decode(), value));
     let fields: BTreeMap<_, _> = fields.filter(|(key, _)| !ECHOES.contains(&&**key)).collect();
     let all = fields.len();
@@ -84,7 +86,7 @@ fn object(raw: json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) 
     let mut rest = String::new();
     let beside = |name: &str| {
         let mut same = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
-        same.find_map(|(_, field)| field.text()).map(json::Text::decode)
+        same.find_map(|(_, field)| field.text()).map(raw_json::Text::decode)
     };
     let program = program_of(beside);
     for (key, field) in &fields {
@@ -107,14 +109,14 @@ fn object(raw: json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) 
     kept
 }
 
-fn array(raw: json::Value<'_>, name: &str, depth: usize, budget: &mut Budget) -> Value {
+fn array(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget) -> Value {
     let mut kept = Vec::new();
     let mut before = None;
     let mut rest = String::new();
     let mut dropped = 0;
     for element in raw.elements() {
         if kept.len() < MAX_ENTRIES && budget.left > 0 && dropped == 0 {
-            let text = element.text().map(json::Text::decode);
+            let text = element.text().map(raw_json::Text::decode);
             let name = name_in(name, before.as_deref(), text.as_deref().unwrap_or(""));
             kept.push(value(element, name, depth + 1, budget, MAX_VALUE_CHARS));
             before = text;
@@ -155,13 +157,13 @@ fn cut(bytes: &[u8]) -> Value {
 }
 
 /// A value in a form that does not depend on who wrote it, for digests.
-fn whole(value: json::Value<'_>) -> String {
+fn whole(value: raw_json::Value<'_>) -> String {
     match value {
-        json::Value::Text(text) => text.decode().into_owned(),
-        json::Value::Object(bytes) | json::Value::Array(bytes) => canonical(&bytes),
-        json::Value::Number(digits) => number(digits).to_string(),
-        json::Value::Bool(value) => value.to_string(),
-        json::Value::Null => "null".to_owned(),
+        raw_json::Value::Text(text) => text.decode().into_owned(),
+        raw_json::Value::Object(bytes) | raw_json::Value::Array(bytes) => canonical(&bytes),
+        raw_json::Value::Number(digits) => number(digits).to_string(),
+        raw_json::Value::Bool(value) => value.to_string(),
+        raw_json::Value::Null => "null".to_owned(),
     }
 }
 
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
 
     fn kept(raw: &str) -> String {
-        let map = parameters(json::Value::Object(raw.as_bytes().into()));
+        let map = parameters(raw_json::Value::Object(raw.as_bytes().into()));
         canonical_json(&Value::Object(map.into_iter().collect()))
     }
 
@@ -235,7 +237,7 @@ mod tests {
             r#"{"input":"{\"env\":[{\"key\":\"DB_PASSWORD\",\"value\":\"kW8xyzq7Lm2p\"}]}"}"#,
             r#"{"input":"{\"env\":[{\"key\":\"DB_PASSWORD\",\"value\":\"[redacted:secret]\"}]}"}"#,
         );
-        let whole = parameters(json::Value::Text(json::Text::of(br#"{\"password\":\"kW8xyzq7Lm2p\"}"#)));
+        let whole = parameters(raw_json::Value::Text(raw_json::Text::of(br#"{\"password\":\"kW8xyzq7Lm2p\"}"#)));
         assert_eq!(whole[""], r#"{"password":"[redacted:secret]"}"#);
         // A long value is judged before it is cut.
         let long = kept(&format!("{{\"api_key\":\"{}\"}}", "aB3dE5gH7jK9".repeat(100)));

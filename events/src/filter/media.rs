@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::transcript::json::{Text, Value};
+use baton_redaction::raw_json::{Text, Value};
 
 use super::one_line;
 

@@ -1,8 +1,8 @@
 //! A tool's whole output in, one informative line out.
 
 use crate::conversation::{Edit, Outcome, ToolResult};
-use crate::transcript::json::{Text, Value};
 use crate::transcript::open_calls::OpenCall;
+use baton_redaction::raw_json::{Size, Text, Value};
 
 use super::made::{Printed, unmarked};
 use super::media::{self, Media};
@@ -150,15 +150,6 @@ impl<'a> Output<'a> {
             .map(|text| text.size())
             .fold(Size::default(), |sum, one| Size { lines: sum.lines + one.lines, bytes: sum.bytes + one.bytes })
     }
-}
-
-/// How much text there is, decoded.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    /// Lines.
-    pub(crate) lines: usize,
-    /// Bytes in UTF-8.
-    pub(crate) bytes: usize,
 }
 
 /// The one line that is kept of a tool's answer.

@@ -20,7 +20,7 @@ use super::package::Package;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
 use crate::conversation::{Body, Call, Item, Meta, Outcome, ToolResult};
 use crate::digest::{Episode, ErrorLine};
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Most files that one error is said to be resolved by: the last that were edited.
 const MAX_CURES: usize = 5;

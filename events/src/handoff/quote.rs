@@ -2,7 +2,7 @@
 
 use crate::digest::sentences_within;
 use crate::filter::without_colours;
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// The name of the marks around everything that Baton tells.
 const OWN_MARK: &str = "baton-recall";

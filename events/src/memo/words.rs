@@ -1,7 +1,7 @@
 //! What a memo says: made of what somebody gave, without secrets, within bounds.
 
 use crate::filter;
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Longest body, in bytes as it was given.
 pub const BODY_MAX_BYTES: usize = 256 * 1024;

@@ -3,8 +3,8 @@
 use crate::prices::usd;
 use crate::protocol::answer::Change;
 use crate::record::Timestamp;
-use crate::redact::redact;
 use crate::session::{Enrichment, Kind, Owed, Phase, State};
+use baton_redaction::redact;
 
 /// What a state says, field by field. Fields that say nothing are left out; digests and fingerprints, which say nothing to
 /// anybody, too.

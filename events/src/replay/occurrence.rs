@@ -3,9 +3,9 @@
 use crate::envelope::StoredRecord;
 use crate::protocol::answer::Happened;
 use crate::record::{CommandId, Position, SequenceNumber, StreamId, Timestamp};
-use crate::redact::json::redact_value;
-use crate::redact::redact;
 use crate::{home, memo, schema, session};
+use baton_redaction::json::redact_value;
+use baton_redaction::redact;
 
 /// A record of the log, read.
 #[derive(Clone, Debug)]

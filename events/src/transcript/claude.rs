@@ -19,9 +19,9 @@ use memchr::memmem;
 
 use super::Sink;
 use super::format::{Format, Layout};
-use super::json::{Fields, Found, Text, Value, first_object};
 use super::place::{self, Located};
 use super::scribe::{Scribe, Stamp, bounded_id};
+use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 use typed::{Author, Delivery, Typed, say_part};
 use usage::Counts;

@@ -23,9 +23,9 @@ use crate::record::Timestamp;
 use super::Sink;
 use super::cursor::Queued;
 use super::format::{Format, Layout};
-use super::json::{Fields, Found, Text, Value, first_object};
 use super::place::{self, Located};
 use super::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 /// Longest name of a model, in characters.
 const MAX_MODEL_CHARS: usize = 100;

@@ -4,10 +4,10 @@
 //! [`Agent`](crate::conversation::Agent).
 
 use super::Sink;
-use super::json::Fields;
 use super::place::Located;
 use super::scribe::Scribe;
 use crate::conversation::Agent;
+use baton_redaction::raw_json::Fields;
 
 /// Where an agent keeps its transcripts, below its own directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

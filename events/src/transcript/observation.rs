@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::record::Timestamp;
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Most kinds of unknown things that are counted by name; those that sort last count as `(other)`.
 pub const MAX_UNKNOWN_KINDS: usize = 32;

@@ -13,14 +13,14 @@ use crate::filter::{
 };
 use crate::hash::Mark;
 use crate::record::Timestamp;
-use crate::redact::redact_owned;
+use baton_redaction::redact_owned;
 
 use super::Sink;
 use super::cursor::{Cursor, Queued};
-use super::json::{Text, Value};
 use super::observation::Observation;
 use super::open_calls::OpenCalls;
 use super::spilled::Spilled;
+use baton_redaction::raw_json::{Text, Value};
 
 /// Longest title, branch or path in an item, in characters.
 const MAX_META_CHARS: usize = 1_000;

@@ -6,7 +6,7 @@
 use crate::digest::sentences_within;
 use crate::filter::without_colours;
 use crate::handoff::is_unseen;
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// A text on one line, at most so many characters before it is escaped: without secrets, colours and letters that nobody
 /// sees, and with everything escaped that Markdown or Obsidian would take for more than words. Code between single

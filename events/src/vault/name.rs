@@ -4,7 +4,7 @@
 //! not count, nor how an accent is written, nor a dot or a space at the end. Obsidian cannot link to names with
 //! `# ^ [ ] |`. [`key`] brings together whatever is one name anywhere; it may bring together more, which costs a suffix.
 
-use crate::redact::redact;
+use baton_redaction::redact;
 
 /// Longest name without its suffix and extension, in bytes: file systems allow 255, paths on Windows 260 in all.
 pub const MAX_BYTES: usize = 80;

@@ -32,7 +32,9 @@ fn bounds() -> BTreeSet<usize> {
         }
     }
     let mut found = BTreeSet::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    for sources in ["src", "redaction/src"] {
+        walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join(sources), &mut found);
+    }
     found
 }
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use baton_events::conversation::{Agent, Body, Item};
-use baton_events::redact::redact;
 use baton_events::transcript::Source;
+use baton_redaction::redact;
 use proptest::prelude::*;
 
 use crate::files::{Transcript, below, fixtures, items};

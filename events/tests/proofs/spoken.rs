@@ -1,7 +1,7 @@
 //! A second reader of Claude Code's transcripts: what people and the model said, by the plainest means. It builds every
 //! line whole, knows nothing of cursors and calls, and takes apart only what a person's words may stand between.
 
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use serde_json::Value;
 
 /// Who said it.

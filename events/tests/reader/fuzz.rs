@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use baton_events::conversation::Body;
 use baton_events::hash::ContentHash;
-use baton_events::redact::redact;
 use baton_events::schema::item;
 use baton_events::transcript::Source;
+use baton_redaction::redact;
 
 use crate::dice::Dice;
 use crate::mutation::{LONGEST, mutate};

@@ -8,7 +8,7 @@ use baton_actors::archive::{self, Exported, Offline, Wanted};
 use baton_actors::chunks::ChunkStore;
 use baton_actors::remains::Remains;
 use baton_events::record::Position;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use clap::Args;
 
 use super::super::Error;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use baton_actors::archive;
 use baton_events::protocol::answer::LogStats;
 use baton_events::protocol::method;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use clap::Args;
 
 use super::super::Error;

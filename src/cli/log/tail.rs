@@ -165,7 +165,7 @@ fn show_offline(
     last.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, typed));
     (asked.from, asked.last) = (if session.is_some() { count } else { end.0 } + 1, None);
     if let Some(broken) = source.broken() {
-        print::error(&print::plain(&baton_events::redact::redact(broken)));
+        print::error(&print::plain(&baton_redaction::redact(broken)));
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use baton_events::projection::table::Row;
 use baton_events::protocol::{CloseParams, answer, code};
 use baton_events::record::{CommandId, Position};
-use baton_events::redact::redact;
 use baton_events::session::CloseReason;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::{Ended, enrichment};

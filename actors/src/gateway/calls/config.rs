@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_events::protocol::{ConfigParams, answer, code};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::{Ended, internal};
 use crate::configuration::{Remark, WriteError};

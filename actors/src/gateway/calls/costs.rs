@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_events::enrichment::ledger::{self, By, Spent};
 use baton_events::protocol::{CostsParams, answer, code};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::Ended;
 use crate::gateway::Services;

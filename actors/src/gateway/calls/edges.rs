@@ -6,7 +6,7 @@ use baton_events::graph;
 use baton_events::memo::{self, Source, Words};
 use baton_events::protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParams, answer, code};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::memory::{cause, findable, group_of, refused, session_of, uuid};

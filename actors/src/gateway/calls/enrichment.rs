@@ -6,8 +6,8 @@ use std::time::Duration;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::GaveUp;
+use baton_redaction::redact;
 
 use crate::enricher::{Enricher, Shown};
 use crate::gateway::Services;

@@ -11,8 +11,8 @@ use baton_events::printable::plain;
 use baton_events::projection::table::Row;
 use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, code, method};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::EpisodeRef;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::search::{Ready, asking, ready};

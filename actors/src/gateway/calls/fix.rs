@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_events::outcomes;
 use baton_events::protocol::{FixParams, answer};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::Ended;
 use super::witnesses::{entries, judged, needed};

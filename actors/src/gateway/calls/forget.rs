@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use baton_events::memo;
 use baton_events::protocol::{ForgetParams, Progress, answer};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::State;
+use baton_redaction::redact;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use baton_events::protocol::{HandoffParams, answer, code};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{Phase, State};
+use baton_redaction::redact;
 use tokio::time::Instant;
 
 use super::Ended;

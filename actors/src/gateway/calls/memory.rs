@@ -7,7 +7,7 @@ use baton_events::memo::{Source, Words};
 use baton_events::protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_events::query;
 use baton_events::record::{CommandId, Position, Timestamp};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::track;

@@ -9,8 +9,8 @@ use baton_events::memo::{Memo, key};
 use baton_events::messages::{self, Content, Message, Part, changed};
 use baton_events::protocol::{Failure, MessagesParams, answer};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{EpisodeRef, Phase};
+use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_events::graph::Label;
 use baton_events::protocol::{NodesParams, answer, method};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::Ended;
 use super::found::{Found, Wanted, found};

@@ -7,8 +7,8 @@ use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_events::query::{self, Question};
 use baton_events::record::{Position, SessionId, Timestamp};
-use baton_events::redact::redact;
 use baton_events::session::{Phase, State};
+use baton_redaction::redact;
 
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
-use baton_events::redact::redact;
 use baton_events::session::Phase;
 use baton_events::transcript::named_lines;
+use baton_redaction::redact;
 
 use super::{Ended, enrichment, reindex, vectors};
 use crate::gateway::{Services, answers};

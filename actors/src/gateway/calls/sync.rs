@@ -12,9 +12,9 @@ use baton_events::enrichment::{Limits, budget, plan_of};
 use baton_events::prices::Price;
 use baton_events::protocol::{SyncParams, answer, code};
 use baton_events::record::{Position, SessionId, Timestamp};
-use baton_events::redact::redact;
 use baton_events::session::{CloseReason, Kind, Phase, State};
 use baton_events::tokens;
+use baton_redaction::redact;
 use tokio::task::JoinSet;
 
 use super::Ended;

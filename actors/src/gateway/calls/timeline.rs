@@ -8,7 +8,7 @@ use baton_events::projection::table::Row;
 use baton_events::protocol::{Failure, TimelineParams, answer, code, method};
 use baton_events::query::moment;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};

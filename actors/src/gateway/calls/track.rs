@@ -5,8 +5,8 @@ use std::sync::Arc;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
 use baton_events::session::{Phase, State, Why};
+use baton_redaction::redact;
 
 use super::{Ended, internal};
 use crate::files::FileSeen;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, TrackingParams, answer, code};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::{Ended, config, internal};
 use crate::gateway::connection::failure;

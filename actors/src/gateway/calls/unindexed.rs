@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_events::protocol::{UnindexedParams, answer, code};
 use baton_events::record::Timestamp;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use super::{Ended, looking};
 use crate::gateway::connection::{Out, failure};

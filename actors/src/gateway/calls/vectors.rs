@@ -1,7 +1,7 @@
 //! What `status` says of vectors: what makes them, how far that is, and what keeps it.
 
 use baton_events::protocol::answer;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 
 use crate::gateway::Services;
 use crate::llm::KeySource;

@@ -7,7 +7,7 @@ use baton_events::outcomes::{self, Witness};
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, answer, code};
 use baton_events::record::SessionId;
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

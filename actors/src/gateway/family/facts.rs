@@ -7,7 +7,7 @@ use std::sync::Arc;
 use baton_events::graph::{Label, Relation, fact_uuid, node_uuid, session_name};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::succession::Succession;

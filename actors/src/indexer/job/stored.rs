@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use baton_events::conversation::{Body, Item};
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
-use baton_events::redact::json::redact_json;
-use baton_events::redact::redact_owned;
 use baton_events::schema::item;
 use baton_events::session::{Complete, EpisodeRef, FailureWhy, Stored, episode_uuid};
 use baton_events::transcript::{Sink, subject};
+use baton_redaction::json::redact_json;
+use baton_redaction::redact_owned;
 
 use super::{Prepared, Stop};
 use crate::chunks::{self, ChunkStore};

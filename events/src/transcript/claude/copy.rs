@@ -6,7 +6,7 @@
 
 use crate::filter::one_line;
 use crate::filter::result::Told;
-use crate::transcript::json::{Text, Value};
+use baton_redaction::raw_json::{Text, Value};
 
 use super::usage::number;
 

@@ -7,8 +7,8 @@
 //! record.
 
 use crate::transcript::Sink;
-use crate::transcript::json::Text;
 use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::Text;
 
 use super::Record;
 use super::typed::Typed;

@@ -3,8 +3,8 @@
 use crate::filter::media::Media;
 use crate::filter::without_recall;
 use crate::transcript::Sink;
-use crate::transcript::json::{Text, Value};
 use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
 
 use super::words::{self, Words};
 use super::{Block, Record};

@@ -6,7 +6,7 @@
 use crate::conversation::Usage;
 use crate::filter::{MAX_NAME_CHARS, one_line};
 use crate::hash::Mark;
-use crate::transcript::json::{Text, Value};
+use baton_redaction::raw_json::{Text, Value};
 
 /// Versions that note the output before it is all there: up to this one, but for those between [`COUNTED_FROM`] and
 /// [`COUNTED_TO`].

@@ -168,7 +168,7 @@ fn bare(output: &Output<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::json::Value;
+    use baton_redaction::raw_json::Value;
 
     fn verdict(tool: Option<&str>, is_error: bool, text: &str, hint: Hint) -> Verdict {
         let raw = serde_json::to_vec(&serde_json::json!({ "c": text })).unwrap();

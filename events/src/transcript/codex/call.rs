@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::conversation::{Edit, Outcome};
-use crate::redact::redact_owned;
 use crate::transcript::Sink;
-use crate::transcript::json::{Text, Value};
 use crate::transcript::open_calls::PART;
 use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
+use baton_redaction::redact_owned;
 
 use super::patch::{self, Change};
 use super::{What, is_first, output, text};

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::conversation::{Outcome, TitleSource, Usage};
 use crate::filter::result::{Output, Told};
 use crate::transcript::Sink;
-use crate::transcript::json::{Text, Value};
 use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
 
 use super::output::{Answer, exit_code};
 use super::{Channel, What, call, duration_ms, is_first, item, number, pick, response, text, words};

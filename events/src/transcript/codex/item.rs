@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::conversation::Outcome;
 use crate::filter::result::Output;
 use crate::transcript::Sink;
-use crate::transcript::json::{Text, Value};
 use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
 
 use super::output::Answer;
 use super::patch::{self, Change};

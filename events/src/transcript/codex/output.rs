@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::conversation::Outcome;
 use crate::filter::result::{Output, Told};
-use crate::transcript::json::{Fields, Found, Text, Value, first_object};
+use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 use super::{number, pick, text};
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::filter::media::size;
 use crate::transcript::Sink;
-use crate::transcript::json::{Text, Value};
 use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
 
 use super::words::{self, Words};
 use super::{Channel, What, call, from_agent, is_news, pick, plain, remember_reply, text};

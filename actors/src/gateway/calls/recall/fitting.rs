@@ -3,8 +3,8 @@
 use baton_events::protocol::answer;
 use baton_events::recall::{Asked, Entry, chosen};
 use baton_events::record::Timestamp;
-use baton_events::redact::redact;
 use baton_events::tokens;
+use baton_redaction::redact;
 
 use super::{Answer, Looking};
 

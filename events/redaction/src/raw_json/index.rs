@@ -17,17 +17,17 @@ pub(super) struct Note {
     /// Behind its closing bracket or quote. While a container is open: the note of the one around it.
     pub(super) end: u32,
     /// How many of the notes that follow lie inside.
-    pub(super) inside: u32,
+    pub inside: u32,
 }
 
 /// Notes of one object after the other, in the same memory.
 #[derive(Debug, Default)]
-pub(crate) struct Index(Vec<Note>);
+pub struct Index(Vec<Note>);
 
 impl Index {
     /// Looks for an object at the beginning of `bytes`, after blanks, as [`first_object`] does, and notes where all that is
     /// in it ends.
-    pub(crate) fn first_object<'a>(&'a mut self, bytes: &'a [u8]) -> Found<'a> {
+    pub fn first_object<'a>(&'a mut self, bytes: &'a [u8]) -> Found<'a> {
         match first_object(bytes) {
             Found::Object(fields) => {
                 let inside = match self.note(Scan { at: fields.scan.at - 1, ..fields.scan.clone() }) {

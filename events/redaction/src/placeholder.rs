@@ -332,7 +332,7 @@ fn is_starred(value: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::redact::redact;
+    use crate::redact;
 
     /// Passwords that begin like a placeholder or look like code, and where they were met.
     const PASSWORDS: &[(&str, &str)] = &[

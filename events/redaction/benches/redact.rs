@@ -1,9 +1,9 @@
 //! How fast secrets are looked for, in what sessions are made of.
 //!
-//! `cargo bench -p baton-events --bench redact`. All texts are made up, one megabyte each; the first five hold no secret, `named`
+//! `cargo bench -p baton-redaction --bench redact`. All texts are made up, one megabyte each; the first five hold no secret, `named`
 //! has a telling word and a separator in every line, `secrets` one credential in every second line.
 
-use baton_events::redact::redact;
+use baton_redaction::redact;
 use divan::Bencher;
 use divan::counter::BytesCount;
 

@@ -1,8 +1,8 @@
 //! What must go, wherever it stands. Every value is put together here, of a prefix and a pattern: none is in the source.
 
 use super::*;
-use crate::redact::key::{Body, Key};
-use crate::redact::rules::KEYS;
+use crate::key::{Body, Key};
+use crate::rules::KEYS;
 
 /// Letters and digits without an order, the same every time.
 fn drawn(seed: u64, alphabet: &[u8], chars: usize) -> String {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::name::{self, Sign};
 use super::{MARK, redact};
-use crate::transcript::json::{self as raw, Raw, Text};
+use crate::raw_json::{self as raw, Raw, Text};
 
 /// Fields that a value is in whose name stands in the field beside it, and those that the name may be in, in small letters:
 /// `{"name": "DB_PASSWORD", "value": "…"}`.
@@ -69,13 +69,13 @@ pub fn redact_value(value: Value) -> Value {
 }
 
 /// A text as the value of a field of this name.
-pub(crate) fn redact_text(name: &str, text: &str) -> String {
+pub fn redact_text(name: &str, text: &str) -> String {
     nested_text(name, text, MAX_NESTED)
 }
 
 /// The name by which a field's value is judged: its own; that of the field beside it which names it; or, where its own adds
 /// nothing, `outer`, the name of what holds the object. `beside` looks up another field of the object.
-pub(crate) fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Cow<'n, str> {
+pub fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Cow<'n, str> {
     let labels = PAIRS.iter().filter(|(value, _)| key.eq_ignore_ascii_case(value)).flat_map(|(_, names)| *names);
     if let Some(name) = labels.filter_map(|label| beside(label)).find_map(|label| telling(&label).map(str::to_owned)) {
         return Cow::Owned(name);
@@ -85,19 +85,19 @@ pub(crate) fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) ->
 }
 
 /// The name by which a text in an array is judged: that of the option before it (`["--password", "…"]`), or the array's.
-pub(crate) fn name_in<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
+pub fn name_in<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
     let option = before.filter(|_| !text.starts_with('-')).and_then(|option| option.strip_prefix('-'));
     option.map_or(array, |option| option.trim_start_matches('-'))
 }
 
 /// The program whose arguments an object holds, if a field names it. `beside` looks up a field of the object.
-pub(crate) fn program_of<'n>(beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Option<Cow<'n, str>> {
+pub fn program_of<'n>(beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Option<Cow<'n, str>> {
     PROGRAMS.iter().find_map(|name| beside(name))
 }
 
 /// Redacts the arguments of a program as its command line has them: `["sshpass", "-p", "…"]`, or `["-p", "…"]` where the field
 /// beside names the program.
-pub(crate) fn redact_arguments(program: Option<&str>, arguments: &mut Vec<Value>) {
+pub fn redact_arguments(program: Option<&str>, arguments: &mut Vec<Value>) {
     let texts = arguments.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
     if let Some(clean) = texts.and_then(|texts| clean_arguments(program, &texts)) {
         *arguments = clean.into_iter().map(Value::from).collect();
@@ -243,7 +243,7 @@ impl Writer {
 }
 
 /// What stands in place of a number, if a field of this name holds a secret in it.
-pub(crate) fn number_of(name: &str, digits: &str) -> Option<String> {
+pub fn number_of(name: &str, digits: &str) -> Option<String> {
     if !tells(name) {
         return None;
     }

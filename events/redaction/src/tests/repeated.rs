@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::redact::announces::{CALLS, FUNCTIONS, WORDS};
-use crate::redact::language::NAMES;
-use crate::redact::rules::KEYS;
+use crate::announces::{CALLS, FUNCTIONS, WORDS};
+use crate::language::NAMES;
+use crate::rules::KEYS;
 
 const SMALL_BYTES: usize = 8_000;
 const LARGE_BYTES: usize = 4 * SMALL_BYTES;

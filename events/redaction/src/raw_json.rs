@@ -13,14 +13,14 @@ use memchr::{memchr, memchr2};
 mod index;
 mod text;
 
-pub(crate) use index::Index;
-pub(crate) use text::Text;
+pub use index::Index;
+pub use text::{Size, Text};
 
 use index::Note;
 
 /// A value whose end is known; containers are still text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Value<'a> {
+pub enum Value<'a> {
     /// A string.
     Text(Text<'a>),
     /// An object, from its `{` to its `}`.
@@ -37,36 +37,36 @@ pub(crate) enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// The string, if it is one.
-    pub(crate) fn text(self) -> Option<Text<'a>> {
+    pub fn text(self) -> Option<Text<'a>> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
     /// Whether it is `true`.
-    pub(crate) fn is_true(self) -> bool {
+    pub fn is_true(self) -> bool {
         self == Self::Bool(true)
     }
 
     /// The fields of an object; none for anything else.
-    pub(crate) fn fields(self) -> Fields<'a> {
+    pub fn fields(self) -> Fields<'a> {
         let raw = if let Self::Object(raw) = self { raw } else { Raw::from(b"{}") };
         Fields { scan: raw.inside(), first: true, end: None }
     }
 
     /// The elements of an array; none for anything else.
-    pub(crate) fn elements(self) -> Elements<'a> {
+    pub fn elements(self) -> Elements<'a> {
         let raw = if let Self::Array(raw) = self { raw } else { Raw::from(b"[]") };
         Elements { scan: raw.inside(), first: true }
     }
 
     /// The last value of a field.
-    pub(crate) fn get(self, name: &[u8]) -> Option<Value<'a>> {
+    pub fn get(self, name: &[u8]) -> Option<Value<'a>> {
         self.fields().filter_map(|(key, value)| (key.raw() == name).then_some(value)).last()
     }
 }
 
 /// An object or an array as it is written, from bracket to bracket.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Raw<'a> {
+pub struct Raw<'a> {
     bytes: &'a [u8],
     /// Where it begins in what was indexed.
     base: usize,
@@ -103,7 +103,7 @@ impl PartialEq for Raw<'_> {
 
 /// What one look at a line found.
 #[derive(Debug)]
-pub(crate) enum Found<'a> {
+pub enum Found<'a> {
     /// An object may begin here; its end is where [`Fields::end`] says.
     Object(Fields<'a>),
     /// Nothing but blanks to the end.
@@ -113,7 +113,7 @@ pub(crate) enum Found<'a> {
 }
 
 /// Looks for an object at the beginning of `bytes`, after blanks.
-pub(crate) fn first_object(bytes: &[u8]) -> Found<'_> {
+pub fn first_object(bytes: &[u8]) -> Found<'_> {
     let mut scan = Scan { bytes, at: 0, base: 0, notes: &[] };
     match scan.peek() {
         Some(b'{') => Found::Object(Fields { scan: Scan { at: scan.at + 1, ..scan }, first: true, end: None }),
@@ -124,7 +124,7 @@ pub(crate) fn first_object(bytes: &[u8]) -> Found<'_> {
 
 /// The fields of an object, in file order. Ends early, with [`Fields::end`] empty, where the object is torn.
 #[derive(Clone, Debug)]
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     scan: Scan<'a>,
     first: bool,
     end: Option<usize>,
@@ -132,12 +132,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Where the object ends in the bytes it was found in: known once all fields were taken, and only if it is whole.
-    pub(crate) fn end(&self) -> Option<usize> {
+    pub fn end(&self) -> Option<usize> {
         self.end
     }
 
     /// The whole object, once all fields were taken and only if it is whole.
-    pub(crate) fn object(&self) -> Option<Value<'a>> {
+    pub fn object(&self) -> Option<Value<'a>> {
         let mut start = Scan { bytes: self.scan.bytes, at: 0, base: 0, notes: &[] };
         start.peek()?;
         Some(Value::Object(Raw::from(&self.scan.bytes[start.at..self.end?])))
@@ -176,7 +176,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// The elements of an array, in order; ends early where it is torn.
-pub(crate) struct Elements<'a> {
+pub struct Elements<'a> {
     scan: Scan<'a>,
     first: bool,
 }

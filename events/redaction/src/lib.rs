@@ -47,6 +47,7 @@ mod mention;
 mod name;
 mod pair;
 mod placeholder;
+pub mod raw_json;
 mod rules;
 mod run;
 mod separator;

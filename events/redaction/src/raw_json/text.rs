@@ -4,33 +4,40 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter, memchr2, memmem};
 
-use crate::filter::result::Size;
-
 use super::find;
+
+/// How much text there is, decoded.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Lines.
+    pub lines: usize,
+    /// Bytes in UTF-8.
+    pub bytes: usize,
+}
 
 /// A string as it is written between its quotes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Text<'a>(&'a [u8]);
+pub struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
     /// What is written between two quotes.
-    pub(crate) fn of(raw: &'a [u8]) -> Self {
+    pub fn of(raw: &'a [u8]) -> Self {
         Self(raw)
     }
 
     /// The text behind the first place where these bytes stand, if they do. The bytes must be as they are written, and
     /// begin no escape that goes on behind them.
-    pub(crate) fn after(self, mark: &[u8]) -> Option<Self> {
+    pub fn after(self, mark: &[u8]) -> Option<Self> {
         memmem::find(self.0, mark).map(|at| Self(&self.0[at + mark.len()..]))
     }
 
     /// The bytes between the quotes, escapes and all.
-    pub(crate) fn raw(self) -> &'a [u8] {
+    pub fn raw(self) -> &'a [u8] {
         self.0
     }
 
     /// Whether there is nothing but blanks in it.
-    pub(crate) fn is_blank(self) -> bool {
+    pub fn is_blank(self) -> bool {
         let mut rest = self.0.iter();
         while let Some(byte) = rest.next() {
             let blank = match byte {
@@ -47,7 +54,7 @@ impl<'a> Text<'a> {
 
     /// The text itself. Borrowed when nothing is escaped or wrong; NUL is dropped, and what is no text
     /// (a lone surrogate, an invalid byte) becomes U+FFFD.
-    pub(crate) fn decode(self) -> Cow<'a, str> {
+    pub fn decode(self) -> Cow<'a, str> {
         let Some(mut at) = memchr2(b'\\', 0, self.0) else {
             return match str::from_utf8(self.0) {
                 Ok(text) => Cow::Borrowed(text),
@@ -73,12 +80,12 @@ impl<'a> Text<'a> {
     }
 
     /// The text up to the first place where these bytes stand, if they do. The bytes must need no escaping.
-    pub(crate) fn before(self, mark: &[u8]) -> Self {
+    pub fn before(self, mark: &[u8]) -> Self {
         memmem::find(self.0, mark).map_or(self, |at| Self(&self.0[..at]))
     }
 
     /// The text without blanks and line ends at its end.
-    pub(crate) fn trim_end(self) -> Self {
+    pub fn trim_end(self) -> Self {
         let mut raw = self.0;
         loop {
             raw = raw.trim_ascii_end();
@@ -93,7 +100,7 @@ impl<'a> Text<'a> {
     }
 
     /// How much text this is once decoded, found without decoding it. Blanks at its end do not count.
-    pub(crate) fn size(self) -> Size {
+    pub fn size(self) -> Size {
         let raw = self.trim_end().0;
         let mut bytes = raw.len();
         let mut newlines = memchr_iter(b'\n', raw).count();
@@ -115,7 +122,7 @@ impl<'a> Text<'a> {
 
     /// The last lines, of at most `bytes` written bytes: from a line end on, so that no escape and no character is torn. The
     /// whole, if it is no longer; nothing, if there is no line end in so many bytes.
-    pub(crate) fn tail(self, bytes: usize) -> Self {
+    pub fn tail(self, bytes: usize) -> Self {
         let Some(start) = self.0.len().checked_sub(bytes).filter(|start| *start > 0) else { return self };
         let rest = &self.0[start..];
         let ends = |at: &usize| rest[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0;
@@ -126,7 +133,7 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a prefix of at most `bytes` written bytes, cut where no escape and no character is torn.
-    pub(crate) fn head(self, bytes: usize) -> Self {
+    pub fn head(self, bytes: usize) -> Self {
         if self.0.len() <= bytes {
             return self;
         }
