@@ -4,8 +4,9 @@
 //! Whoever may mount (root) tries it on a real small file system, in a mount namespace of its own: the tests of [`mounted`] are
 //! run there by [`on_a_small_file_system`]. Everybody tries it with a daemon that may make no file larger.
 
-use std::path::Path;
-use std::process::Command;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 #[cfg(target_os = "linux")]
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -129,6 +130,40 @@ pub(crate) fn run_where_mounting_is_allowed(tests: &str, expected: usize) -> boo
     assert!(ran.status.success(), "{told}");
     assert!(told.contains(&format!("{expected} passed")), "{told}");
     true
+}
+
+/// The same for file systems that do not answer.
+pub(crate) fn run_where_hung_may_be_mounted(tests: &str, expected: usize) {
+    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed(tests, expected) {
+        skipped("a file system that does not answer may not be mounted here");
+    }
+}
+
+/// A file system that nobody serves, until this is dropped.
+pub(crate) struct Hung {
+    pub(crate) at: PathBuf,
+    server: Option<File>,
+}
+
+impl Hung {
+    pub(crate) fn mount(at: PathBuf) -> Self {
+        fs::create_dir_all(&at).unwrap();
+        let server = OpenOptions::new().read(true).write(true).open("/dev/fuse").unwrap();
+        let options = "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other";
+        let mut mount = Command::new("mount");
+        mount.args(["-i", "-n", "-t", "fuse", "-o", options, "none"]).arg(&at);
+        let ran = mount.stdin(Stdio::from(server.try_clone().unwrap())).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        Self { at, server: Some(server) }
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        // Whoever waits for it is told that it is gone.
+        drop(self.server.take());
+        let _ = Command::new("umount").args(["-l", "-n"]).arg(&self.at).output();
+    }
 }
 
 /// Whether what is mounted at a place may be written from now on.

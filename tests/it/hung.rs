@@ -1,53 +1,22 @@
 //! File systems that do not answer: nobody waits for them for ever, and an answer says what it lacks for them.
 
-use std::fs::{self, File, OpenOptions};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::full::run_where_mounting_is_allowed;
+use crate::full::{Hung, run_where_hung_may_be_mounted};
 use crate::sockets::Raw;
-use crate::world::{World, id, skipped, text, wait};
+use crate::world::{World, id, text, wait};
 
 #[test]
 fn where_a_file_system_does_not_answer() {
-    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung::mounted::", 3) {
-        skipped("a file system that does not answer may not be mounted here");
-    }
+    run_where_hung_may_be_mounted("hung::mounted::", 3);
 }
 
 /// In a mount namespace of their own.
 mod mounted {
     use super::*;
-
-    /// A file system that nobody serves, until this is dropped.
-    struct Hung {
-        at: PathBuf,
-        server: Option<File>,
-    }
-
-    impl Hung {
-        fn mount(at: PathBuf) -> Self {
-            fs::create_dir_all(&at).unwrap();
-            let server = OpenOptions::new().read(true).write(true).open("/dev/fuse").unwrap();
-            let options = "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other";
-            let mut mount = Command::new("mount");
-            mount.args(["-i", "-n", "-t", "fuse", "-o", options, "none"]).arg(&at);
-            let ran = mount.stdin(Stdio::from(server.try_clone().unwrap())).output().unwrap();
-            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-            Self { at, server: Some(server) }
-        }
-    }
-
-    impl Drop for Hung {
-        fn drop(&mut self) {
-            // Whoever waits for it is told that it is gone.
-            drop(self.server.take());
-            let _ = Command::new("umount").args(["-l", "-n"]).arg(&self.at).output();
-        }
-    }
 
     fn with_one_session() -> World {
         let world = World::new();

@@ -1,24 +1,18 @@
 //! Programs where a directory of an agent lies on a file system that does not answer: none of them waits for it for ever.
 
-use std::path::Path;
 use std::time::Duration;
 
-use crate::full::run_where_mounting_is_allowed;
-use crate::world::skipped;
+use crate::full::{Hung, run_where_hung_may_be_mounted};
 
 #[test]
 fn where_a_root_does_not_answer() {
-    if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed("hung_client::mounted::", 2) {
-        skipped("a file system that does not answer may not be mounted here");
-    }
+    run_where_hung_may_be_mounted("hung_client::mounted::", 2);
 }
 
 /// In a mount namespace of their own.
 mod mounted {
-    use std::fs::{File, OpenOptions};
     use std::io::{BufRead, BufReader, Write};
-    use std::path::PathBuf;
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::sync::mpsc;
 
     use super::*;
@@ -26,32 +20,6 @@ mod mounted {
 
     /// Longest that a command may take: many looks that are given up.
     const BOUND: Duration = Duration::from_secs(25);
-
-    /// A file system that nobody serves, until this is dropped.
-    struct Hung {
-        at: PathBuf,
-        server: Option<File>,
-    }
-
-    impl Hung {
-        fn mount(at: PathBuf) -> Self {
-            let server = OpenOptions::new().read(true).write(true).open("/dev/fuse").unwrap();
-            let options = "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other";
-            let mut mount = Command::new("mount");
-            mount.args(["-i", "-n", "-t", "fuse", "-o", options, "none"]).arg(&at);
-            let ran = mount.stdin(Stdio::from(server.try_clone().unwrap())).output().unwrap();
-            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-            Self { at, server: Some(server) }
-        }
-    }
-
-    impl Drop for Hung {
-        fn drop(&mut self) {
-            // Whoever waits for it is told that it is gone.
-            drop(self.server.take());
-            let _ = Command::new("umount").args(["-l", "-n"]).arg(&self.at).output();
-        }
-    }
 
     fn with_one_session() -> World {
         let world = World::new();

@@ -241,15 +241,21 @@ fn a_query_that_does_not_wait_waits_for_a_few_new_sessions_and_not_for_history()
     assert!(pending > 0 && found < 100, "{found} found, {pending} still to be read");
 }
 
-#[test]
-fn an_answer_that_lacks_what_is_new_in_a_large_session_names_it() {
-    let world = World::new();
+/// A large session that was closed.
+fn closed_giant(world: &World) -> Transcript {
     let mut giant = world.transcript("-work-one", &id(1)).minutes_ago(36);
     giant.prompt("the aardvark question");
     for step in 0..2_050 {
         giant.reply(&format!("step {step}"));
     }
     world.close(&id(1));
+    giant
+}
+
+#[test]
+fn an_answer_that_lacks_what_is_new_in_a_large_session_names_it() {
+    let world = World::new();
+    let mut giant = closed_giant(&world);
     assert_eq!(found_at_once(&world, "aardvark"), [id(1)], "a close waits, however large it is");
     for (word, small, is_killed) in [("pangolin", 2, false), ("okapi", 3, true)] {
         giant.prompt(&format!("a {word} comes by"));
@@ -288,12 +294,7 @@ fn a_handoff_leaves_the_session_that_asks_alone() {
 #[test]
 fn a_large_session_that_is_being_read_holds_no_search_up() {
     let world = World::new();
-    let mut giant = world.transcript("-work-one", &id(1)).minutes_ago(36);
-    giant.prompt("the aardvark question");
-    for step in 0..2_050 {
-        giant.reply(&format!("step {step}"));
-    }
-    world.close(&id(1));
+    let mut giant = closed_giant(&world);
     // Read for longer than anybody would wait.
     let record = giant.reply_record(&"an answer of many words ".repeat(400));
     let block = format!("{record}\n").repeat(2_000);

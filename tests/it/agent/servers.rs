@@ -34,6 +34,20 @@ fn begun() -> Held {
     held
 }
 
+/// A session that was closed 20 s after the start while its server went on.
+fn closed(held: &Held) -> (Script<'_>, Child) {
+    let world = &held.world;
+    let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(0));
+    held.at(10);
+    script.turn();
+    world.ok(&["sessions"]);
+    let child = server(world, &id(1));
+    present(world, 1);
+    held.at(20);
+    held.close(&id(1), CloseReason::Explicit, "closed");
+    (script, child)
+}
+
 /// Waits until the daemon knows of so many servers.
 fn present(world: &World, count: u64) {
     let known = || world.json(&["status"])["hooks"]["present"].as_u64();
@@ -70,15 +84,7 @@ fn a_server_that_is_killed_ends_its_session_after_a_grace() {
 #[test]
 fn a_session_that_was_closed_and_went_on_is_over_when_its_server_is_killed() {
     let mut held = begun();
-    let world = &held.world;
-    let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(0));
-    held.at(10);
-    script.turn();
-    world.ok(&["sessions"]);
-    let mut child = server(world, &id(1));
-    present(world, 1);
-    held.at(20);
-    held.close(&id(1), CloseReason::Explicit, "closed");
+    let (mut script, mut child) = closed(&held);
     // What comes next is read within the check interval, and the agent is killed before.
     held.at(40);
     script.transcript.set_time(after(40));
@@ -96,19 +102,11 @@ fn a_session_that_was_closed_and_went_on_is_over_when_its_server_is_killed() {
 #[test]
 fn a_session_that_was_closed_and_did_not_go_on_stays_as_it_is_when_its_server_goes() {
     let mut held = begun();
-    let world = &held.world;
-    let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(0));
-    held.at(10);
-    script.turn();
-    world.ok(&["sessions"]);
-    let mut child = server(world, &id(1));
-    present(world, 1);
-    held.at(20);
-    held.close(&id(1), CloseReason::Explicit, "closed");
+    let (script, mut child) = closed(&held);
     held.at(41);
     child.kill().unwrap();
     child.wait().unwrap();
-    present(world, 0);
+    present(&held.world, 0);
     held.at(102);
     held.settle(&id(1));
     script.ended("explicit");
