@@ -111,9 +111,6 @@ pub(super) fn plan_all(
 ) -> Result<Plan, Error> {
     let mut all = Plan::default();
     for installer in installers {
-        if !is_dry {
-            installer.sweep();
-        }
         let Plan { changes, remarks } = match plan(installer) {
             // The plugin does there what is to be done; the others still need it.
             Err(error @ crate::install::Error::Plugin(..)) if installers.len() > 1 => {
@@ -121,6 +118,9 @@ pub(super) fn plan_all(
             }
             planned => planned?,
         };
+        if !is_dry {
+            installer.sweep();
+        }
         all.changes.extend(changes);
         // Some are of this machine and not of an agent.
         let new: Vec<String> = remarks.into_iter().filter(|remark| !all.remarks.contains(remark)).collect();

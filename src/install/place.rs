@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, in_time};
 use crate::program;
 
 /// An agent that Baton can be set up in.
@@ -37,10 +37,12 @@ impl Host {
     /// may still come.
     pub(crate) fn found(environment: &Environment) -> Vec<Self> {
         let folder = |host| match host {
-            Self::Claude => environment.claude_config_dir.is_dir(),
-            Self::Codex => environment.codex_home.is_dir(),
+            Self::Claude => environment.claude_config_dir.clone(),
+            Self::Codex => environment.codex_home.clone(),
         };
-        let is_there = |host: &Self| folder(*host) || program::find(host.program()).is_some();
+        // One that does not answer is there: whoever reads it says so.
+        let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
+        let is_there = |host: &Self| has_folder(folder(*host)) || program::find(host.program()).is_some();
         let found: Vec<Self> = Self::ALL.into_iter().filter(is_there).collect();
         if found.is_empty() { vec![Self::Claude] } else { found }
     }

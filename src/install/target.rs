@@ -4,15 +4,19 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use baton_actors::files;
 
+use crate::environment::within;
 use crate::unfinished;
 
 /// Largest file that is changed, in bytes: nobody's settings are a tenth of it.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Copies that are kept: the first, and the last few.
 const BACKUPS_MAX: usize = 5;
+/// How long a file may take to be read.
+const ANSWER: Duration = Duration::from_secs(2);
 /// How often a link may lead to another link.
 const LINKS_MAX: usize = 32;
 
@@ -28,6 +32,15 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// It lies on a file system that hangs.
+    #[error(
+        "{} does not answer: is its disk or network there? Nothing was written; run the command again when it answers",
+        folder.display()
+    )]
+    Hung {
+        /// The directory.
+        folder: PathBuf,
     },
     /// It is nothing that can be changed.
     #[error("{} {why}; nothing was written", path.display())]
@@ -52,8 +65,14 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Reads a file.
+    /// Reads a file. Waits only so long for a file system that does not answer.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let asked = path.to_owned();
+        let hung = || Error::Hung { folder: path.parent().unwrap_or(path).to_owned() };
+        within(ANSWER, move || Self::look(&asked)).unwrap_or_else(|| Err(hung()))
+    }
+
+    fn look(path: &Path) -> Result<Self, Error> {
         let real = resolve(path).map_err(|source| Error::Io { what: "read", path: path.to_owned(), source })?;
         let (text, metadata) = match content(&real, path)? {
             Some((text, metadata)) => (Some(text), Some(metadata)),

@@ -6,7 +6,7 @@ use crate::full::{Hung, run_where_hung_may_be_mounted};
 
 #[test]
 fn where_a_root_does_not_answer() {
-    run_where_hung_may_be_mounted("hung_client::mounted::", 2);
+    run_where_hung_may_be_mounted("hung_client::mounted::", 3);
 }
 
 /// In a mount namespace of their own.
@@ -71,6 +71,21 @@ mod mounted {
         let (_, said) = ends(&world, &["search", "wolverine", "--project", project.to_str().unwrap()]);
         assert!(said.contains("does not answer") || said.contains("no session"), "{said}");
         ends(&world, &["stop"]);
+    }
+
+    #[test]
+    #[ignore = "run by where_a_root_does_not_answer"]
+    fn an_agent_s_directory_keeps_no_installation() {
+        let world = World::new();
+        for (directory, agent) in [(world.config().to_owned(), "claude"), (world.path("codex"), "codex")] {
+            let hung = Hung::mount(directory.clone());
+            for arguments in [&["install", "--yes"][..], &["uninstall", agent, "--yes"]] {
+                let (code, said) = ends(&world, arguments);
+                let is_named = said.contains(&format!("{} does not answer", directory.display()));
+                assert!(code == 1 && is_named, "{arguments:?}: {said}");
+            }
+            drop(hung);
+        }
     }
 
     #[test]
