@@ -46,7 +46,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use baton_events::protocol::{SearchParams, method};
+use baton_protocol::{SearchParams, method};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;

@@ -10,9 +10,9 @@ use std::time::UNIX_EPOCH;
 use baton_actors::gateway::Endpoint;
 use baton_actors::roots;
 use baton_actors::watcher::Root;
-use baton_events::conversation::Agent;
-use baton_events::protocol::{Caller, Welcome};
-use baton_events::transcript::layout;
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
+use baton_protocol::{Caller, Welcome};
 
 pub use hooks::Hooks;
 pub(crate) use in_time::{in_time, within};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
 
 use crate::client::{Client, Daemon, Error};
 use crate::environment::Environment;

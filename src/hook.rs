@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use baton_actors::lock;
-use baton_events::protocol::{HookParams, OWN_CHILD, Spooled};
 use baton_events::session::SignalKind;
+use baton_protocol::{HookParams, OWN_CHILD, Spooled};
 
 use crate::environment::{Environment, Hooks};
 use event::Event;

@@ -16,7 +16,7 @@ mod transport;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use baton_events::protocol::tool::Tool;
+use baton_protocol::tool::Tool;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;

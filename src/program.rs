@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::OWN_CHILD;
+use baton_protocol::OWN_CHILD;
 
 /// Most that is kept of what a program says, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 64 * 1024;

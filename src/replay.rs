@@ -13,8 +13,9 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use baton_events::protocol::answer::{Happened, Replayed};
-use baton_events::replay::{self, Options, Section, Taken};
+use baton_events::replay;
+use baton_events::replay::{Options, Section, Taken};
+use baton_protocol::answer::{Happened, Replayed};
 
 use block::{Block, Blocks};
 

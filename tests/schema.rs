@@ -12,10 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use baton_events::envelope::{self, ChainHash};
-use baton_events::hash::canonical_json;
+use baton_conversation::hash::canonical_json;
+use baton_conversation::hex;
+use baton_events::envelope;
+use baton_events::envelope::ChainHash;
 use baton_events::memo::Source;
-use baton_events::schema::{export, hex, home, item, memo, session};
+use baton_events::schema::{export, home, item, memo, session};
 use baton_events::session::{Agent, Ask, CallOutcome, CloseReason, FailureWhy, GaveUp, Tier, Why};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -10,7 +10,7 @@ mod source;
 #[path = "tidy/tree.rs"]
 mod tree;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use tree::{check, ignored, root, tree};
@@ -54,6 +54,13 @@ fn the_core_depends_on_what_is_pure() {
 }
 
 #[test]
+fn every_crate_depends_on_lower_floors_only() {
+    let files = tree();
+    let manifests = files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
+    none(&manifests.flat_map(|file| manifest::arrows(&file.path, &file.text)).collect::<Vec<_>>());
+}
+
+#[test]
 fn every_file_keeps_the_rules() {
     let files = tree();
     assert!(files.len() > 100 && files.iter().any(|file| file.path == "events/Cargo.toml"), "the tree was not read");
@@ -90,17 +97,21 @@ fn every_invariant_names_its_test() {
 
 #[test]
 fn every_crate_takes_the_lints_and_runs_by_default() {
-    let manifests: BTreeMap<&str, String> = ["Cargo.toml", "actors/Cargo.toml", "events/Cargo.toml"]
-        .map(|path| (path, fs::read_to_string(root().join(path)).expect("a manifest")))
-        .into();
-    for (path, text) in &manifests {
-        assert!(text.contains("[lints]\nworkspace = true"), "{path}: [lints] workspace = true is missing");
-    }
+    let files = tree();
+    let manifests: Vec<_> = files.iter().filter(|file| file.path.ends_with("Cargo.toml")).collect();
+    let root = manifests.iter().find(|file| file.path == "Cargo.toml").expect("the root's manifest");
+    // A list of the root's manifest: what stands between its key and the bracket that ends it.
     let list = |key: &str| {
-        let lines = manifests["Cargo.toml"].lines();
-        lines.filter_map(|line| line.strip_prefix(key)).map(str::to_owned).collect::<Vec<_>>()
+        let (_, rest) = root.text.split_once(&format!("\n{key} = [")).expect("a list");
+        rest.split(']').next().unwrap_or_default().to_owned()
     };
-    assert_eq!(list("members = "), list("default-members = "), "plain `cargo test` must run every crate");
+    for file in &manifests {
+        assert!(file.text.contains("[lints]\nworkspace = true"), "{}: [lints] workspace = true is missing", file.path);
+        let folder = file.path.trim_end_matches("Cargo.toml").trim_end_matches('/');
+        let folder = if folder.is_empty() { "." } else { folder };
+        assert!(list("members").contains(&format!("\"{folder}\"")), "{folder} is no member of the workspace");
+    }
+    assert_eq!(list("members"), list("default-members"), "plain `cargo test` must run every crate");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use baton_actors::journal::{DiskJournal, Fold, Journal, Options};
 use baton_actors::table::TableFold;
+use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
-use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 

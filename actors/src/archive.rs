@@ -20,7 +20,7 @@ mod tests;
 use std::io;
 use std::path::PathBuf;
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 
 use crate::chunks;
 use crate::journal::offline;

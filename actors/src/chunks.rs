@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 
 use crate::durable;
 use crate::files;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 
 /// Tells the time, and how much of it the machine slept.
 pub trait Clock: Send + Sync {

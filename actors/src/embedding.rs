@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::Duration;
 
-use baton_events::query::Question;
+use baton_ask::query::Question;
 use tokio::sync::watch;
 
 use crate::indexer;

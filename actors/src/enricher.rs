@@ -18,11 +18,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_events::enrichment::budget;
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_enrichment::budget;
 use baton_events::prices::Price;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{CallOutcome, GaveUp};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;

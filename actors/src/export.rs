@@ -11,7 +11,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use baton_events::protocol::answer::Row;
+use baton_protocol::answer::Row;
 use serde::{Serialize, Serializer};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;

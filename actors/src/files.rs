@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use baton_events::conversation::Agent;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{FileIdentity, Kind};
 
 /// A transcript file as it was seen at one moment.

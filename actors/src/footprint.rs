@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use baton_events::protocol::answer::Footprint;
+use baton_protocol::answer::Footprint;
 
 /// Deepest folder that is looked into: a home has four levels.
 const DEPTH_MAX: u32 = 8;

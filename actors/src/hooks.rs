@@ -19,10 +19,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::protocol::answer::HookStats;
-use baton_events::protocol::{HookParams, Took};
-use baton_events::record::{CommandId, SessionId, Timestamp};
+use baton_conversation::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Place, Signal, SignalDetail, SignalKind};
+use baton_protocol::answer::HookStats;
+use baton_protocol::{HookParams, Took};
 use tokio::sync::watch;
 
 use crate::clock::Clock;

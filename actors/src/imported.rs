@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use baton_conversation::record::Position;
 use baton_events::envelope::{ChainHash, Tail};
-use baton_events::record::Position;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;

@@ -28,13 +28,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::conversation::Agent;
-use baton_events::record::{Position, SessionId};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, FailureWhy, FileIdentity, IndexJob, Phase};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
-use crate::chunks::{self, ChunkStore, Removed};
+use crate::chunks;
+use crate::chunks::{ChunkStore, Removed};
 use crate::journal::Journal;
 use crate::limits;
 use crate::memory::Searcher;

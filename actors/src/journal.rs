@@ -22,8 +22,8 @@
 
 use std::pin::Pin;
 
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{Position, SequenceNumber, StreamId};
 
 mod checkpoint;
 mod committer;

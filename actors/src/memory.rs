@@ -48,11 +48,11 @@ mod turns;
 pub mod vectors;
 mod whole;
 
-use baton_events::conversation::{Agent, Link};
-use baton_events::graph::Graph;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::item::{Agent, Link};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::turns::Unit;
 use baton_events::schema::outcomes::Outcomes;
-use baton_events::turns::Unit;
+use baton_graph::Graph;
 use uuid::Uuid;
 
 pub use demand::Demands;
@@ -91,7 +91,7 @@ pub struct Entry<'a> {
     pub title: &'a str,
     /// The current episode.
     pub episode_uuid: Uuid,
-    /// The episode as text, [told apart](baton_events::digest::Episode::told_apart) in it what only a model says.
+    /// The episode as text, [told apart](baton_episode::digest::Episode::told_apart) in it what only a model says.
     pub episode_text: &'a str,
     /// When the session ended, or was last heard of.
     pub ended_at: Option<Timestamp>,

@@ -6,15 +6,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
 use baton_events::home;
-use baton_events::memo::{self, Command, Event, Memo, Source, Words};
-use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
-use baton_events::schema::{self, session::Encoded};
+use baton_events::memo;
+use baton_events::memo::{Command, Event, Memo, Source, Words};
+use baton_events::schema;
+use baton_events::schema::session::Encoded;
 use tokio::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
-use crate::chunks::{self, ChunkStore};
+use crate::chunks;
+use crate::chunks::ChunkStore;
 use crate::clock::Clock;
 use crate::journal::{AppendError, Journal};
 use crate::outage::Outage;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use tokio::sync::watch;
 
 /// Shared by whoever writes, whoever hands out work, and `status`.

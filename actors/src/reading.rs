@@ -9,9 +9,9 @@ mod content;
 
 use std::io::{self, Read};
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
 use baton_events::session::{FileIdentity, TailDigest};
-use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
 
 use self::beside::Beside;
 use self::content::Content;
@@ -296,7 +296,7 @@ mod rewriting;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::{Body, Item, Meta, TitleSource};
+    use baton_conversation::item::{Body, Item, Meta, TitleSource};
     use std::io::Write;
 
     const SOURCE: Source = Source { agent: Agent::ClaudeCode, subagent: false };

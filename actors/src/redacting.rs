@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use baton_events::filter::FILTER_VERSION;
+use baton_conversation::filter::FILTER_VERSION;
+use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer;
-use baton_events::record::SessionId;
 use baton_events::session::{Phase, Rejection};
+use baton_protocol::answer;
 use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};

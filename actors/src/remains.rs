@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use baton_events::conversation::Item;
-use baton_events::hash::Mark;
-use baton_events::record::SessionId;
-use baton_events::transcript::Sink;
+use baton_conversation::hash::Mark;
+use baton_conversation::item::Item;
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::Sink;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 
 /// Failures per child within a window.
 #[derive(Debug)]

@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
+use baton_conversation::record::{Metadata, SequenceNumber, StreamId};
+use baton_conversation::transcript::layout;
 use baton_events::envelope::NewRecord;
-use baton_events::home::{self, NamedRoot, ROOTS_MAX};
-use baton_events::record::{Metadata, SequenceNumber, StreamId};
+use baton_events::home;
+use baton_events::home::{NamedRoot, ROOTS_MAX};
 use baton_events::schema;
-use baton_events::transcript::layout;
 use baton_redaction::redact;
 use tokio::sync::watch;
 

@@ -15,8 +15,8 @@ mod tracking;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::conversation::Agent;
-use baton_events::record::{CommandId, Metadata, SessionId};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{CommandId, Metadata, SessionId};
 use baton_events::session::{
     Aggregate, Asleep, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Policy, Rejection,
     SignalDetail, last_sign,
@@ -33,15 +33,18 @@ pub use tracking::{Switch, Switched};
 use crate::chunks::ChunkStore;
 use crate::clock::Clock;
 use crate::files::FileSeen;
-use crate::indexer::{self, JobOutcome};
+use crate::indexer;
+use crate::indexer::JobOutcome;
 use crate::journal::{AppendError, Journal};
 use crate::outage::Outage;
 use crate::pace::{Pace, Urgency};
 use crate::remains::Remains;
 use crate::roots::Roots;
 use crate::settings::SettingsReader;
-use crate::slot::{self, CallError};
-use crate::stream::{self, SessionStream};
+use crate::slot;
+use crate::slot::CallError;
+use crate::stream;
+use crate::stream::SessionStream;
 use crate::supervisor;
 use crate::table::TableReader;
 use crate::watcher;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::digest::Show;
-use baton_events::enrichment::Limits;
+use baton_enrichment::Limits;
+use baton_episode::digest::Show;
 use baton_events::prices::Prices;
 use baton_events::session::{Phase, Place, Policy, State, Why};
 
@@ -237,7 +237,7 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::Agent;
+    use baton_conversation::item::Agent;
     use baton_events::envelope::Tail;
     use baton_events::session::{FileIdentity, Kind, Place, Transcript};
 

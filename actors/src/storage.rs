@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use baton_events::memo;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::protocol::answer::{Part, Storage};
+use baton_protocol::answer::{Part, Storage};
 
 use crate::chunks::ChunkStore;
 use crate::indexer;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::{Metadata, Position, Recorded, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::{NewRecord, StoredRecord};
-use baton_events::record::{Metadata, Position, Recorded, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::schema;
 use baton_events::session::{Aggregate, Event, GapInHistory};
 

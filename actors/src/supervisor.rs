@@ -21,7 +21,7 @@ mod wheel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{CloseReason, Effect, Phase, pending};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::watch;
@@ -29,8 +29,9 @@ use tokio::sync::watch;
 use crate::files::FileSeen;
 use crate::limits;
 use crate::restart::RestartBudget;
+use crate::session;
 use crate::session::{
-    self, Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
+    Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
 };
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;

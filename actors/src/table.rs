@@ -1,10 +1,11 @@
 //! The session table as the committer publishes it, memos and home beside the sessions: a snapshot after every batch.
 
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{Position, SequenceNumber, StreamId};
 use baton_events::schema;
-use baton_events::schema::kept::{self, Kept};
+use baton_events::schema::kept;
+use baton_events::schema::kept::Kept;
 use tokio::sync::watch;
 
 use crate::current::Current;
@@ -122,7 +123,7 @@ impl Rows for TableFold {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::record::{Metadata, SequenceNumber, Timestamp};
+    use baton_conversation::record::{Metadata, SequenceNumber, Timestamp};
 
     use super::*;
 

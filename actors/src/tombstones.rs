@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;

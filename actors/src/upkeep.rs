@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::answer::{Compact, CompactedConversations, CompactedIndex, Part};
+use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Part};
 use tokio::task::JoinHandle;
 
 use crate::gateway::Services;

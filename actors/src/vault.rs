@@ -42,8 +42,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_events::protocol::answer;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_protocol::answer;
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 

@@ -20,20 +20,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::{StoredRecord, Tail};
-use baton_events::hash::ContentHash;
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::{self, Checked};
-use baton_events::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::schema::kept::Kept;
 use baton_events::session::Phase;
+use baton_protocol::answer;
+use baton_protocol::answer::Checked;
 use baton_redaction::redact;
 use uuid::Uuid;
 
 use crate::archive::note_notes;
 use crate::indexer;
-use crate::journal::{self, Auditor, Finding, Fold, Journal, Rows, Verified};
+use crate::journal;
+use crate::journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
 use crate::table::{TableFold, TableReader};
 
 pub(crate) use home::index_beyond;

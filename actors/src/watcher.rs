@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
+use baton_conversation::transcript;
 use baton_events::session::Place;
-use baton_events::transcript;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::JoinHandle;
 

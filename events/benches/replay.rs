@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::transcript::Cursor;
 use baton_events::envelope::{NewRecord, Tail, chain, encode};
-use baton_events::hash::ContentHash;
-use baton_events::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::replay::{Options, Replay, Section};
 use baton_events::schema;
-use baton_events::schema::export::{self, EXPORT_FORMAT, Header, Line, Record};
+use baton_events::schema::export;
+use baton_events::schema::export::{EXPORT_FORMAT, Header, Line, Record};
 use baton_events::session::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest, Tier, episode_uuid,
 };
-use baton_events::transcript::Cursor;
 use divan::counter::ItemsCount;
 
 fn main() {

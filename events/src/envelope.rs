@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
+use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
 
 /// The first byte of every record. Another value was written by another version of the program.
 pub const FORMAT: u8 = 1;

@@ -10,8 +10,8 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::hash::Mark;
-use crate::record::{Position, Timestamp};
+use baton_conversation::hash::Mark;
+use baton_conversation::record::{Position, Timestamp};
 
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
 pub const ROOTS_MAX: usize = 8;

@@ -26,34 +26,11 @@
 //! | generation | how often a transcript file was begun anew |
 //! | vault, note, block | Markdown for people; one file of it; the part of a note that Baton writes ([`vault`]) |
 
-pub mod branches;
-pub mod conversation;
-pub mod digest;
-pub mod enrichment;
 pub mod envelope;
-pub mod filter;
-pub mod graph;
-pub mod handoff;
-pub mod hash;
 pub mod home;
 pub mod memo;
-pub mod messages;
-pub mod outcomes;
 pub mod prices;
-pub mod printable;
 pub mod projection;
-pub mod protocol;
-pub mod query;
-mod quotation;
-pub mod recall;
-pub mod record;
 pub mod replay;
 pub mod schema;
 pub mod session;
-pub mod stopwords;
-pub mod tokens;
-pub mod transcript;
-pub mod turns;
-pub mod usage;
-pub mod vault;
-pub mod withdrawn;

@@ -11,19 +11,17 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::hash::ContentHash;
-use crate::record::{SessionId, Timestamp};
 use crate::session::NAMESPACE;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{MEMO_PREFIX, SessionId, Timestamp};
 
 pub use turn::{Turn, turns};
-pub use words::{BODY_MAX_BYTES, DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
+pub use words::{DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
 
 /// Most memos of a home: each is a row in memory and a file. One that was deleted makes room.
 pub const MEMOS_MAX: usize = 100_000;
 /// Most bytes that the words of all memos of a home take together.
 pub const MEMOS_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// What begins the key of a memo where sessions and memos stand side by side.
-const KEY: &str = "memory:";
 
 /// What a memo is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,23 +153,18 @@ pub fn evolve(mut state: State, event: &Event) -> State {
 /// The uuid of a memo for which none was given: the same words in the same group always have the same one.
 pub fn uuid_of(group: &str, words: &ContentHash, reference_time: Option<Timestamp>) -> Uuid {
     let time = reference_time.map(|at| at.0.to_string()).unwrap_or_default();
-    Uuid::new_v5(&NAMESPACE, format!("{KEY}{}:{group}:{words}:{time}", group.len()).as_bytes())
+    Uuid::new_v5(&NAMESPACE, format!("{MEMO_PREFIX}{}:{group}:{words}:{time}", group.len()).as_bytes())
 }
 
 /// The id under which a memo's words are stored and found beside conversations: `memory:<uuid>`, as its stream is called.
-/// No session has it: see [`is_key`].
+/// No session has it: see [`SessionId::is_memo`].
 pub fn key(uuid: Uuid) -> SessionId {
     SessionId::memo(uuid)
 }
 
 /// The memo of a key; `None` for a session's id.
 pub fn of_key(id: &str) -> Option<Uuid> {
-    id.strip_prefix(KEY).and_then(|uuid| Uuid::try_parse(uuid).ok())
-}
-
-/// Whether an id is kept for memos: a transcript whose file is called so is no session's.
-pub fn is_key(id: &str) -> bool {
-    id.starts_with(KEY)
+    id.strip_prefix(MEMO_PREFIX).and_then(|uuid| Uuid::try_parse(uuid).ok())
 }
 
 impl Memo {
@@ -314,10 +307,11 @@ mod tests {
         let uuid = Uuid::from_u128(7);
         assert_eq!(of_key(key(uuid).as_str()), Some(uuid));
         for (id, reserved) in [("memory:x", true), ("memory:", true), ("memory", false), ("7acd37a8", false)] {
-            assert_eq!((of_key(id), is_key(id)), (None, reserved), "{id}");
+            let is_memo = SessionId::new(id).expect("an id").is_memo();
+            assert_eq!((of_key(id), is_memo), (None, reserved), "{id}");
         }
-        assert_eq!(crate::record::StreamId::memo(uuid).memo_uuid(), Some(uuid));
-        assert_eq!(crate::record::StreamId::recorded("session:memory:x").memo_uuid(), None);
+        assert_eq!(baton_conversation::record::StreamId::memo(uuid).memo_uuid(), Some(uuid));
+        assert_eq!(baton_conversation::record::StreamId::recorded("session:memory:x").memo_uuid(), None);
     }
 
     #[test]

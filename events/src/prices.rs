@@ -4,7 +4,7 @@
 //! built-in table is that of November 2026, as the makers published it; whoever has other prices configures them.
 
 use crate::session::CallTokens;
-use crate::usage::ModelUsage;
+use baton_conversation::usage::ModelUsage;
 
 /// Most of a price: nobody asks more for a million tokens.
 pub const MAX_USD: f64 = 100_000.0;

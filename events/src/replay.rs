@@ -21,12 +21,15 @@ pub use occurrence::{Fact, Occurrence};
 pub use owed::owed;
 pub use section::{Entry, Link, Section};
 
-use crate::envelope::{self, ChainHash, Tail, chain};
-use crate::projection::table::{self, HomeRow, MemoRow, Row, SessionTable};
-use crate::protocol::answer::{Happened, Replayed, ReplayedSession};
-use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
-use crate::schema::export::{self, EXPORT_FORMAT, End, Header};
+use crate::envelope;
+use crate::envelope::{ChainHash, Tail, chain};
+use crate::projection::table;
+use crate::projection::table::{HomeRow, MemoRow, Row, SessionTable};
+use crate::schema::export;
+use crate::schema::export::{EXPORT_FORMAT, End, Header};
 use crate::session::Policy;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_protocol::answer::{Happened, Replayed, ReplayedSession};
 
 /// Sessions that are named where a beginning of an id fits several.
 const NAMED: usize = 4;

@@ -1,10 +1,8 @@
 //! Stored shapes: what lies on disk, apart from what it means. Domain types carry no serde; these carry no behaviour.
 
-pub mod answer;
 pub mod cursor;
 mod enrichment;
 pub mod export;
-pub mod hex;
 pub mod home;
 pub mod item;
 pub mod kept;

@@ -44,12 +44,10 @@ pub use command::{
 };
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
-#[cfg(test)]
-pub(crate) use enrichment::MAX_ANSWERS;
 pub(crate) use enrichment::enrich_job;
 pub use enrichment::{
-    Ask, CallOutcome, CallTokens, Cost, DAY_MS, EnrichJob, EnrichedBy, Enrichment, GaveUp, MAX_MODEL_CHARS,
-    ModelAnswer, ModelCall, Owed,
+    Ask, CallOutcome, CallTokens, Cost, DAY_MS, EnrichJob, EnrichedBy, Enrichment, GaveUp, MAX_ANSWERS,
+    MAX_MODEL_CHARS, ModelAnswer, ModelCall, Owed, UNSEEN_STEP,
 };
 pub use event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
@@ -58,8 +56,8 @@ pub use event::{
 pub use signal::{Follows, Handoff, Signal, SignalDetail, SignalKind, Signals};
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
 
-use crate::hash::ContentHash;
-use crate::record::{CommandId, Position, Recorded, SequenceNumber, SessionId, Timestamp};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{CommandId, Position, Recorded, SequenceNumber, SessionId, Timestamp};
 
 /// Timeouts, bounds and switches. Plain data; replay uses the defaults unless told otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +99,7 @@ impl Default for Policy {
             late_grace_ms: 2_000,
             retry_base_ms: 30_000,
             retry_cap_ms: 6 * 3_600_000,
-            filter_version: crate::filter::FILTER_VERSION,
+            filter_version: baton_conversation::filter::FILTER_VERSION,
             model_since: None,
         }
     }
@@ -173,7 +171,7 @@ pub enum Rejection {
 }
 
 /// Baton's namespace for name-based uuids.
-pub(crate) const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_1b0e_5a1c_4d7e_9b1f_ba70_4e55_1011);
+pub const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_1b0e_5a1c_4d7e_9b1f_ba70_4e55_1011);
 
 /// The uuid of an episode: the same session and content always give the same one.
 pub fn episode_uuid(id: &SessionId, hash: &ContentHash) -> Uuid {

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::answer::{Hit, Search, Status};
-use baton_events::protocol::{
-    FactsParams, HowParams, PatternsParams, RecallParams, SearchParams, TimelineParams, method,
-};
-use baton_events::stopwords::is_stop;
+use baton_ask::stopwords::is_stop;
+use baton_protocol::answer::{Hit, Search, Status};
+use baton_protocol::{FactsParams, HowParams, PatternsParams, RecallParams, SearchParams, TimelineParams, method};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
-use baton_events::protocol::answer::{Close, Costs, Enrich, Sessions, Show};
-use baton_events::protocol::{CloseParams, CostsParams, EnrichParams, SessionsParams, ShowParams, method};
-use baton_events::tokens;
+use baton_conversation::tokens;
+use baton_protocol::answer::{Close, Costs, Enrich, Sessions, Show};
+use baton_protocol::{CloseParams, CostsParams, EnrichParams, SessionsParams, ShowParams, method};
 use serde::Serialize;
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use baton_events::protocol::answer::{Search, Status};
-use baton_events::protocol::{SearchParams, method};
+use baton_protocol::answer::{Search, Status};
+use baton_protocol::{SearchParams, method};
 
 use super::running::Running;
 use super::{Error, io_error};

@@ -99,7 +99,8 @@ fn restart(environment: &Environment, workspace: &Workspace) -> Result<(f64, Mem
 }
 
 fn first_answer(environment: &Environment) -> Result<Memory, Error> {
-    use baton_events::protocol::{SearchParams, answer::Search, method};
+    use baton_protocol::answer::Search;
+    use baton_protocol::{SearchParams, method};
     let mut client = Client::connect(environment)?.ok_or_else(gone)?;
     let params =
         SearchParams { query: super::Corpus::COMMON_WORD.to_owned(), limit: 10, wait: true, ..SearchParams::default() };

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde::Serialize;
 
 use super::process::CpuPerCall;

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::answer::Show;
-use baton_events::protocol::{ShowParams, method};
+use baton_protocol::answer::Show;
+use baton_protocol::{ShowParams, method};
 use serde::Serialize;
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use baton_actors::journal::{DiskJournal, Journal, Options};
 use baton_actors::table::TableFold;
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde::Serialize;
 
 pub use appending::Appends;

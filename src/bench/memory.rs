@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store, Titles};
-use baton_events::conversation::Agent;
-use baton_events::graph::Graph;
-use baton_events::record::{Position, SessionId, Timestamp};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::schema::outcomes::Outcomes;
+use baton_graph::Graph;
 use serde::Serialize;
 use uuid::Uuid;
 

@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use baton_events::conversation::{Agent, Item};
-use baton_events::hash::{ContentHash, ContentHasher};
-use baton_events::tokens::{chars_of_content, chars_of_items};
-use baton_events::transcript::{Cursor, NullSink, OpenCalls, Reader, Sink, Source};
+use baton_conversation::hash::{ContentHash, ContentHasher};
+use baton_conversation::item::{Agent, Item};
+use baton_conversation::tokens::{chars_of_content, chars_of_items};
+use baton_conversation::transcript::{Cursor, NullSink, OpenCalls, Reader, Sink, Source};
 use serde::Serialize;
 
 use super::table::{megabytes, percent};
@@ -291,7 +291,7 @@ fn read<S: Sink>(source: Source, bytes: &[u8], sink: &mut S) -> u64 {
 
 /// Whether it is what a person or the model said.
 fn is_said(item: &Item) -> bool {
-    use baton_events::conversation::Body;
+    use baton_conversation::item::Body;
     matches!(item.body, Body::Prompt { .. } | Body::Answer { .. } | Body::Reply { .. })
 }
 

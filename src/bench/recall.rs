@@ -8,8 +8,8 @@ mod written;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use baton_events::protocol::answer::{Hit, Search};
-use baton_events::protocol::{SearchParams, method};
+use baton_protocol::answer::{Hit, Search};
+use baton_protocol::{SearchParams, method};
 use serde::Serialize;
 
 pub use figures::Figures;

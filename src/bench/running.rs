@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::answer::Status;
-use baton_events::protocol::method;
+use baton_protocol::answer::Status;
+use baton_protocol::method;
 
 use super::{Error, io_error};
 use crate::client::{Client, daemon_command};

@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::answer::{Close, Vault as Told, VaultCompact, VaultSync, VaultVerify};
-use baton_events::protocol::{CloseParams, VaultCompactParams, VaultSyncParams, method};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_protocol::answer::{Close, Vault as Told, VaultCompact, VaultSync, VaultVerify};
+use baton_protocol::{CloseParams, VaultCompactParams, VaultSyncParams, method};
 use serde::Serialize;
 use serde_json::{Value, json};
 

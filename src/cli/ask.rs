@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use baton_events::protocol::code;
+use baton_protocol::code;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Blame;
-use baton_events::protocol::{BlameParams, method};
+use baton_protocol::answer::Blame;
+use baton_protocol::{BlameParams, method};
 use clap::Args;
 
 use super::question::{heading, place, row};

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use baton_events::protocol::answer::Close;
-use baton_events::protocol::{CloseParams, method};
+use baton_protocol::answer::Close;
+use baton_protocol::{CloseParams, method};
 use clap::Args;
 use uuid::Uuid;
 

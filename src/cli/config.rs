@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use baton_actors::configuration::described;
-use baton_events::protocol::answer::Config;
-use baton_events::protocol::{ConfigParams, method};
+use baton_protocol::answer::Config;
+use baton_protocol::{ConfigParams, method};
 use clap::{Args, Subcommand};
 
 use super::Error;

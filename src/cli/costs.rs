@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Cost, Costs};
-use baton_events::protocol::{CostsParams, method};
+use baton_protocol::answer::{Cost, Costs};
+use baton_protocol::{CostsParams, method};
 use clap::{Args, ValueEnum};
 
 use super::Error;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Enrich, EnrichFailure};
-use baton_events::protocol::{EnrichParams, method};
+use baton_protocol::answer::{Enrich, EnrichFailure};
+use baton_protocol::{EnrichParams, method};
 use clap::Args;
 
 use super::Error;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Explain, Happened, Row};
-use baton_events::protocol::{ExplainParams, method};
+use baton_protocol::answer::{Explain, Happened, Row};
+use baton_protocol::{ExplainParams, method};
 use clap::Args;
 
 use super::Error;

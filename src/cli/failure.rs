@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::code;
+use baton_protocol::code;
 
 use super::Error;
 use crate::{client, print};

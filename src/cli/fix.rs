@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Fix, FixMatch};
-use baton_events::protocol::{FixParams, method};
+use baton_protocol::answer::{Fix, FixMatch};
+use baton_protocol::{FixParams, method};
 use clap::Args;
 
 use super::question::{heading, place, row};

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Forget, ForgetRow};
-use baton_events::protocol::{ForgetParams, method};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_protocol::answer::{Forget, ForgetRow};
+use baton_protocol::{ForgetParams, method};
 use clap::Args;
 
 use super::{Error, install};

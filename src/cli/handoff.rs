@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use baton_events::handoff::MAX_BYTES;
-use baton_events::protocol::answer::Handoff;
-use baton_events::protocol::{HandoffParams, method};
+use baton_episode::handoff::MAX_BYTES;
+use baton_protocol::answer::Handoff;
+use baton_protocol::{HandoffParams, method};
 use clap::{Args, ValueEnum};
 
 use super::Error;
@@ -171,8 +171,8 @@ fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::filter::kept;
-    use baton_events::protocol::answer::HandoffError;
+    use baton_conversation::filter::kept;
+    use baton_protocol::answer::HandoffError;
 
     use super::*;
 

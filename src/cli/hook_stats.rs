@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use baton_actors::files;
-use baton_events::protocol::answer::{HookEventStats, HookStats};
-use baton_events::protocol::{SPOOL, method};
+use baton_protocol::answer::{HookEventStats, HookStats};
+use baton_protocol::{SPOOL, method};
 use clap::Args;
 
 use super::Error;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::How;
-use baton_events::protocol::{HowParams, method};
+use baton_protocol::answer::How;
+use baton_protocol::{HowParams, method};
 use clap::Args;
 
 use super::question::{heading, place, rate, row};

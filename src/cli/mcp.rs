@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::tool;
+use baton_protocol::tool;
 use clap::Args;
 
 use super::Error;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Patterns;
-use baton_events::protocol::{PatternsParams, method};
+use baton_protocol::answer::Patterns;
+use baton_protocol::{PatternsParams, method};
 use clap::{Args, ValueEnum};
 
 use super::question::{heading, place, rate, row};

@@ -1,7 +1,7 @@
 //! A question about what was tried: asked of the daemon, or of the examples where there is nothing else yet; and what
 //! answers have in common.
 
-use baton_events::protocol::answer::{Freshness, Runs};
+use baton_protocol::answer::{Freshness, Runs};
 use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use baton_events::digest::MODEL_MARK;
-use baton_events::protocol::answer::{Recall, RecallEntry};
-use baton_events::protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
+use baton_episode::digest::MODEL_MARK;
+use baton_protocol::answer::{Recall, RecallEntry};
+use baton_protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
 use clap::Args;
 
 use super::{Error, question};

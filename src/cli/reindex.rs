@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Reindex;
-use baton_events::protocol::{ReindexParams, method};
+use baton_protocol::answer::Reindex;
+use baton_protocol::{ReindexParams, method};
 use clap::Args;
 
 use super::Error;

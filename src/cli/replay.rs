@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Happened, Replayed};
-use baton_events::record::{Position, Timestamp};
+use baton_conversation::record::{Position, Timestamp};
 use baton_events::replay::{Options, Until};
 use baton_events::session::Policy;
+use baton_protocol::answer::{Happened, Replayed};
 use clap::Args;
 
 use super::Error;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use baton_events::digest::MODEL_MARK;
-use baton_events::protocol::answer::{Hit, Search};
-use baton_events::protocol::{SearchParams, method};
-use baton_events::query;
-use baton_events::record::Timestamp;
+use baton_ask::query;
+use baton_conversation::record::Timestamp;
+use baton_episode::digest::MODEL_MARK;
+use baton_protocol::answer::{Hit, Search};
+use baton_protocol::{SearchParams, method};
 use clap::Args;
 use serde_json::value::RawValue;
 
@@ -244,7 +244,7 @@ pub(super) fn tell_vectors(vectors: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::protocol::answer::Freshness;
+    use baton_protocol::answer::Freshness;
 
     use super::*;
 

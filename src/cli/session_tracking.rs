@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Tracking;
-use baton_events::protocol::{TrackingParams, method};
+use baton_protocol::answer::Tracking;
+use baton_protocol::{TrackingParams, method};
 use clap::{Args, Subcommand};
 
 use super::Error;

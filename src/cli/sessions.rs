@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use baton_events::protocol::answer::{Reading, Row, Sessions};
-use baton_events::protocol::{SessionsParams, method};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_protocol::answer::{Reading, Row, Sessions};
+use baton_protocol::{SessionsParams, method};
 use clap::Args;
 
 use super::Error;

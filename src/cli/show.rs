@@ -6,9 +6,9 @@ mod usage;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Metadata, Relation, Row, SessionEnrichment, Show};
-use baton_events::protocol::{ShowParams, method};
-use baton_events::transcript::named_lines;
+use baton_conversation::transcript::named_lines;
+use baton_protocol::answer::{Metadata, Relation, Row, SessionEnrichment, Show};
+use baton_protocol::{ShowParams, method};
 use clap::Args;
 
 use super::Error;

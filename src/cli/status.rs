@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Enrichment, Status};
-use baton_events::protocol::method;
+use baton_protocol::answer::{Enrichment, Status};
+use baton_protocol::method;
 use clap::Args;
 
 use super::Error;

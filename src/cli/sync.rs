@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Sync;
-use baton_events::protocol::{SyncParams, method};
+use baton_protocol::answer::Sync;
+use baton_protocol::{SyncParams, method};
 use clap::Args;
 
 use super::Error;

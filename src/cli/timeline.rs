@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Past, Timeline};
-use baton_events::protocol::{TimelineParams, method};
+use baton_protocol::answer::{Past, Timeline};
+use baton_protocol::{TimelineParams, method};
 use clap::Args;
 
 use super::{Error, question};

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Unindexed;
-use baton_events::protocol::{UnindexedParams, method};
+use baton_protocol::answer::Unindexed;
+use baton_protocol::{UnindexedParams, method};
 use clap::Args;
 
 use super::Error;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
 use serde_json::Value;
 
 use super::Finding;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use baton_actors::llm::BaseUrl;
-use baton_events::protocol::answer::{HookStats, Status, Unindexed, Vault, Vectors};
-use baton_events::protocol::method;
+use baton_protocol::answer::{HookStats, Status, Unindexed, Vault, Vectors};
+use baton_protocol::method;
 
 use super::Finding;
 use crate::client::{self, Client};

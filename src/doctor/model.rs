@@ -1,7 +1,7 @@
 //! The model that enriches episodes: whether there is one, and whose machine conversations travel to.
 
 use baton_actors::llm::BaseUrl;
-use baton_events::protocol::answer::Enrichment;
+use baton_protocol::answer::Enrichment;
 
 use super::Finding;
 

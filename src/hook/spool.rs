@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use baton_actors::durable;
-use baton_events::protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use baton_events::session::SignalKind;
+use baton_protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
 use baton_redaction::redact;
 
 use super::room;

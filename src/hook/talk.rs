@@ -3,8 +3,9 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use baton_events::protocol::answer::Hook;
-use baton_events::protocol::{self, Call, HookParams, Incoming, Took, Welcome, code, method};
+use baton_protocol as protocol;
+use baton_protocol::answer::Hook;
+use baton_protocol::{Call, HookParams, Incoming, Took, Welcome, code, method};
 use interprocess::local_socket::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

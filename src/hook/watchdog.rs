@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use baton_actors::limits;
-use baton_events::protocol::HookParams;
+use baton_protocol::HookParams;
 
 use super::event::Event;
 use super::input::{Field, Input};

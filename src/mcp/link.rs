@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use baton_actors::gateway::Endpoint;
 use baton_actors::{limits, lock};
-use baton_events::protocol::answer::ToolResult;
-use baton_events::protocol::{
-    self, Call, Caller, Incoming, PresenceParams, Progress, ToolParams, Welcome, code, method,
-};
+use baton_protocol as protocol;
+use baton_protocol::answer::ToolResult;
+use baton_protocol::{Call, Caller, Incoming, PresenceParams, Progress, ToolParams, Welcome, code, method};
 use interprocess::local_socket::tokio::Stream;
 use interprocess::local_socket::traits::tokio::Stream as _;
 use interprocess::local_socket::{GenericFilePath, ToFsName};

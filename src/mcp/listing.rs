@@ -1,6 +1,7 @@
 //! The table of tools, as MCP lists it, and what an agent is told at the beginning.
 
-use baton_events::protocol::tool::{self, Effect, Which};
+use baton_protocol::tool;
+use baton_protocol::tool::{Effect, Which};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 
 /// When to search, when to close, what results are.

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_events::protocol::Caller;
+use baton_protocol::Caller;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 

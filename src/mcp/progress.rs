@@ -1,6 +1,6 @@
 //! Progress as MCP wants it: numbers that only grow, whatever the daemon is at.
 
-use baton_events::protocol::Progress;
+use baton_protocol::Progress;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 
 /// What one call has told so far.

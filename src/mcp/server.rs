@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::answer::ToolResult;
-use baton_events::protocol::tool::{self, Tool};
-use baton_events::protocol::{Caller, Progress, ToolParams, code};
+use baton_protocol::answer::ToolResult;
+use baton_protocol::tool;
+use baton_protocol::tool::Tool;
+use baton_protocol::{Caller, Progress, ToolParams, code};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, Implementation,

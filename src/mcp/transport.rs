@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::mend;
-use baton_events::protocol::code;
+use baton_protocol::code;
 
 /// Longest line that is taken, in bytes.
 const LINE_BYTES: usize = 16 * 1024 * 1024;

@@ -1,8 +1,8 @@
 //! Text as a terminal shows it: how many columns it takes, cut to what fits, without what would move the cursor or turn
 //! the direction of writing.
 
-pub use baton_events::printable::plain;
-use baton_events::printable::shown;
+pub use baton_conversation::printable::plain;
+use baton_conversation::printable::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands where something was cut off.

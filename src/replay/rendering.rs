@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use baton_events::protocol::answer::{Happened, Replayed, ReplayedSession};
+use baton_protocol::answer::{Happened, Replayed, ReplayedSession};
 
 use crate::print;
 
@@ -88,7 +88,7 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::protocol::answer::{Change, Owed};
+    use baton_protocol::answer::{Change, Owed};
 
     #[test]
     fn an_event_says_everything_that_it_did() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::digest::{Episode, Pointed};
+use baton_episode::digest::{Episode, Pointed};
 use serde_json::Value;
 
 /// Shortest word that tells anything, in bytes: three letters, or one of another script.

@@ -1,6 +1,6 @@
 //! The comparison: what is wanted, what is found, and how much of each fits.
 
-use baton_events::digest::{ErrorLine, Pointed};
+use baton_episode::digest::{ErrorLine, Pointed};
 use serde::Deserialize;
 
 /// Lines around an entry's in which its words count.

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use baton_events::conversation::{Agent, Item};
-use baton_events::digest::{self, Episode, Show};
-use baton_events::transcript::{Cursor, OpenCalls, Reader, Source};
+use baton_conversation::item::{Agent, Item};
+use baton_conversation::transcript::{Cursor, OpenCalls, Reader, Source};
+use baton_episode::digest;
+use baton_episode::digest::{Episode, Show};
 
 use super::score::Golden;
 

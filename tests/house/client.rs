@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use baton_events::protocol::{self, Hello, method};
+use baton_protocol as protocol;
+use baton_protocol::{Hello, method};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;

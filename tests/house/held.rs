@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_actors::stream::{self, SessionStream};
-use baton_events::record::{Position, Recorded, SequenceNumber, SessionId, StreamId};
+use baton_actors::stream;
+use baton_actors::stream::SessionStream;
+use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId, StreamId};
 use baton_events::session::{EffectId, Event, episode_uuid};
 
 use crate::sim::Acknowledged;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_actors::session::{SignalCall, Signalled};
-use baton_events::record::{CommandId, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::record::{CommandId, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::session::{CloseReason, Phase, Signal, SignalDetail, SignalKind, State};
 use serde_json::json;
 

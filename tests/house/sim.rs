@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use baton_events::session::{Effect, Phase, Policy};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use serde_json::{Value, json};
 
 /// One transcript and what was written to it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use baton_actors::clock::{Clock, ManualClock};
 use baton_actors::supervisor::Degraded;
-use baton_events::record::{SessionId, StreamId, Timestamp};
+use baton_conversation::record::{SessionId, StreamId, Timestamp};
 use baton_events::session::{CloseReason, Phase};
 use serde_json::json;
 

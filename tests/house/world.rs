@@ -13,7 +13,7 @@ use baton_actors::settings::Settings;
 use baton_actors::system::{Log, Options};
 use baton_actors::table::{TableFold, TableReader};
 use baton_actors::watcher::Root;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, State};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -126,8 +126,8 @@ impl World {
 
     /// How many events of this kind the session's stream has.
     pub(crate) fn events(&self, id: &SessionId, kind: &str) -> usize {
-        let stream = baton_events::record::StreamId::session(id);
-        let after = baton_events::record::SequenceNumber(0);
+        let stream = baton_conversation::record::StreamId::session(id);
+        let after = baton_conversation::record::SequenceNumber(0);
         let records = self.journal.log().read_stream(&stream, after, 4096).unwrap();
         records.iter().filter(|record| record.kind == kind).count()
     }

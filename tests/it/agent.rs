@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde_json::{Value, json};
 
 use crate::sockets::Raw;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde_json::{Value, json};
 
 use crate::sockets::Raw;

@@ -1,7 +1,7 @@
 //! What the daemon does with what hooks say, asked over its socket as a hook asks: raw lines, no client of ours.
 
+use baton_conversation::record::{Metadata, SequenceNumber, SessionId, StreamId};
 use baton_events::envelope::NewRecord;
-use baton_events::record::{Metadata, SequenceNumber, SessionId, StreamId};
 use baton_events::session::{CloseReason, Phase, Why};
 use serde_json::{Value, json};
 

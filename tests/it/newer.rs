@@ -1,8 +1,9 @@
 //! A session in whose history stands an event of a newer version.
 
-use baton_actors::journal::{self, DiskJournal, Journal};
+use baton_actors::journal;
+use baton_actors::journal::{DiskJournal, Journal};
+use baton_conversation::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
-use baton_events::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 
 use crate::world::{World, id, list};
 

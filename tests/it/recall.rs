@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde_json::{Value, json};
 
 use crate::mcp::agent::Agent;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use baton_actors::journal::{self, DiskJournal, Journal};
+use baton_actors::journal;
+use baton_actors::journal::{DiskJournal, Journal};
 use baton_actors::lock::HomeLock;
 use baton_actors::memory::Store;
 use baton_actors::stream;
-use baton_events::record::{Position, Recorded, SequenceNumber, SessionId};
+use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId};
 use baton_events::session::{Aggregate, Event, State};
 
 use crate::transcript::now;

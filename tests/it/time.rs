@@ -10,7 +10,7 @@ use baton_actors::session::{CloseCall, Closed};
 use baton_actors::settings::Settings;
 use baton_actors::system::Options;
 use baton_actors::watcher::Root;
-use baton_events::record::{CommandId, Recorded, SessionId, Timestamp};
+use baton_conversation::record::{CommandId, Recorded, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Event, Phase, State};
 use serde_json::Value;
 use tokio::runtime::Runtime;

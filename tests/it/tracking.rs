@@ -1,10 +1,11 @@
 //! Stopped means that no layer touches a session until the stop is lifted: its last episode serves, and what grew
 //! meanwhile is found by the next query.
 
-use baton_actors::files::{self, FileSeen, FileStat};
+use baton_actors::files;
+use baton_actors::files::{FileSeen, FileStat};
 use baton_actors::session::Outcome;
-use baton_events::conversation::Agent;
-use baton_events::record::SessionId;
+use baton_conversation::item::Agent;
+use baton_conversation::record::SessionId;
 use baton_events::session::{CloseReason, Phase, Rejection, Why};
 use serde_json::{Value, json};
 

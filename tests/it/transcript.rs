@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde_json::{Value, json};
 
 /// Writes one transcript. Every record is a second younger than the one before, the first a minute old.

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use baton_actors::memory::{Entry, Store};
-use baton_events::conversation::Agent;
-use baton_events::graph::Graph;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::turns::Unit;
 use baton_events::schema::outcomes::Outcomes;
-use baton_events::turns::Unit;
+use baton_graph::Graph;
 use serde_json::Value;
 
 use crate::world::{World, files_below, id, list, text};

@@ -1,6 +1,6 @@
 //! What may happen in a world, how often, and how a world comes to rest.
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
 use baton_events::session::{Effect, Phase, Why};
 
 use crate::invariant::{Broken, ensure};

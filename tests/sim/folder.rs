@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::conversation::Item;
-use baton_events::record::Timestamp;
+use baton_conversation::item::Item;
+use baton_conversation::record::Timestamp;
+use baton_conversation::transcript::{Cursor, Observation, OpenCalls, Reader, Sink, Source};
 use baton_events::session::{FileIdentity, TailDigest};
-use baton_events::transcript::{Cursor, Observation, OpenCalls, Reader, Sink, Source};
 use sha2::{Digest, Sha256};
 
 use crate::rng::Rng;
@@ -123,7 +123,7 @@ impl Folder {
 
     /// Counts what came since the start, in pieces, and at most about `enough` bytes.
     pub(crate) fn observe(&self, start: &Start, enough: usize) -> Pass {
-        self.read(start, OpenCalls::default(), &mut baton_events::transcript::NullSink, None, enough)
+        self.read(start, OpenCalls::default(), &mut baton_conversation::transcript::NullSink, None, enough)
     }
 
     /// Gives the items between the start and byte `to`.

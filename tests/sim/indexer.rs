@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::transcript::{Cursor, OpenCalls, Source};
 use baton_events::session::{Complete, EpisodeRef, FailureWhy, IndexJob, Stored, TailDigest, episode_uuid};
-use baton_events::transcript::{Cursor, OpenCalls, Source};
 
 use crate::folder::{Folder, Pass, Start};
 use crate::invariant::Broken;
@@ -17,7 +17,7 @@ use crate::store::Store;
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) session: usize,
-    pub(crate) id: baton_events::record::SessionId,
+    pub(crate) id: baton_conversation::record::SessionId,
     pub(crate) source: Source,
     pub(crate) job: IndexJob,
     pub(crate) prior: Option<EpisodeRef>,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use baton_conversation::record::{CommandId, SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::{Aggregate, CloseReason, Event, Phase, State, Tier, episode_uuid};
 
 use crate::log::{Kept, Log};
@@ -155,7 +155,7 @@ impl Watch {
 
 /// I-2: the live aggregate is what its history gives, as far as it has seen it.
 pub(crate) fn live_is_rehydrated(log: &Log, live: &Aggregate) -> Result<(), Broken> {
-    let stream = baton_events::record::StreamId::session(live.id());
+    let stream = baton_conversation::record::StreamId::session(live.id());
     let rehydrated =
         Aggregate::rehydrate(live.id().clone(), log.history(&stream).take(live.version().0 as usize).cloned());
     ensure("I-2", rehydrated.as_ref() == Ok(live), || format!("live {live:?}\nrehydrated {rehydrated:?}"))

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail, chain};
-use baton_events::record::{Metadata, Position, Recorded, SequenceNumber, StreamId, Timestamp};
+use baton_conversation::record::{Metadata, Position, Recorded, SequenceNumber, StreamId, Timestamp};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail, chain};
 use baton_events::schema;
 use baton_events::session::Event;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use baton_events::hash::ContentHash;
-use baton_events::record::Timestamp;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::Timestamp;
 use baton_events::session::{Ask, CallEnd, CallModel, CallOutcome, Command, Effect, EnrichJob, TakeAnswer, pending};
 
 use crate::invariant::{Broken, ensure};

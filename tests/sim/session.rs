@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
-use baton_events::record::{CommandId, Metadata, SessionId, StreamId, Timestamp};
+use baton_conversation::record::{CommandId, Metadata, SessionId, StreamId, Timestamp};
+use baton_conversation::transcript::Source;
 use baton_events::session::{
     Aggregate, Asleep, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, Event, FailureWhy,
     FileIdentity, IndexJob, Kind, Observe, Phase, Place, Policy, Rejection, Why,
 };
-use baton_events::transcript::Source;
 
 use crate::folder::{Folder, Pass, Start};
 use crate::invariant::{Broken, ensure, live_is_rehydrated};
@@ -160,7 +160,7 @@ impl Session {
     }
 
     pub(crate) fn source(&self) -> Source {
-        Source { agent: baton_events::conversation::Agent::ClaudeCode, subagent: self.is_subagent }
+        Source { agent: baton_conversation::item::Agent::ClaudeCode, subagent: self.is_subagent }
     }
 
     /// The actor dies; its mailbox, its belief and whoever waited are lost. A queued append may still be written.
@@ -326,7 +326,7 @@ impl Session {
             known.path != path && around.folder.continues(&known.path, &path, state.read.offset, state.tail)
         });
         let kind = if self.is_subagent { Kind::Subagent { parent: None } } else { Kind::Main };
-        let agent = baton_events::conversation::Agent::ClaudeCode;
+        let agent = baton_conversation::item::Agent::ClaudeCode;
         let discover =
             Command::Discover(Discover { agent, path, identity: file.identity, kind, takes_over, written_at: None });
         if self.submit(&discover, None, Then::GoOn, around, wanted)?.is_some() {
@@ -442,7 +442,7 @@ impl Session {
     ) -> Result<(), Broken> {
         let live = self.aggregate.as_mut().expect("rehydrated before anything is handled");
         for event in events {
-            let recorded = baton_events::record::Recorded {
+            let recorded = baton_conversation::record::Recorded {
                 position: live.position().next(),
                 stream: self.stream.clone(),
                 sequence: live.version().next(),

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::conversation::Item;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Item;
+use baton_conversation::transcript::Cursor;
 use baton_events::envelope::Tail;
-use baton_events::hash::ContentHash;
 use baton_events::schema;
 use baton_events::session::{EffectId, Event, Phase, State, TailDigest};
-use baton_events::transcript::Cursor;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 

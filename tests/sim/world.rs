@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{CommandId, Position, Timestamp};
 use baton_events::envelope::{ChainHash, Tail};
-use baton_events::hash::ContentHash;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{CommandId, Position, Timestamp};
 use baton_events::schema;
 use baton_events::session::{
     Asleep, CloseReason, Command, Effect, Policy, Redact, Signal, SignalDetail, SignalKind, State, episode_uuid,
@@ -24,7 +24,7 @@ use crate::session::{Around, Message, Outcome, Session, Wanted};
 use crate::store::{Memory, Store};
 
 /// A table as it was kept: how far, and its rows as they are stored.
-type Checkpoint = (Tail, Vec<(baton_events::record::SessionId, String)>);
+type Checkpoint = (Tail, Vec<(baton_conversation::record::SessionId, String)>);
 
 /// All there is.
 pub(crate) struct World {
@@ -184,7 +184,7 @@ impl World {
         let session = &self.sessions[number];
         match wanted {
             Wanted::Job(job) => {
-                let stream = baton_events::record::StreamId::session(&session.id);
+                let stream = baton_conversation::record::StreamId::session(&session.id);
                 let started = self.log.history(&stream).any(|recorded| {
                     matches!(recorded.event, baton_events::session::Event::IndexingStarted { effect, .. } if effect == job.effect)
                 });
@@ -439,7 +439,7 @@ impl World {
 
     /// What was told of the session before is recorded.
     fn handover(&mut self) -> (&'static str, Command) {
-        let from = baton_events::record::SessionId::new("before").expect("a plain name");
+        let from = baton_conversation::record::SessionId::new("before").expect("a plain name");
         match self.rng.percent(50) {
             true => ("offer", Command::Offer { episode: episode_uuid(&from, &ContentHash([7; 32])), from }),
             false => ("claim", Command::Claim),

@@ -10,16 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 
-use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
-use baton_events::hash::{ContentHash, Mark};
+use baton_conversation::hash::{ContentHash, Mark};
+use baton_conversation::record::{Position, SessionId};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 use baton_events::memo;
-use baton_events::projection::table::{self, SessionTable};
-use baton_events::protocol::Progress;
-use baton_events::record::{Position, SessionId};
+use baton_events::projection::table;
+use baton_events::projection::table::SessionTable;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
 use baton_events::schema::session::hide_group;
 use baton_events::session::{Event, ModelAnswer, Phase};
+use baton_protocol::Progress;
 use baton_redaction::json::redact_json;
 
 use super::spool::Spool;

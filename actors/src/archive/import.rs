@@ -10,15 +10,15 @@ use std::fs;
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::envelope::{StoredRecord, Tail};
-use baton_events::hash::ContentHash;
-use baton_events::memo;
-use baton_events::projection::table::{self, SessionTable};
-use baton_events::protocol::Progress;
-use baton_events::record::SessionId;
+use baton_events::projection::table;
+use baton_events::projection::table::SessionTable;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, read};
 use baton_events::session::Phase;
+use baton_protocol::Progress;
 
 use super::export::{note_notes, tell};
 use super::incoming::Incoming;
@@ -28,8 +28,10 @@ use crate::durable;
 use crate::imported::Imported;
 use crate::journal::Fold;
 use crate::journal::offline::{End as LogEnd, OfflineReader};
-use crate::journal::refill::{self, Refill};
-use crate::remains::{self, Remain, Remains};
+use crate::journal::refill;
+use crate::journal::refill::Refill;
+use crate::remains;
+use crate::remains::{Remain, Remains};
 use crate::table::{TableFold, TableReader};
 
 /// Where an import is built, below the home.
@@ -468,7 +470,7 @@ impl Building {
             return Err(Refusal::Ends(format!("the conversation of session {session} is not in it")).into());
         }
         if let Some((session, _)) = expected.notes.iter().next() {
-            let whose = if memo::is_key(session.as_str()) { "" } else { "session " };
+            let whose = if session.is_memo() { "" } else { "session " };
             return Err(Refusal::Ends(format!("a note of {whose}{session} is not in it")).into());
         }
         let state_hash = match end.state_version {

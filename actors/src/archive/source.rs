@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::Path;
 
+use baton_conversation::record::{Position, SessionId, unique_start};
 use baton_events::envelope::{StoredRecord, Tail};
-use baton_events::record::{Position, SessionId, unique_start};
 use baton_events::session::Event;
 
 use super::Error;

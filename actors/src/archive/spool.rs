@@ -6,20 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
-use baton_events::hash::ContentHash;
-use baton_events::memo;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::Progress;
-use baton_events::record::SessionId;
 use baton_events::schema;
 use baton_events::schema::export::{Line, write};
+use baton_protocol::Progress;
 use baton_redaction::json::redact_json;
 use baton_redaction::redact;
 use serde_json::value::RawValue;
 
 use super::Error;
 use super::export::tell;
-use crate::chunks::{self, ChunkStore, ManifestId};
+use crate::chunks;
+use crate::chunks::{ChunkStore, ManifestId};
 
 /// See the module.
 pub(super) struct Spool {
@@ -65,7 +65,7 @@ impl Spool {
             }
         }
         // A memo has nothing but its words.
-        for (id, notes) in notes.iter().filter(|(id, notes)| memo::is_key(id.as_str()) && !notes.is_empty()) {
+        for (id, notes) in notes.iter().filter(|(id, notes)| id.is_memo() && !notes.is_empty()) {
             wanted.insert(id, (None, notes));
         }
         self.sessions.retain(|id, _| wanted.contains_key(id));
@@ -231,7 +231,7 @@ impl From<Error> for Broken {
 
 /// A note as today's rules leave it; of the words of a memo each part for itself, so that they stay words.
 fn redacted<'a>(id: &SessionId, text: &'a str) -> Cow<'a, str> {
-    let words = memo::is_key(id.as_str()).then(|| schema::memo::decode_words(text).ok()).flatten();
+    let words = id.is_memo().then(|| schema::memo::decode_words(text).ok()).flatten();
     match words {
         Some(words) => Cow::Owned(schema::memo::encode_words(&words.redacted())),
         None => redact(text),

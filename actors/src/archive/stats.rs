@@ -4,7 +4,7 @@ use std::path::Path;
 
 use baton_events::envelope::Tail;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::LogStats;
+use baton_protocol::answer::LogStats;
 
 use crate::footprint;
 use crate::journal::Fold;

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use baton_events::conversation::Agent;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Agent;
+use baton_conversation::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
-use baton_events::hash::ContentHash;
-use baton_events::protocol::Progress;
-use baton_events::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::schema;
 use baton_events::session::{CloseReason, EffectId, EpisodeRef, Event, FileIdentity, Kind, Tier};
+use baton_protocol::Progress;
 use uuid::Uuid;
 
 use super::*;

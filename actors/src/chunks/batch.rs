@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 
 use super::manifest::{ChunkRef, Header, Manifest, ManifestId, file_name, name_of};
 use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error, unpacked};

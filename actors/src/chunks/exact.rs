@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 
 use super::manifest::{ChunkRef, Manifest, ManifestId, file_name, name_of};
 use super::{ChunkStore, Error, LINE_MAX_BYTES, MANIFEST_MAX_BYTES, compression, io_error, note, read_bounded};

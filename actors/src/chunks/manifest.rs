@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
 use baton_events::schema::cursor::CursorV3;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -6,8 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use sha2::{Digest, Sha256};
 
 use super::{ChunkStore, Error, Removed, io_error, read_bounded};

@@ -1,5 +1,5 @@
+use baton_conversation::transcript::Cursor;
 use baton_events::schema::cursor::CursorV3;
-use baton_events::transcript::Cursor;
 
 use super::*;
 

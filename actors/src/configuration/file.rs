@@ -5,7 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::durable;
-use crate::files::{self, FileStat, identity};
+use crate::files;
+use crate::files::{FileStat, identity};
 
 /// The configuration's name in the home.
 pub(super) const NAME: &str = "config.json";

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_events::digest::Show;
+use baton_episode::digest::Show;
 use baton_events::prices::{Price, Prices};
 use serde_json::Value;
 

@@ -91,7 +91,7 @@ fn every_key_reaches_the_settings() {
     assert_eq!(settings.watch_directories, Some(vec![PathBuf::from("/home/u/t")]));
     assert_eq!(settings.switches.projects().collect::<Vec<_>>(), [("/srv/a", true)]);
     assert_eq!(settings.switches.exclude().collect::<Vec<_>>(), ["/srv/b"]);
-    let filtering = baton_events::digest::Show {
+    let filtering = baton_episode::digest::Show {
         keep_user_messages: false,
         keep_agent_responses: false,
         keep_tool_structure: false,

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use baton_events::vault::name;
+use baton_notes::name;
 
 use super::parse::{Parsed, Remark};
 use crate::settings::Vault;

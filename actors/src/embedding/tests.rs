@@ -1,7 +1,7 @@
 //! What a question is told of its vector.
 
-use baton_events::query;
-use baton_events::record::Timestamp;
+use baton_ask::query;
+use baton_conversation::record::Timestamp;
 use tempfile::TempDir;
 
 use super::*;

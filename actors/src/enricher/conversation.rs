@@ -1,12 +1,13 @@
 //! The conversation of an episode as a model is asked about it.
 
-use baton_events::digest::{Abridged, Show};
-use baton_events::enrichment::{Limits, Lines, Plan, plan_of};
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
+use baton_enrichment::{Limits, Lines, Plan, plan_of};
+use baton_episode::digest::{Abridged, Show};
 use baton_events::session::EpisodeRef;
 
 use crate::chunks;
-use crate::indexer::{self, EpisodeError};
+use crate::indexer;
+use crate::indexer::EpisodeError;
 use crate::table::TableReader;
 
 /// What is asked about a conversation, and what claims about it may point to.

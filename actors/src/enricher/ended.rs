@@ -1,6 +1,6 @@
 //! How a call has ended, as the log says it, and what it cost.
 
-use baton_events::enrichment::{Answer, Complaint, Finish, Lines, check};
+use baton_enrichment::{Answer, Complaint, Finish, Lines, check};
 use baton_events::prices::Price;
 use baton_events::session::{CallOutcome, CallTokens};
 

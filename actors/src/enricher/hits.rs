@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 
 /// Sessions that are remembered; with more of them the order says little.
 const REMEMBERED: usize = 4096;

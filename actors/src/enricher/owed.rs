@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::enrichment::{Candidate, order};
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_enrichment::{Candidate, order};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Effect, EnrichJob, State, pending};
 
 use crate::settings::Settings;

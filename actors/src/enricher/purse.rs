@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use baton_events::enrichment::budget::{Afford, Budget, Spending, Wanted, afford_all};
-use baton_events::enrichment::ledger;
-use baton_events::prices::{self, usd};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_enrichment::budget::{Afford, Budget, Spending, Wanted, afford_all};
+use baton_enrichment::ledger;
+use baton_events::prices;
+use baton_events::prices::usd;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{SessionId, Timestamp};
 
 use crate::settings::Llm;
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_events::digest::Show;
-use baton_events::enrichment::{Answer, Complaint, Left, Request, budget, form};
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
+use baton_enrichment::{Answer, Complaint, Left, Request, budget, form};
+use baton_episode::digest::Show;
 use baton_events::prices::Price;
 use baton_events::projection::table::Row;
-use baton_events::record::SessionId;
 use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer};
 
 use super::conversation::{self, Read};

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::conversation::{Body, Item, Link};
-use baton_events::digest::{Abridged, Counting, Episode, Metadata};
-use baton_events::enrichment::Lines;
-use baton_events::filter::one_line;
-use baton_events::record::SessionId;
+use baton_conversation::filter::one_line;
+use baton_conversation::item::{Body, Item, Link};
+use baton_conversation::queued_prompts::Withdrawn;
+use baton_conversation::record::SessionId;
+use baton_conversation::usage::Requests;
+use baton_enrichment::Lines;
+use baton_episode::digest::{Abridged, Counting, Episode, Metadata};
 use baton_events::session::EpisodeRef;
-use baton_events::usage::Requests;
-use baton_events::withdrawn::Withdrawn;
 
 use super::family::{CHILDREN_MAX, NAME_CHARS};
 use super::{Services, conversation, titles};

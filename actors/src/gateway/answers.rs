@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
-use baton_events::enrichment::UNSEEN_STEP;
+use baton_conversation::printable::plain;
+use baton_conversation::record::SessionId;
+use baton_episode::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
-use baton_events::printable::plain;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::{
+use baton_events::session::UNSEEN_STEP;
+use baton_events::session::{EpisodeRef, FailureWhy, Phase, State, Why};
+use baton_protocol::answer::{
     Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
     SessionEnrichment,
 };
-use baton_events::record::SessionId;
-use baton_events::session::{EpisodeRef, FailureWhy, Phase, State, Why};
 use baton_redaction::redact;
 use uuid::Uuid;
 

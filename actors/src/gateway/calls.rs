@@ -52,7 +52,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use baton_events::protocol::{Failure, code, method};
+use baton_protocol::{Failure, code, method};
 use serde_json::value::RawValue;
 
 pub(super) use presence::presence;

@@ -4,8 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_events::conversation::Agent;
-use baton_events::protocol::{self, Answer, Failure, Hello, Request, Welcome, code, method};
+use baton_conversation::item::Agent;
+use baton_protocol as protocol;
+use baton_protocol::{Answer, Failure, Hello, Request, Welcome, code, method};
 use baton_redaction::redact;
 use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;

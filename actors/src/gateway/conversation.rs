@@ -1,9 +1,9 @@
 //! The conversation behind a session's episode, whichever is current by the time it is read.
 
-use baton_events::digest::{Abridged, Episode, Show};
-use baton_events::enrichment::Lines;
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
+use baton_enrichment::Lines;
+use baton_episode::digest::{Abridged, Episode, Show};
 use baton_events::session::EpisodeRef;
 
 use super::digests::MadeOf;

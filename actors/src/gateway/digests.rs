@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use baton_events::digest::{Episode, Show};
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_episode::digest::{Episode, Show};
 
 /// Most digests that are held.
 const HELD_MAX: usize = 128;
@@ -104,7 +104,7 @@ fn bytes_of(episode: &Episode) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::digest::Pointed;
+    use baton_episode::digest::Pointed;
 
     use super::*;
 

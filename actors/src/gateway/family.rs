@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use baton_events::conversation::Link;
-use baton_events::filter::one_line;
+use baton_conversation::filter::one_line;
+use baton_conversation::item::Link;
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::protocol::answer::Relation;
-use baton_events::record::SessionId;
 use baton_events::session::{Phase, State};
+use baton_protocol::answer::Relation;
 use baton_redaction::redact;
 
 use self::succession::Succession;
@@ -296,7 +296,7 @@ fn agent_meta(path: &Path) -> Option<AgentMeta> {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::record::{Position, SequenceNumber, Timestamp};
+    use baton_conversation::record::{Position, SequenceNumber, Timestamp};
     use baton_events::session::State;
 
     use super::*;

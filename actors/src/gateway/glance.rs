@@ -1,16 +1,17 @@
 //! A look into a transcript of which nothing is to be recorded: what a query would find there, for previews and lists.
 
-use baton_events::conversation::{Body, Item, Meta};
-use baton_events::digest::Abridged;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::item::{Body, Item, Meta};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::tokens;
+use baton_conversation::transcript::{Cursor, NullSink, Sink, Source};
+use baton_episode::digest::Abridged;
 use baton_events::session::{Kind, Place, State, TailDigest};
-use baton_events::tokens;
-use baton_events::transcript::{Cursor, NullSink, Sink, Source};
 
 use crate::files::FileSeen;
 use crate::limits;
 use crate::place;
-use crate::reading::{self, Done, Pass, Start};
+use crate::reading;
+use crate::reading::{Done, Pass, Start};
 
 /// Bytes at the head of a transcript within which it says where it was made.
 const HEAD_BYTES: u64 = 256 * 1024;
@@ -146,7 +147,7 @@ impl Sink for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::Agent;
+    use baton_conversation::item::Agent;
     use baton_events::session::{FileIdentity, Transcript};
 
     fn record(text: &str) -> String {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::graph::Label;
-use baton_events::printable::plain;
+use baton_conversation::printable::plain;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Failure, answer, code};
-use baton_events::record::{SessionId, Timestamp};
+use baton_graph::Label;
+use baton_protocol::{Failure, answer, code};
 use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;

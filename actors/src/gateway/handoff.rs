@@ -19,11 +19,12 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::handoff::{self, About, Facts, Occasion};
+use baton_conversation::record::{SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_episode::handoff;
+use baton_episode::handoff::{About, Facts, Occasion};
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::protocol::answer;
-use baton_events::record::{SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::session::{EpisodeRef, Event, Handoff, SignalDetail, SignalKind, State};
+use baton_protocol::answer;
 use tokio::time::Instant;
 
 pub(crate) use self::candidate::claimer;

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use baton_conversation::record::{CommandId, Position, SessionId};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Failure, Progress, code};
-use baton_events::record::{CommandId, Position, SessionId};
 use baton_events::session::{CloseReason, Kind, State};
+use baton_protocol::{Failure, Progress, code};
 use baton_redaction::redact;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -28,7 +28,8 @@ use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
 use crate::settings::Settings;
 use crate::slot::CallError;
-use crate::watcher::{self, Unread};
+use crate::watcher;
+use crate::watcher::Unread;
 
 /// How often a waiting client is told how far things are.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);

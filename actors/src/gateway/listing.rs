@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::Row;
 use baton_events::session::State;
+use baton_protocol::answer::Row;
 
 use super::{Services, answers};
 

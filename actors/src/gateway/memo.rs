@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use baton_events::digest::{self, Metadata, Show};
-use baton_events::memo::{self, Memo, Words};
-use baton_events::printable::plain;
+use baton_conversation::printable::plain;
+use baton_episode::digest;
+use baton_episode::digest::{Metadata, Show};
+use baton_events::memo;
+use baton_events::memo::{Memo, Words};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer;
 use baton_events::schema;
+use baton_protocol::answer;
 use baton_redaction::redact;
 use uuid::Uuid;
 

@@ -6,12 +6,12 @@
 
 use std::cmp::Reverse;
 
-use baton_events::graph::Label;
+use baton_ask::query::{Field, Question, Without};
+use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::query::{Field, Question, Without};
-use baton_events::record::SessionId;
 use baton_events::session::State;
+use baton_graph::Label;
 use baton_redaction::redact;
 
 use super::{resolve, shown};

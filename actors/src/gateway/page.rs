@@ -1,6 +1,6 @@
 //! Long lists in pages: each answer is bounded in bytes, and says where the next one goes on.
 
-use baton_events::protocol::{Failure, code};
+use baton_protocol::{Failure, code};
 
 use sha2::{Digest, Sha256};
 

@@ -6,10 +6,10 @@ mod directory;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Caller, Failure, code};
-use baton_events::record::SessionId;
 use baton_events::session::{Phase, State};
+use baton_protocol::{Caller, Failure, code};
 
 use super::connection::failure;
 use super::{Services, lazy, shown};
@@ -373,7 +373,7 @@ pub(crate) fn is_in(state: &State, project: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::record::{Position, SequenceNumber};
+    use baton_conversation::record::{Position, SequenceNumber};
     use baton_events::session::{Event, Place};
 
     use super::*;

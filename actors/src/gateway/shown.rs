@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use baton_events::memo::{self, Memo};
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::memo::Memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 use baton_events::session::{CloseReason, End, Phase, Place, State};
 
 use super::resolve;

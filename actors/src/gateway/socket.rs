@@ -112,7 +112,7 @@ impl Endpoint {
 
 fn fingerprint(home: &Path) -> String {
     let digest = Sha256::digest(home.as_os_str().as_encoded_bytes());
-    baton_events::schema::hex::encode(&digest[..8])
+    baton_conversation::hex::encode(&digest[..8])
 }
 
 #[cfg(unix)]

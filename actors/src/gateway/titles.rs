@@ -1,9 +1,9 @@
 //! Titles that one session's transcript gives to another: looked up whenever a session is named, so that they come and go
 //! with the transcript that gives them.
 
-use baton_events::digest::Episode;
+use baton_conversation::record::SessionId;
+use baton_episode::digest::Episode;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 
 use super::{Services, shown};
 use crate::memory::Searcher;

@@ -1,10 +1,11 @@
 //! What a session took of its models, and what that cost: its own, what it has copied of the total, its subagents'.
 
+use baton_conversation::record::SessionId;
+use baton_conversation::usage;
+use baton_conversation::usage::Requests;
 use baton_events::prices::Prices;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
-use baton_events::record::SessionId;
-use baton_events::usage::{self, Requests};
+use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
 use baton_redaction::redact;
 
 use super::family::{CHILDREN_MAX, Family};

@@ -1,7 +1,7 @@
 //! Waiting for sessions of a project that have just been left: what is told to the next one must have them in it.
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 use baton_events::session::{CloseReason, Phase, State};
 use tokio::time::Instant;
 

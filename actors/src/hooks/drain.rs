@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
-use baton_events::protocol::Spooled;
+use baton_protocol::Spooled;
 use tokio::sync::watch;
 
 use super::spool::Unfit;

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_events::protocol::HookParams;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::transcript;
+use baton_conversation::transcript::Located;
 use baton_events::session::{Place, SignalDetail, SignalKind, State};
-use baton_events::transcript::{self, Located};
+use baton_protocol::HookParams;
 use baton_redaction::redact;
 
 use tokio::time::Instant;
@@ -230,7 +231,7 @@ fn detail(text: &str) -> SignalDetail {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::Agent;
+    use baton_conversation::item::Agent;
 
     use super::*;
 

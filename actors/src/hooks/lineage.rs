@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{CloseReason, Place};
 
 /// Longest time from the end of one to the start of the next.
@@ -163,7 +163,7 @@ fn is_followed(table: &SessionTable, id: &SessionId, since: Timestamp, but: &Ses
 
 #[cfg(test)]
 mod tests {
-    use baton_events::record::{Position, SequenceNumber};
+    use baton_conversation::record::{Position, SequenceNumber};
     use baton_events::session::{Event, Signal, SignalKind};
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use baton_events::session::{Handoff, SignalKind};
 
 use super::{Hooks, Told};

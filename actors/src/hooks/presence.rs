@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use baton_events::protocol::Caller;
-use baton_events::record::{CommandId, SessionId};
+use baton_conversation::record::{CommandId, SessionId};
 use baton_events::session::{Signal, SignalKind};
+use baton_protocol::Caller;
 use uuid::Uuid;
 
 use super::{Hooks, RECORD, lineage};

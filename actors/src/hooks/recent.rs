@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::Place;
 
 /// Hooks that are remembered: more than a spool holds. Those that are recorded are known for longer, by their session.

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::Took;
-use baton_events::protocol::answer::{HookEventStats, HookStats};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_protocol::Took;
+use baton_protocol::answer::{HookEventStats, HookStats};
 use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use baton_events::transcript::{self, Located};
+use baton_conversation::transcript;
+use baton_conversation::transcript::Located;
 
 use crate::watcher::Root;
 

@@ -1,8 +1,8 @@
 //! What a model has made of a conversation: its answer, as it is stored beside the conversation.
 
-use baton_events::enrichment::Answer;
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
+use baton_enrichment::Answer;
 use baton_events::session::{EpisodeRef, State, Tier};
 
 use crate::chunks::ChunkStore;

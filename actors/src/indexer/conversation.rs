@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use baton_events::conversation::Item;
-use baton_events::record::SessionId;
+use baton_conversation::item::Item;
+use baton_conversation::record::SessionId;
 use baton_events::schema::item;
 use baton_events::session::EpisodeRef;
 
@@ -143,9 +143,9 @@ impl Iterator for Items<'_> {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::Body;
-    use baton_events::hash::ContentHash;
-    use baton_events::record::Timestamp;
+    use baton_conversation::hash::ContentHash;
+    use baton_conversation::item::Body;
+    use baton_conversation::record::Timestamp;
     use baton_events::session::Tier;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 use tokio::sync::oneshot;
 
 use super::{Covered, Handle, Want};

@@ -1,8 +1,8 @@
 //! The conversation behind an episode: what names it, and why it could not be read.
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 
 use crate::chunks;
 

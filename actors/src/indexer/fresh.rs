@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use baton_events::conversation::Item;
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Item;
 use tokio::sync::Notify;
 
 use crate::limits;
@@ -72,7 +72,7 @@ impl Fresh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::{Body, Meta};
+    use baton_conversation::item::{Body, Meta};
 
     #[test]
     fn a_conversation_is_taken_once_and_the_oldest_make_room() {

@@ -4,15 +4,16 @@
 
 use std::sync::Arc;
 
-use baton_events::conversation::Item;
-use baton_events::hash::{ContentHash, ContentHasher};
-use baton_events::record::SessionId;
+use baton_conversation::hash::{ContentHash, ContentHasher};
+use baton_conversation::item::Item;
+use baton_conversation::queued_prompts::Withdrawn;
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::{OpenCalls, Sink, is_unread};
 use baton_events::schema::item;
-use baton_events::transcript::{OpenCalls, Sink, is_unread};
-use baton_events::withdrawn::Withdrawn;
 
 use super::fresh::Held;
-use crate::chunks::{self, Append, Batch, ChunkStore, Header, ManifestId};
+use crate::chunks;
+use crate::chunks::{Append, Batch, ChunkStore, Header, ManifestId};
 
 /// Items that are held, by [`Item::weight`]: with as many jobs as wait for the disk together this is what they all take.
 const HELD_BYTES: usize = 1024 * 1024;
@@ -205,7 +206,7 @@ fn write(append: &mut Append, batch: &mut Batch, item: &Item) -> Result<(), chun
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::{Body, Meta};
+    use baton_conversation::item::{Body, Meta};
 
     use super::*;
     use crate::indexer::conversation::Stored;

@@ -4,11 +4,11 @@
 //! from the beginning. Unchanged content stores nothing. Runs in the blocking pool, in two steps: first what takes the
 //! processor, then what waits for the disk, so that jobs which wait do not keep others from working.
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::hex;
+use baton_conversation::transcript::{Cursor, Source};
 use baton_events::schema::cursor::CursorV3;
-use baton_events::schema::hex;
 use baton_events::session::{Complete, EpisodeRef, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
-use baton_events::transcript::{Cursor, Source};
 
 pub(super) mod stored;
 
@@ -16,8 +16,10 @@ use super::fresh::{Fresh, Held};
 use super::gathered::{Gathered, Written};
 use super::leave::Leave;
 use super::{JobOutcome, JobRequest, conversation, episode};
-use crate::chunks::{self, Batch, ChunkStore, Header};
-use crate::reading::{self, Done, Pass, Start};
+use crate::chunks;
+use crate::chunks::{Batch, ChunkStore, Header};
+use crate::reading;
+use crate::reading::{Done, Pass, Start};
 
 /// Why a job did not complete.
 enum Stop {

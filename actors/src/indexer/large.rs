@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use baton_events::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 use baton_events::session::EpisodeRef;
 
 use super::Handle;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::session::EpisodeRef;
 
 use super::Handle;
@@ -153,7 +153,7 @@ impl LeftOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::record::Timestamp;
+    use baton_conversation::record::Timestamp;
     use baton_events::session::Tier;
 
     fn episode(content: u8) -> EpisodeRef {

@@ -5,18 +5,19 @@
 
 use std::sync::Arc;
 
-use baton_events::conversation::Agent;
-use baton_events::record::SessionId;
+use baton_conversation::hex;
+use baton_conversation::item::Agent;
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::{Cursor, OpenCalls, Source};
 use baton_events::schema::cursor::CursorV3;
-use baton_events::schema::hex;
 use baton_events::session::{EpisodeRef, State, TailDigest};
-use baton_events::transcript::{Cursor, OpenCalls, Source};
 
 use super::gathered::Gathered;
 use super::under_way::UnderWay;
 use super::{Handle, Msg};
 use crate::chunks::{ChunkStore, Header};
-use crate::reading::{self, Done, Pass, Start};
+use crate::reading;
+use crate::reading::{Done, Pass, Start};
 use crate::slot::Slot;
 use crate::table::TableReader;
 

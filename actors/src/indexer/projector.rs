@@ -27,15 +27,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
-use baton_events::conversation::Agent;
-use baton_events::digest;
-use baton_events::digest::Show;
-use baton_events::enrichment::Lines;
+use baton_conversation::item::Agent;
+use baton_conversation::record::{Position, SessionId};
+use baton_enrichment::Lines;
+use baton_episode::digest;
+use baton_episode::digest::Show;
 use baton_events::envelope::StoredRecord;
-use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
-use baton_events::record::{Position, SessionId};
 use baton_events::session::EpisodeRef;
+use baton_graph::Surroundings;
 use tokio::sync::oneshot;
 
 use super::Options;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use baton_events::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
 use super::covering::MEMORIES;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 use tokio::sync::oneshot;
 
 use super::fresh::Fresh;

@@ -3,15 +3,16 @@
 //! What changes is written beside what is there, durably; the caller has it recorded, and [`Handle::replaced`] removes what
 //! it stands for. Nothing else of the session is under way in between.
 
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::session::{Phase, Redact, RedactedConversation, State};
 use baton_redaction::json::redact_json;
 
 use super::job::stored;
 use super::under_way::Held;
 use super::{Handle, Msg, episode};
-use crate::chunks::{self, ChunkStore};
+use crate::chunks;
+use crate::chunks::ChunkStore;
 use crate::table::TableReader;
 
 /// Notes that one event replaces: it stays far below the bound of an event.

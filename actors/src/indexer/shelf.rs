@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use baton_events::session::{EffectId, FailureWhy};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 use ractor::ActorRef;
 use tokio::sync::oneshot;
 

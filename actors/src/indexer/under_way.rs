@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::session::EffectId;
 
 /// How often a session that has something under way is looked at again, and how long after.

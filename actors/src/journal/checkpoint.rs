@@ -14,8 +14,8 @@
 
 use std::io;
 
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, Tail};
-use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::Rows;
 use super::ledger::{Head, Ledger};

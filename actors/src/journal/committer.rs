@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::NewRecord;
-use baton_events::record::{Position, SequenceNumber, StreamId};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::checkpoint;

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use baton_conversation::record::Position;
 use baton_events::envelope::Tail;
-use baton_events::record::Position;
 
 use super::checkpoint;
 use super::committer::Committer;

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
+use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 
 use super::{
     APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, Exact, Fold, Journal, READ_MAX_BYTES,

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{Position, SequenceNumber, StreamId, Timestamp};
+use baton_conversation::record::{Position, SequenceNumber, StreamId, Timestamp};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::committer::{Committer, Request, Unflushed, Wish};

@@ -3,8 +3,8 @@
 //! A group is the number of bytes that it unpacks to, four of them, and then zstd over its records: chain hash, length of
 //! the record in four bytes, record. Integers are big-endian. What unpacks to anything else is no group.
 
+use baton_conversation::record::Position;
 use baton_events::envelope::ChainHash;
-use baton_events::record::Position;
 
 use super::RECORD_MAX_BYTES;
 use super::ledger::Placed;
@@ -97,8 +97,8 @@ fn length(bytes: &[u8]) -> [u8; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use baton_conversation::record::{Metadata, SequenceNumber, StreamId, Timestamp};
     use baton_events::envelope::StoredRecord;
-    use baton_events::record::{Metadata, SequenceNumber, StreamId, Timestamp};
 
     fn placed(position: u64, bytes: usize) -> Placed {
         let record = StoredRecord {

@@ -7,8 +7,9 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{Position, SequenceNumber, StreamId};
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 
 use super::{APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, RECORD_MAX_BYTES, STREAM_MAX_BYTES};
 
@@ -221,7 +222,7 @@ fn within(what: &'static str, size: usize, bound: usize) -> Result<(), AppendErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::record::{Metadata, Timestamp};
+    use baton_conversation::record::{Metadata, Timestamp};
 
     fn record(position: u64, stream: &str, sequence: u64) -> StoredRecord {
         StoredRecord {

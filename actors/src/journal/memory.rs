@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::ledger::{Ledger, Placed, measure};
 use super::{Ack, AppendError, Appended, Exact, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats};

@@ -6,8 +6,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use baton_events::envelope::{self, StoredRecord, Tail};
-use baton_events::record::Position;
+use baton_conversation::record::Position;
+use baton_events::envelope;
+use baton_events::envelope::{StoredRecord, Tail};
 
 use super::Exact;
 use super::ledger::Ledger;
@@ -220,8 +221,8 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
+    use baton_conversation::record::{Metadata, SequenceNumber, StreamId, Timestamp};
     use baton_events::envelope::NewRecord;
-    use baton_events::record::{Metadata, SequenceNumber, StreamId, Timestamp};
 
     use super::super::files::DiskFiles;
     use super::super::writer::Writer;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use baton_conversation::record::{Position, Timestamp};
 use baton_events::envelope;
-use baton_events::record::{Position, Timestamp};
 
 use super::Fold;
 use super::files::Files;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::files::DiskFiles;
 use super::ledger::{Ledger, Placed};

@@ -9,8 +9,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use baton_events::envelope::{self, ChainHash, StoredRecord};
-use baton_events::record::Position;
+use baton_conversation::record::Position;
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord};
 
 use super::segment::{self, Frames, HEADER_BYTES, Header};
 use super::verify::{Damaged, Until, Walk, Walked};

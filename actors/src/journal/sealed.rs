@@ -12,8 +12,8 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use baton_conversation::record::Position;
 use baton_events::envelope::{ChainHash, Tail};
-use baton_events::record::Position;
 use sha2::{Digest, Sha256};
 
 use super::segment::{self, Header, HeaderError, SEGMENT_MAX_BYTES};

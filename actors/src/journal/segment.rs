@@ -19,8 +19,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use baton_events::envelope::{self, ChainHash, FORMAT, Tail};
-use baton_events::record::Position;
+use baton_conversation::record::Position;
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, FORMAT, Tail};
 use sha2::{Digest, Sha256};
 
 use super::sealed::{self, Sealed};

@@ -19,8 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
-use baton_events::record::{Position, SequenceNumber, StreamId};
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::READ_MAX_BYTES;
 use super::compact;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use baton_conversation::record::{Position, SequenceNumber, Timestamp};
 use baton_events::envelope::StoredRecord;
-use baton_events::record::{Position, SequenceNumber, Timestamp};
 
 use super::conformance::{Witness, append, check_whole, event, read_all, stream, suite};
 use super::segment::{HEADER_BYTES, path_of};

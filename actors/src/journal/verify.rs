@@ -11,8 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-use baton_events::envelope::{self, StoredRecord, Tail};
-use baton_events::record::Position;
+use baton_conversation::record::Position;
+use baton_events::envelope;
+use baton_events::envelope::{StoredRecord, Tail};
 
 use super::checkpoint;
 use super::ledger::Ledger;

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use baton_events::stopwords;
+use baton_ask::stopwords;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::irregular;

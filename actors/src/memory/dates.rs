@@ -1,7 +1,7 @@
 //! Dates that a query names: `in May 2023`, `on 14 March`, `2026-03-14`. Only those that need no clock.
 
-use baton_events::query::MONTHS;
-use baton_events::record::Timestamp;
+use baton_ask::query::MONTHS;
+use baton_conversation::record::Timestamp;
 
 /// Dates of one query that are read.
 const MAX_DATES: usize = 8;

@@ -1,6 +1,6 @@
 //! What a session did, in the words that it is asked for by: what it committed, which files it changed.
 
-use baton_events::graph::Label;
+use baton_graph::Label;
 
 use super::Entry;
 

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use baton_events::query::{MONTHS, Without};
-use baton_events::record::Timestamp;
+use baton_ask::query::{MONTHS, Without};
+use baton_conversation::record::Timestamp;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
 use tantivy::postings::Postings;
 use tantivy::schema::{Field, IndexRecordOption};

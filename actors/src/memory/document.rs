@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use baton_events::conversation::Role;
-use baton_events::record::Timestamp;
-use baton_events::turns::{self, NEIGHBOURS, Unit};
+use baton_conversation::item::Role;
+use baton_conversation::record::Timestamp;
+use baton_conversation::turns;
+use baton_conversation::turns::{NEIGHBOURS, Unit};
 use baton_redaction::redact;
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
@@ -496,9 +497,9 @@ impl Listener for Gather<'_> {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::graph::Graph;
-    use baton_events::record::{SessionId, Timestamp};
+    use baton_conversation::record::{SessionId, Timestamp};
     use baton_events::schema::outcomes::Outcomes;
+    use baton_graph::Graph;
     use tantivy::schema::Value;
 
     use super::super::schema;
@@ -512,7 +513,7 @@ mod tests {
             generation: 1,
             project: None,
             group_id: "g",
-            agent: baton_events::conversation::Agent::ClaudeCode,
+            agent: baton_conversation::item::Agent::ClaudeCode,
             title: "",
             episode_uuid: uuid::Uuid::nil(),
             episode_text: "",

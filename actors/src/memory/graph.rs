@@ -9,8 +9,8 @@ mod group;
 mod one;
 mod time;
 
-use baton_events::graph::{Claim, Label, Relation, node_uuid};
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_graph::{Claim, Label, Relation, node_uuid};
 use tantivy::TantivyDocument;
 use uuid::Uuid;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use baton_events::graph::Label;
+use baton_graph::Label;
 use tantivy::index::SegmentReader;
 use tantivy::postings::SegmentPostings;
 use tantivy::schema::{IndexRecordOption, Value};

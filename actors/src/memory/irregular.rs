@@ -191,7 +191,7 @@ pub(super) fn beginning(start: &str) -> impl Iterator<Item = &'static str> + use
 
 #[cfg(test)]
 mod tests {
-    use baton_events::stopwords;
+    use baton_ask::stopwords;
 
     use super::*;
 

@@ -4,9 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::conversation::{Body, Item, Link, Meta};
-use baton_events::hash::Mark;
-use baton_events::record::SessionId;
+use baton_conversation::hash::Mark;
+use baton_conversation::item::{Body, Item, Link, Meta};
+use baton_conversation::record::SessionId;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 

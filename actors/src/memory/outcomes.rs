@@ -5,9 +5,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use baton_events::outcomes::{Witness, errors_text, keys};
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::schema::outcomes::{Outcomes, decode_but_calls, encode};
+use baton_outcomes::{Witness, errors_text, keys};
 use tantivy::columnar::Column;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};

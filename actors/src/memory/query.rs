@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use tantivy::Term;
 use tantivy::schema::Field;
 

@@ -1,6 +1,6 @@
 //! The sessions that say something: those that are left out of a list that only filters make.
 
-use baton_events::query::Without;
+use baton_ask::query::Without;
 use tantivy::index::SegmentReader;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};

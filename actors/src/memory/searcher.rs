@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use baton_events::conversation::Role;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::item::Role;
+use baton_conversation::record::{SessionId, Timestamp};
 use tantivy::schema::{Field, Value};
 use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;

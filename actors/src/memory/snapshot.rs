@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use baton_redaction::redact;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::index::{SegmentId, SegmentReader};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use baton_events::digest::{MODEL_BEGINS, MODEL_ENDS, MODEL_MARK};
+use baton_episode::digest::{MODEL_BEGINS, MODEL_ENDS, MODEL_MARK};
 
 use super::analyzer::{Analyzer, Listener};
 use super::limits::SNIPPET_CHARS;

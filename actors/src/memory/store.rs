@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::{fs, io};
 
-use baton_events::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 use sha2::{Digest, Sha256};
 use tantivy::index::{Index, IndexSettings, SegmentComponent};
 use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};

@@ -11,11 +11,11 @@ mod titles;
 mod upkeep;
 mod vectors;
 
-use baton_events::conversation::{Agent, Link, Role};
-use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
-use baton_events::record::{Position, SessionId, Timestamp};
+use baton_conversation::item::{Agent, Link, Role};
+use baton_conversation::record::{Position, SessionId, Timestamp};
+use baton_conversation::turns::Unit;
 use baton_events::schema::outcomes::Outcomes;
-use baton_events::turns::Unit;
+use baton_graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use tempfile::TempDir;
 use uuid::Uuid;
 

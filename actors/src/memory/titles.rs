@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use baton_events::conversation::{Body, Item, Meta, TitleSource};
-use baton_events::filter::one_line;
-use baton_events::record::SessionId;
+use baton_conversation::filter::one_line;
+use baton_conversation::item::{Body, Item, Meta, TitleSource};
+use baton_conversation::record::SessionId;
 use tantivy::columnar::Column;
 use tantivy::index::SegmentReader;
 use tantivy::schema::IndexRecordOption;

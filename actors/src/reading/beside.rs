@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use baton_events::transcript::{MAX_SPILLED_BYTES, Spilled};
+use baton_conversation::transcript::{MAX_SPILLED_BYTES, Spilled};
 
 /// The folder that the agent puts them into, below a session's own.
 const FOLDER: &str = "tool-results";

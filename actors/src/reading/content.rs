@@ -8,9 +8,9 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
 use baton_events::session::TailDigest;
-use baton_events::transcript::layout;
 use sha2::{Digest, Sha256};
 
 use crate::{files, limits};

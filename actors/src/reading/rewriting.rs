@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use baton_events::conversation::{Agent, Item};
+use baton_conversation::item::{Agent, Item};
 use proptest::prelude::*;
 
 use super::*;

@@ -3,8 +3,8 @@
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use baton_events::conversation::Agent;
-use baton_events::transcript::layout;
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
 
 use crate::files;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use baton_events::conversation::Agent;
-use baton_events::transcript::layout;
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
 
 /// Entries of a directory that are looked at: any of them tells.
 const ENTRIES: usize = 32;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
 use baton_events::session::FileIdentity;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};

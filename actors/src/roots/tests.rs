@@ -1,8 +1,8 @@
 use std::fs;
 use std::sync::Arc;
 
+use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::session::{Event, Place};
 
 use super::*;

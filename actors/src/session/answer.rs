@@ -1,6 +1,6 @@
 //! What a close came to, read off the session's state.
 
-use baton_events::record::{Position, Timestamp};
+use baton_conversation::record::{Position, Timestamp};
 use baton_events::session::{FailureWhy, Phase, Rejection, State, Why};
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Closes, and who waits for what becomes of them.
 
-use baton_events::hash::ContentHash;
-use baton_events::record::Position;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::Position;
 use baton_events::session::{Aggregate, Close, CloseReason, Command, Phase, Rejection};
 use ractor::RpcReplyPort;
 use uuid::Uuid;

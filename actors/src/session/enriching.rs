@@ -1,7 +1,7 @@
 //! What a model is asked about the session, and what came of it, recorded: before anything is sent, and after it has come
 //! back. Who asks is the enricher; the rules are the session's.
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
 use baton_events::session::{CallEnd, CallModel, CallOutcome, Command, GaveUp, Phase, Rejection, TakeAnswer};
 use ractor::RpcReplyPort;
 

@@ -1,14 +1,15 @@
 //! Tombstones: set, lifted, and handed on to subagents. What is stored is deleted by whoever asked, see [`crate::indexer`]
 //! and the gateway's `forget`; if that is interrupted, by the next start.
 
+use baton_conversation::transcript::{Cursor, Source};
 use baton_events::session::{Command, Phase, TailDigest};
-use baton_events::transcript::{Cursor, Source};
 
 use super::{State, Switched};
 use crate::files::FileSeen;
 use crate::journal::AppendError;
 use crate::limits;
-use crate::reading::{self, Start};
+use crate::reading;
+use crate::reading::Start;
 use crate::remains::Marks;
 
 impl State {

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::Source;
 use baton_events::session::{CloseReason, Command, Counts, Discover, FailureWhy, Observe, Phase, Rejection, Why};
-use baton_events::transcript::Source;
 use baton_redaction::redact;
 use ractor::ActorRef;
 
@@ -15,7 +15,8 @@ use crate::files::FileSeen;
 use crate::journal::AppendError;
 use crate::limits;
 use crate::place;
-use crate::reading::{self, Pass, Start};
+use crate::reading;
+use crate::reading::{Pass, Start};
 
 /// Why a transcript is read later.
 const NO_PLACE: &str = "the file system of its working directory does not answer";

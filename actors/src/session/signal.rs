@@ -1,6 +1,6 @@
 //! What hooks and connections say of a session, and what it is told of the session before it.
 
-use baton_events::record::{CommandId, SessionId};
+use baton_conversation::record::{CommandId, SessionId};
 use baton_events::session::{Command, Rejection, Signal};
 use ractor::{ActorRef, RpcReplyPort};
 use uuid::Uuid;

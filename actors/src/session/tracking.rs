@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use baton_conversation::transcript::{Kind, Source};
 use baton_events::session::{Command, Redact, Rejection};
-use baton_events::transcript::{Kind, Source};
 use ractor::RpcReplyPort;
 use uuid::Uuid;
 
@@ -12,7 +12,8 @@ use super::State;
 use crate::files::FileSeen;
 use crate::journal::AppendError;
 use crate::place;
-use crate::reading::{self, Peek};
+use crate::reading;
+use crate::reading::Peek;
 use crate::settings::{Settings, Stop};
 
 /// What is to become of a session's tracking.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 
 use crate::files::FileSeen;
 use crate::limits;
@@ -216,7 +216,7 @@ impl Backlog {
 mod tests {
     use super::*;
     use crate::files::{FileSeen, FileStat};
-    use baton_events::conversation::Agent;
+    use baton_conversation::item::Agent;
     use baton_events::session::{FileIdentity, Kind as Of};
 
     fn id(id: &str) -> SessionId {

@@ -2,9 +2,12 @@
 
 use ractor::{Actor, ActorCell, ActorId, SpawnErr};
 
-use crate::gateway::{self, Endpoint, GatewayActor, Services};
-use crate::indexer::{self, IndexerActor};
-use crate::watcher::{self, WatcherActor};
+use crate::gateway;
+use crate::gateway::{Endpoint, GatewayActor, Services};
+use crate::indexer;
+use crate::indexer::IndexerActor;
+use crate::watcher;
+use crate::watcher::WatcherActor;
 
 /// What each is started with, and where its callers find it.
 pub struct Children {

@@ -1,6 +1,6 @@
 //! Who keeps failing and is left alone, for `status`.
 
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 
 /// One child that is left alone until its next try.
 #[derive(Clone, Debug, PartialEq, Eq)]

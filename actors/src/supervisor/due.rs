@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::session::wake_at;
 
 use crate::settings::Settings;
@@ -50,8 +50,8 @@ impl Due {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::Agent;
-    use baton_events::record::SequenceNumber;
+    use baton_conversation::item::Agent;
+    use baton_conversation::record::SequenceNumber;
     use baton_events::session::{Event, FileIdentity, Kind, Policy};
 
     use super::*;

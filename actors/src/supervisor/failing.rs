@@ -1,6 +1,6 @@
 //! What becomes of a child that has failed: it is made anew from the log, or left alone for a while and named in `status`.
 
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use ractor::{ActorId, ActorRef};
 
 use super::children::Child as Only;

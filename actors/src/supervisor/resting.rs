@@ -1,6 +1,6 @@
 //! Sessions that owe nothing at the moment: a few of their actors are kept, the others are put to rest.
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use ractor::ActorId;
 
 use super::State;

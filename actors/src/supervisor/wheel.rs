@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use ractor::ActorRef;
 use tokio::sync::watch;
 

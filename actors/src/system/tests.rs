@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_conversation::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::{NewRecord, StoredRecord, Tail};
-use baton_events::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
 
 use super::{Log, Options, System};
 use crate::clock::{Clock, ManualClock};
 use crate::gateway::Endpoint;
-use crate::journal::{self, DiskJournal, Fold, Journal, MemoryJournal};
+use crate::journal;
+use crate::journal::{DiskJournal, Fold, Journal, MemoryJournal};
 use crate::limits;
 use crate::lock::HomeLock;
 use crate::settings::Settings;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use tokio::time::sleep;
 
 use super::Scribe;

@@ -1,17 +1,21 @@
 //! A session brought into its notes: what it says is read, names are chosen once, and every note is merged into what lies
 //! there.
 
-use baton_events::digest::{self, Abridged};
-use baton_events::graph::{self, Surroundings};
+use baton_conversation::record::SessionId;
+use baton_episode::digest;
+use baton_episode::digest::Abridged;
 use baton_events::projection::table::Row;
-use baton_events::record::SessionId;
 use baton_events::session::CloseReason;
-use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::note::{Body, Line, Wanted};
-use baton_events::vault::session::Status;
-use baton_events::vault::threshold::{self, Limits};
-use baton_events::vault::told::{self, About, Entity, MAX_PROMPTS, Told};
-use baton_events::vault::{Day, forget, knowledge, merge, name, session, start};
+use baton_graph as graph;
+use baton_graph::Surroundings;
+use baton_notes::layout::Place as Lies;
+use baton_notes::note::{Body, Line, Wanted};
+use baton_notes::session::Status;
+use baton_notes::threshold;
+use baton_notes::threshold::Limits;
+use baton_notes::told;
+use baton_notes::told::{About, Entity, MAX_PROMPTS, Told};
+use baton_notes::{Day, forget, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
 use super::desk::{Note, Open, TRIES, Written, not_remembered};
@@ -457,7 +461,7 @@ fn join(held_back: &mut Vec<Wanted>, page: Wanted) {
             // The title and the like: the first one counts.
             (Some(_), _) => {}
             (None, body) => {
-                let section = baton_events::vault::note::Section { body, ..section };
+                let section = baton_notes::note::Section { body, ..section };
                 known.note.sections.push(section);
             }
         }

@@ -3,17 +3,15 @@
 
 use std::time::Instant;
 
-use baton_events::hash::Mark;
-use baton_events::record::SessionId;
-use baton_events::vault::compaction::{
-    REASON, REASON_ASKED, active, archived, failed, is_same, marked, plan, unverified,
-};
-use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::note::{Body, Wanted};
-use baton_events::vault::session;
-use baton_events::vault::threshold::Measure;
-use baton_events::vault::told::Told;
-use baton_events::vault::{Day, Merged, forget};
+use baton_conversation::hash::Mark;
+use baton_conversation::record::SessionId;
+use baton_notes::compaction::{REASON, REASON_ASKED, active, archived, failed, is_same, marked, plan, unverified};
+use baton_notes::layout::Place as Lies;
+use baton_notes::note::{Body, Wanted};
+use baton_notes::session;
+use baton_notes::threshold::Measure;
+use baton_notes::told::Told;
+use baton_notes::{Day, Merged, forget};
 
 use super::desk::{Open, Written};
 use super::place::{Error, Refused};
@@ -122,7 +120,7 @@ pub(super) fn carry_out(
         }
         Err(Stopped::Unverified) => {
             mark(open, path, &|text| unverified(text, today))?;
-            compacted.error = Some(baton_events::vault::compaction::UNVERIFIED.to_owned());
+            compacted.error = Some(baton_notes::compaction::UNVERIFIED.to_owned());
         }
     }
     compacted.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -317,11 +315,11 @@ fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<()
 
 #[cfg(test)]
 mod tests {
-    use baton_events::digest::{Episode, Pointed};
-    use baton_events::graph::Graph;
-    use baton_events::record::Timestamp;
-    use baton_events::vault::merge;
-    use baton_events::vault::told::{About, Said};
+    use baton_conversation::record::Timestamp;
+    use baton_episode::digest::{Episode, Pointed};
+    use baton_graph::Graph;
+    use baton_notes::merge;
+    use baton_notes::told::{About, Said};
 
     use super::*;
     use crate::settings;

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{SessionId, Timestamp};
-use baton_events::vault::layout::{Layout, Place as Lies};
-use baton_events::vault::note::Wanted;
-use baton_events::vault::verify::{Known, links};
-use baton_events::vault::{Day, followed, forget, merge, name, renamed};
+use baton_notes::layout::{Layout, Place as Lies};
+use baton_notes::note::Wanted;
+use baton_notes::verify::{Known, links};
+use baton_notes::{Day, followed, forget, merge, name, renamed};
 use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
@@ -20,7 +20,8 @@ use super::owed::Owing;
 use super::pending::Pending;
 use super::place::{Error, Found, Place, Refused, Stamp};
 use super::register::Register;
-use crate::settings::{self, Settings};
+use crate::settings;
+use crate::settings::Settings;
 use tally::Tally;
 
 /// How often a note is read again that somebody writes at the same time.

@@ -9,11 +9,12 @@ mod stray;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
-use baton_events::vault::forget::{self, Left};
-use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::{Day, name, session};
+use baton_notes::forget;
+use baton_notes::forget::Left;
+use baton_notes::layout::Place as Lies;
+use baton_notes::{Day, name, session};
 
 use super::away::{self, Places};
 use super::desk::{Desk, Note, Open};

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::record::SessionId;
-use baton_events::vault::layout::{Layout, Place as Lies};
-use baton_events::vault::told::Entity;
-use baton_events::vault::{Entities, Noted, knowledge, markdown, name, session, start, verify};
+use baton_conversation::record::SessionId;
+use baton_notes::layout::{Layout, Place as Lies};
+use baton_notes::told::Entity;
+use baton_notes::{Entities, Noted, knowledge, markdown, name, session, start, verify};
 
 /// Longest name and path that are compared, in characters: as the heads of notes have them.
 const NAME_CHARS: usize = 160;
@@ -39,7 +39,7 @@ pub(super) struct Index {
 impl Index {
     /// Takes in a note.
     pub(super) fn take(&mut self, path: &str, text: &str, layout: &Layout) {
-        match baton_events::vault::conflicts(text) as u64 {
+        match baton_notes::conflicts(text) as u64 {
             0 => drop(self.conflicts.remove(path)),
             count => drop(self.conflicts.insert(path.to_owned(), count)),
         }

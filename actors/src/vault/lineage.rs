@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::SessionId;
 
 use crate::gateway::is_hidden;
 use crate::settings::Settings;
@@ -29,7 +29,7 @@ pub(super) fn continued(table: &SessionTable, settings: &Settings, id: &SessionI
 
 #[cfg(test)]
 mod tests {
-    use baton_events::record::{Position, SequenceNumber, Timestamp};
+    use baton_conversation::record::{Position, SequenceNumber, Timestamp};
     use baton_events::session::{Follows, Phase, State};
 
     use super::*;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use baton_events::digest::Show;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
+use baton_episode::digest::Show;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_events::session::{Phase, Why};
 
 use super::register::{Entry, Register};
@@ -126,7 +126,7 @@ pub(super) fn to_remove(table: &SessionTable, register: &Register) -> Vec<Sessio
 
 #[cfg(test)]
 mod tests {
-    use baton_events::hash::ContentHash;
+    use baton_conversation::hash::ContentHash;
     use baton_events::home;
     use baton_events::session::{CloseReason, End, EpisodeRef, Event, State, Tier, episode_uuid};
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use serde::{Deserialize, Serialize};
 
 use crate::durable;

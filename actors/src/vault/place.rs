@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use baton_events::session::FileIdentity;
-use baton_events::vault::forget;
+use baton_notes::forget;
 
 use crate::durable;
 use crate::files::{FileStat, identity};

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use baton_events::graph::{Label, node_uuid};
 use baton_events::projection::table::SessionTable;
-use baton_events::vault::knowledge::{self, EntityIdentity};
-use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::name;
+use baton_graph::{Label, node_uuid};
+use baton_notes::knowledge;
+use baton_notes::knowledge::EntityIdentity;
+use baton_notes::layout::Place as Lies;
+use baton_notes::name;
 use uuid::Uuid;
 
 use super::Scribe;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_events::protocol::answer;
-use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::verify::{Finding, Known};
-use baton_events::vault::{Layout, forget, session};
+use baton_notes::layout::Place as Lies;
+use baton_notes::verify::{Finding, Known};
+use baton_notes::{Layout, forget, session};
+use baton_protocol::answer;
 use baton_redaction::redact;
 use tokio::time::timeout;
 

@@ -8,8 +8,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use baton_events::record::SessionId;
-use baton_events::vault::name;
+use baton_conversation::record::SessionId;
+use baton_notes::name;
 use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -54,7 +54,7 @@ pub(super) struct Entry {
     /// Whether somebody has removed its note: it is not written again unasked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) removed: bool,
-    /// By what its note is known when its head is gone: [`baton_events::vault::forget::prints`].
+    /// By what its note is known when its head is gone: [`baton_notes::forget::prints`].
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) prints: BTreeSet<String>,
     /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.

@@ -6,10 +6,10 @@ mod sweep;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer;
-use baton_events::record::SessionId;
-use baton_events::vault::verify::{Known, links};
+use baton_notes::verify::{Known, links};
+use baton_protocol::answer;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 

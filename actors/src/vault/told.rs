@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::{Problem, Vault, VaultFailure};
-use baton_events::record::{SessionId, Timestamp};
+use baton_protocol::answer::{Problem, Vault, VaultFailure};
 use baton_redaction::redact;
 
 use super::desk::Desk;

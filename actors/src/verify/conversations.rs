@@ -1,9 +1,9 @@
 //! Conversations and notes that the current state of sessions names: there, and as their names promise.
 
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 
 use super::{GoOn, Notes, Report};
 use crate::chunks::{ChunkStore, Error};

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_conversation::record::{Position, Timestamp};
 use baton_events::envelope::{StoredRecord, Tail};
-use baton_events::protocol::answer;
-use baton_events::record::{Position, Timestamp};
 use baton_events::session::Event;
+use baton_protocol::answer;
 
 use super::{Folding, GoOn, Report, conversations, made_of, memory, open_copy, scratch};
 use crate::chunks::ChunkStore;

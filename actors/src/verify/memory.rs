@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 
 use super::{GoOn, Report};
-use crate::indexer::{self, rebuild::Rebuilt};
+use crate::indexer;
+use crate::indexer::rebuild::Rebuilt;
 use crate::limits;
 use crate::memory::{Print, Searcher};
 

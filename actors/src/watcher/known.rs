@@ -5,12 +5,13 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use baton_events::conversation::Agent;
-use baton_events::record::SessionId;
+use baton_conversation::item::Agent;
+use baton_conversation::record::SessionId;
 use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, Why};
 
 use super::Unread;
-use crate::files::{self, FileSeen, FileStat};
+use crate::files;
+use crate::files::{FileSeen, FileStat};
 use crate::supervisor::Page;
 use crate::table::TableReader;
 

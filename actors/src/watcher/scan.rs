@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use baton_conversation::transcript;
 use baton_events::session::FileIdentity;
-use baton_events::transcript;
 
 use super::Root;
-use crate::files::{self, FileSeen, FileStat};
+use crate::files;
+use crate::files::{FileSeen, FileStat};
 use crate::limits;
 
 /// Unreachable paths that are named; further ones look alike. As many of those whose name is no text.

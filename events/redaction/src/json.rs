@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::name::{self, Sign};
 use super::{MARK, redact};
-use crate::raw_json::{self as raw, Raw, Text};
+use crate::raw_json as raw;
+use crate::raw_json::{Raw, Text};
 
 /// Fields that a value is in whose name stands in the field beside it, and those that the name may be in, in small letters:
 /// `{"name": "DB_PASSWORD", "value": "…"}`.

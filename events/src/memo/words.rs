@@ -1,10 +1,9 @@
 //! What a memo says: made of what somebody gave, without secrets, within bounds.
 
-use crate::filter;
+use baton_conversation::filter;
+use baton_protocol::MEMO_BODY_MAX_BYTES;
 use baton_redaction::redact;
 
-/// Longest body, in bytes as it was given.
-pub const BODY_MAX_BYTES: usize = 256 * 1024;
 /// Longest name of a memo, an entity or an edge, in characters.
 pub const NAME_MAX_CHARS: usize = 200;
 /// Longest description of where a memo comes from, and longest fact of a triplet, in characters.
@@ -63,7 +62,7 @@ pub enum Unfit {
 impl Words {
     /// A note. Bounds are those of what was given, so that nobody is told of a length that he has not written.
     pub fn note(name: &str, body: &str, description: &str, is_json: bool) -> Result<Self, Unfit> {
-        bounded("episode_body", body.len(), BODY_MAX_BYTES, "bytes")?;
+        bounded("episode_body", body.len(), MEMO_BODY_MAX_BYTES, "bytes")?;
         if is_json {
             serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(|error| Unfit::NoJson(error.to_string()))?;
         }
@@ -167,8 +166,8 @@ mod tests {
         assert_eq!(words.text(), format!("The name\n\n{}\n\nfrom me", words.body));
         let private = Words::note("n", "kept <private>not</private>", "", false).unwrap();
         assert_eq!(private.body, "kept [redacted:private]");
-        let longest = "x".repeat(BODY_MAX_BYTES);
-        assert_eq!(Words::note("n", &longest, "", false).unwrap().body.len(), BODY_MAX_BYTES);
+        let longest = "x".repeat(MEMO_BODY_MAX_BYTES);
+        assert_eq!(Words::note("n", &longest, "", false).unwrap().body.len(), MEMO_BODY_MAX_BYTES);
         let check = |name: &str, body: &str, is_json: bool, expected: &str| {
             let refused = Words::note(name, body, "", is_json).expect_err("refused").to_string();
             assert!(refused.starts_with(expected), "{refused:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rpds::ListSync;
 
-use crate::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 
 /// Changes that are remembered at least, once so many have come.
 const KEPT: usize = 2_048;

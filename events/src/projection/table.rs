@@ -12,11 +12,13 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::recent::Recent;
-use crate::hash::ContentHash;
-use crate::memo::{self, Memo};
-use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
+use crate::memo;
+use crate::memo::Memo;
 use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
-use crate::{home, record, schema};
+use crate::{home, schema};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 
 /// Bumped when the fold of events that were there before changes in what [`SessionTable::state_hash`] counts.
 pub const VERSION: u32 = 4;

@@ -1,9 +1,9 @@
 //! A session's state as named fields, to tell what an event has changed.
 
 use crate::prices::usd;
-use crate::protocol::answer::Change;
-use crate::record::Timestamp;
 use crate::session::{Enrichment, Kind, Owed, Phase, State};
+use baton_conversation::record::Timestamp;
+use baton_protocol::answer::Change;
 use baton_redaction::redact;
 
 /// What a state says, field by field. Fields that say nothing are left out; digests and fingerprints, which say nothing to

@@ -2,10 +2,10 @@
 
 use super::field::{changes, phase_name};
 use super::{Fact, Occurrence, owed, reason};
-use crate::protocol::answer::Happened;
-use crate::record::SequenceNumber;
 use crate::session::{Policy, State, evolve};
 use crate::{home, memo};
+use baton_conversation::record::SequenceNumber;
+use baton_protocol::answer::Happened;
 
 /// A stream folded so far. What this version cannot read leaves the state as it is, as it does in the session table.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! One recorded event with what this version makes of it.
 
 use crate::envelope::StoredRecord;
-use crate::protocol::answer::Happened;
-use crate::record::{CommandId, Position, SequenceNumber, StreamId, Timestamp};
 use crate::{home, memo, schema, session};
+use baton_conversation::record::{CommandId, Position, SequenceNumber, StreamId, Timestamp};
+use baton_protocol::answer::Happened;
 use baton_redaction::json::redact_value;
 use baton_redaction::redact;
 

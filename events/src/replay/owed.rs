@@ -1,11 +1,11 @@
 //! What is owed to a session now, in words: which job, and each moment at which time alone changes something, with the
 //! record from which that moment is counted.
 
-use crate::protocol::answer::Owed;
 use crate::session::{
     Phase, Policy, State, disconnect_deadline, enrich_job, idle_deadline, last_sign, late_deadline, owed_close,
     timeout_deadline,
 };
+use baton_protocol::answer::Owed;
 
 /// Everything that [`pending`](crate::session::pending) says, and every moment that its one wake-up stands for.
 pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
@@ -13,7 +13,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
     if !policy.tracked {
         return all;
     }
-    let mut owe = |what: &str, at: Option<crate::record::Timestamp>, why: String| {
+    let mut owe = |what: &str, at: Option<baton_conversation::record::Timestamp>, why: String| {
         all.push(Owed { what: what.to_owned(), at: at.map(|at| at.to_string()), why });
     };
     if let (Phase::Indexing, Some(job), Some(_)) = (state.phase, &state.job, &state.transcript) {
@@ -94,13 +94,13 @@ pub(super) fn span(ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::Agent;
-    use crate::hash::{ContentHash, Mark};
-    use crate::record::Timestamp;
     use crate::session::{
         CallOutcome, CloseReason, EffectId, End, Enrichment, EpisodeRef, Failure, FailureWhy, FileIdentity, Job, Kind,
         Owed, Tier, Transcript, Why, pending, wake_at,
     };
+    use baton_conversation::hash::{ContentHash, Mark};
+    use baton_conversation::item::Agent;
+    use baton_conversation::record::Timestamp;
 
     fn state(phase: Phase) -> State {
         let transcript = Transcript {

@@ -264,8 +264,8 @@ fn abandoned(before: &State, why: Why, policy: &Policy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Timestamp;
     use crate::session::{End, SignalDetail};
+    use baton_conversation::record::Timestamp;
 
     #[test]
     fn each_signal_is_told_with_what_comes_of_it() {

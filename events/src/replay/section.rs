@@ -2,8 +2,10 @@
 //! and then be [taken in](super::Replay::take) one after another.
 
 use super::{Error, Occurrence};
-use crate::envelope::{self, ChainHash, chain};
-use crate::schema::export::{self, End, Header, Line};
+use crate::envelope;
+use crate::envelope::{ChainHash, chain};
+use crate::schema::export;
+use crate::schema::export::{End, Header, Line};
 
 /// A line of an export, as far as a replay needs it.
 #[derive(Clone, Debug)]

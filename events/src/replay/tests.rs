@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::envelope::StoredRecord;
-use crate::hash::ContentHash;
-use crate::protocol::answer::Change;
-use crate::record::{CommandId, Metadata};
 use crate::schema;
 use crate::schema::export::{Line, Record};
 use crate::session::{Agent, CloseReason, Event, FileIdentity, Kind, Why};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{CommandId, Metadata};
+use baton_protocol::answer::Change;
 
 /// Writes an export as it goes.
 struct Log {

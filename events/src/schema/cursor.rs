@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::TitleSource;
-use crate::hash::Mark;
-use crate::transcript::{Cursor, Queued, Window};
+use baton_conversation::hash::Mark;
+use baton_conversation::item::TitleSource;
+use baton_conversation::transcript::{Cursor, Queued, Window};
 
 /// As it was written before last prompts counted as titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::session::shape::ModelCalledV1;
-use crate::hash::ContentHash;
-use crate::record::Timestamp;
 use crate::session::{CallOutcome, Cost, EnrichedBy, Enrichment, GaveUp, Owed};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::Timestamp;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct EnrichmentV1 {

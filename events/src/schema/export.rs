@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::envelope::{ChainHash, FORMAT, Tail};
-use crate::hash::{ContentHash, Mark};
-use crate::record::{Position, SessionId};
+use baton_conversation::hash::{ContentHash, Mark};
+use baton_conversation::record::{Position, SessionId};
 
 /// The format of an export. A file of a higher one was written by a newer version of this program.
 pub const EXPORT_FORMAT: u32 = 1;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::session::shape::{Oldest, Shape, read};
 use super::session::{Encoded, Error};
 use crate::home::{Event, NamedRoot};
-use crate::record::{Position, Timestamp};
+use baton_conversation::record::{Position, Timestamp};
 
 /// Every event type of the home.
 pub const KINDS: [&str; 8] = [

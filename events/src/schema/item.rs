@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::conversation::{Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage};
-use crate::record::Timestamp;
+use baton_conversation::item::{
+    Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage,
+};
+use baton_conversation::record::Timestamp;
 
 /// Version of this shape, for the manifest that names the chunks.
 pub const ITEM_VERSION: u32 = 1;

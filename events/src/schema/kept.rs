@@ -10,10 +10,11 @@ use uuid::Uuid;
 
 use super::memo::MemoV1;
 use super::state;
-use crate::home::{self, NamedRoot};
+use crate::home;
+use crate::home::NamedRoot;
 use crate::memo;
 use crate::projection::table::{HomeRow, MemoRow, Row};
-use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 
 /// The form of the rows; see the module.
 pub const FORM: u32 = 6;
@@ -152,9 +153,9 @@ impl HomeRowV1 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::ContentHash;
     use crate::memo::{Memo, Source};
     use crate::session::State;
+    use baton_conversation::hash::ContentHash;
 
     #[test]
     fn rows_come_back_as_they_were() {

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::session::shape::{Oldest, Shape, read};
 use super::session::{Encoded, Error};
-use crate::hash::ContentHash;
 use crate::memo::{Event, Memo, Source, Triplet, Words};
-use crate::record::Timestamp;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::Timestamp;
 
 /// Every event type of a memo.
 pub const KINDS: [&str; 4] = [MemoAddedV1::KIND, MemoReplacedV1::KIND, MemoRedactedV1::KIND, MemoDeletedV1::KIND];

@@ -10,12 +10,12 @@ pub use calls::{Calls, Kind, Row};
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Timestamp;
+use baton_conversation::record::Timestamp;
 
 /// Version of this shape.
 pub const OUTCOMES_VERSION: u32 = 3;
 
-/// What a session tried and how it went; see [`outcomes`](crate::outcomes).
+/// What a session tried and how it went; see [`outcomes`](baton_outcomes).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcomes {

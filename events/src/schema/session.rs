@@ -9,14 +9,14 @@ pub(super) mod shape;
 
 use uuid::Uuid;
 
-use super::hex;
 use crate::envelope::StoredRecord;
-use crate::hash::ContentHash;
-use crate::record::{SessionId, Timestamp};
 use crate::session::{
     Agent, CloseReason, Counts, EnrichedBy, EpisodeRef, Event, FailureWhy, GaveUp, Kind, Place, Signal, SignalDetail,
     SignalKind, TailDigest, Tier, Why,
 };
+use baton_conversation::hash::ContentHash;
+use baton_conversation::hex;
+use baton_conversation::record::{SessionId, Timestamp};
 
 use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1, EnrichmentOwedV1,

@@ -12,15 +12,15 @@ use uuid::Uuid;
 
 use super::cursor::CursorV3;
 use super::enrichment::EnrichmentV1;
-use super::hex;
 use super::session::shape::{EffectV1, IdentityV1};
-use crate::hash::ContentHash;
 use crate::projection::table::Row;
-use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
 use crate::session::{
     Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureWhy, Follows, Handoff, Job, Kind, Phase,
     Place, Signals, State, TailDigest, Tier, Transcript, Why,
 };
+use baton_conversation::hash::ContentHash;
+use baton_conversation::hex;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 
 #[derive(Serialize, Deserialize)]
 struct RowV1 {
@@ -432,7 +432,7 @@ impl From<Job> for JobV1 {
 mod tests {
     use super::*;
     use crate::session::{Ask, CallOutcome, Cost, EffectId, EnrichedBy, Enrichment, GaveUp, ModelCall, Owed};
-    use crate::transcript::Cursor;
+    use baton_conversation::transcript::Cursor;
 
     fn full() -> State {
         State {

@@ -14,18 +14,19 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::{cursor::CursorV3, export, home, item, session, state};
-use crate::conversation::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
 use crate::envelope::{ChainHash, Tail};
-use crate::hash::{ContentHash, Mark};
 use crate::projection::table::Row;
-use crate::protocol::{self, answer, tool};
-use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
 use crate::session::{
     Agent, Ask, CallOutcome, CallTokens, Checked, CloseReason, Cost, Counts, EffectId, End, EnrichedBy, Enrichment,
     EpisodeRef, Event, Failure, FailureWhy, FileIdentity, Follows, GaveUp, Handoff, Job, Kind, ModelAnswer, ModelCall,
     Owed, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript, Why,
 };
-use crate::transcript::{Cursor, MAX_QUEUED, Queued, Window};
+use baton_conversation::hash::{ContentHash, Mark};
+use baton_conversation::item::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
+use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
+use baton_conversation::transcript::{Cursor, MAX_QUEUED, Queued, Window};
+use baton_protocol as protocol;
+use baton_protocol::{answer, tool};
 
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() }

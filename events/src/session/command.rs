@@ -5,9 +5,9 @@ use uuid::Uuid;
 use super::enrichment::{Ask, CallOutcome, CallTokens, GaveUp};
 use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Kind, Place, TailDigest};
 use super::signal::Signal;
-use crate::hash::ContentHash;
-use crate::record::{SessionId, Timestamp};
-use crate::transcript::Cursor;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::transcript::Cursor;
 
 /// A wish. Whatever a rule needs to know from the world comes inside it.
 #[derive(Clone, Debug, PartialEq)]

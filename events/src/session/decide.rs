@@ -10,8 +10,8 @@ use super::{
     Policy, Rejection, disconnect_deadline, idle_deadline, late_deadline, may_be_indexed_late, owed_close,
     timeout_deadline,
 };
-use crate::conversation::Agent;
-use crate::record::{SessionId, Timestamp};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{SessionId, Timestamp};
 
 /// What follows from `command` in `state`, or why it is refused. No events means: already so.
 pub fn decide(

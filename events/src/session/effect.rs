@@ -5,7 +5,7 @@ use super::enrichment::{EnrichJob, enrich_job};
 use super::event::{CloseReason, EffectId, FileIdentity};
 use super::state::{Phase, State};
 use super::{Policy, owed_close, wake_at};
-use crate::record::Timestamp;
+use baton_conversation::record::Timestamp;
 
 /// Something that the shell must do. Doing it twice does no harm.
 #[derive(Clone, Debug, PartialEq)]

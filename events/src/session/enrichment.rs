@@ -11,13 +11,17 @@ use uuid::Uuid;
 use super::event::named;
 use super::state::{Phase, State};
 use super::{CloseReason, Policy, Why};
-use crate::hash::ContentHash;
-use crate::record::Timestamp;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::Timestamp;
+
+/// The next step where a model was not sent all of a session.
+pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the model really takes at once, then \
+                               `baton enrich` it again";
 
 /// Milliseconds of a day.
 pub const DAY_MS: i64 = 86_400_000;
 /// Most answers that a session keeps while the rest is asked for: those to all parts, and to all steps that join them.
-pub(crate) const MAX_ANSWERS: usize = 128;
+pub const MAX_ANSWERS: usize = 128;
 /// Most rows of costs that a session keeps apart, by day and model; what is older is joined to the oldest.
 const MAX_COSTS: usize = 400;
 /// Calls cut off in a row, by a program that ended, after which a session waits like after any other failure.
@@ -131,7 +135,7 @@ impl GaveUp {
                 "`baton log verify` tells what is damaged, `baton reindex` stores the conversation anew"
             }
             Self::Empty => "nothing helps: there is nothing in it that session_tracking.filtering lets a model be told",
-            Self::NoMore => super::super::enrichment::UNSEEN_STEP,
+            Self::NoMore => UNSEEN_STEP,
         }
     }
 }

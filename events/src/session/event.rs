@@ -9,11 +9,11 @@ use uuid::Uuid;
 
 use super::enrichment::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
 use super::signal::Signal;
-pub use crate::conversation::Agent;
-use crate::hash::ContentHash;
-use crate::record::{SessionId, Timestamp};
-pub use crate::transcript::Kind;
-use crate::transcript::{Cursor, Observation, add_type, add_unknown};
+use baton_conversation::hash::ContentHash;
+pub use baton_conversation::item::Agent;
+use baton_conversation::record::{SessionId, Timestamp};
+pub use baton_conversation::transcript::Kind;
+use baton_conversation::transcript::{Cursor, Observation, add_type, add_unknown};
 
 /// Something that happened to one session.
 #[derive(Clone, Debug, PartialEq)]

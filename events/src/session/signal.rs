@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::CloseReason;
 use super::event::named;
 use super::state::State;
-use crate::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 
 /// Something that somebody outside noticed of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]

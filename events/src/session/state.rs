@@ -7,9 +7,9 @@ use super::event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
 };
 use super::signal::{self, Handoff, Signals};
-use crate::hash::ContentHash;
-use crate::record::{SessionId, Timestamp};
-use crate::transcript::Cursor;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::transcript::Cursor;
 
 /// The named phase of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

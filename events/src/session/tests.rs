@@ -5,7 +5,7 @@
 //! ```
 
 use super::*;
-use crate::record::{Metadata, StreamId};
+use baton_conversation::record::{Metadata, StreamId};
 
 mod deleting;
 mod disconnects;

@@ -177,10 +177,10 @@ mod tests {
         Signal, SignalDetail, SignalKind, TailDigest, Tier, Why,
     };
     use super::*;
-    use crate::conversation::Agent;
-    use crate::hash::ContentHash;
-    use crate::record::{SessionId, Timestamp};
-    use crate::transcript::Cursor;
+    use baton_conversation::hash::ContentHash;
+    use baton_conversation::item::Agent;
+    use baton_conversation::record::{SessionId, Timestamp};
+    use baton_conversation::transcript::Cursor;
 
     #[test]
     fn every_event_is_told_in_one_line() {

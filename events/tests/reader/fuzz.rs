@@ -8,10 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use baton_events::conversation::Body;
-use baton_events::hash::ContentHash;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Body;
+use baton_conversation::transcript::Source;
 use baton_events::schema::item;
-use baton_events::transcript::Source;
 use baton_redaction::redact;
 
 use crate::dice::Dice;

@@ -1,6 +1,6 @@
 //! What is broken in one line is broken in that line alone.
 
-use baton_events::conversation::{Body, Item, Meta};
+use baton_conversation::item::{Body, Item, Meta};
 use proptest::prelude::*;
 
 use crate::dice::Dice;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use baton_events::conversation::{Body, Item};
+use baton_conversation::item::{Body, Item};
 use serde_json::{Value, json};
 
 use crate::read::{MAIN, Outcome, in_pieces, whole};

@@ -1,6 +1,6 @@
 //! A transcript that is read as it grows comes to the same as one that is read at once, wherever the pieces end.
 
-use baton_events::transcript::Observation;
+use baton_conversation::transcript::Observation;
 use proptest::prelude::*;
 
 use crate::read::{MAIN, in_pieces, sources, whole};

@@ -1,8 +1,8 @@
 //! Reading bytes as a whole, and in pieces between which nothing is left but what is stored.
 
-use baton_events::conversation::{Agent, Item};
+use baton_conversation::item::{Agent, Item};
+use baton_conversation::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Source};
 use baton_events::schema::cursor::CursorV3;
-use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Source};
 
 /// What came of reading.
 #[derive(Clone, Debug, PartialEq, Default)]

@@ -1,8 +1,8 @@
 //! Turns of no one's sessions, as the memory takes them: for a memory of a million of them in minutes.
 
-use baton_events::conversation::Role;
-use baton_events::record::Timestamp;
-use baton_events::turns::Unit;
+use baton_conversation::item::Role;
+use baton_conversation::record::Timestamp;
+use baton_conversation::turns::Unit;
 
 use super::project::Project;
 use super::random::Random;

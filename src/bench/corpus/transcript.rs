@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 
 use super::plan::Plan;
 use super::random::Random;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use baton_events::protocol::answer::{Close, Search, Sync, Track, Tracking};
-use baton_events::protocol::{
+use baton_protocol::answer::{Close, Search, Sync, Track, Tracking};
+use baton_protocol::{
     Caller as Asking, CloseParams, SearchParams, SyncParams, TrackParams, TrackingParams, UntrackParams, code, method,
 };
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use baton_actors::chunks::ChunkStore;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::envelope::Tail;
-use baton_events::record::{SessionId, Timestamp};
 
 use super::history::History;
 use super::promise::Promises;

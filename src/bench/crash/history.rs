@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use baton_actors::journal::{self, DiskJournal, Journal};
+use baton_actors::journal;
+use baton_actors::journal::{DiskJournal, Journal};
 use baton_actors::stream;
 use baton_actors::table::TableFold;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId, Timestamp};
 use baton_events::envelope::Tail;
-use baton_events::hash::ContentHash;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{Position, Recorded, SequenceNumber, SessionId, Timestamp};
 use baton_events::session::{EffectId, Event, Phase, State, Why, episode_uuid};
 
 /// Records read at once.

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use baton_actors::memory::Store;
-use baton_events::protocol::answer::{Search, Sessions, Track};
-use baton_events::protocol::{SearchParams, SessionsParams, TrackParams, method};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_protocol::answer::{Search, Sessions, Track};
+use baton_protocol::{SearchParams, SessionsParams, TrackParams, method};
 
 use super::author::Transcript;
 use super::daemon::Daemon;
@@ -80,7 +80,7 @@ fn settle(environment: &Environment, transcripts: &[Transcript]) -> Result<Resul
     Ok(settled)
 }
 
-fn told(row: &baton_events::protocol::answer::Row) -> String {
+fn told(row: &baton_protocol::answer::Row) -> String {
     format!("{} is {} {}", row.session_id, row.state, row.why.as_deref().unwrap_or_default())
 }
 

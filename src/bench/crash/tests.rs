@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::hash::ContentHash;
-use baton_events::record::{CommandId, Metadata, Position, Recorded, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{
+    CommandId, Metadata, Position, Recorded, SequenceNumber, SessionId, StreamId, Timestamp,
+};
+use baton_conversation::transcript::Cursor;
 use baton_events::session::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, TailDigest, Tier,
     episode_uuid,
 };
-use baton_events::transcript::Cursor;
 
 use super::history::History;
 use super::promise::Promises;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use baton_events::envelope::Tail;
-use baton_events::protocol::method;
+use baton_protocol::method;
 
 use super::author::Author;
 use super::caller::{self, CALLERS, Shared};

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use baton_events::protocol::SPOOL;
+use baton_protocol::SPOOL;
 use interprocess::local_socket::{GenericFilePath, Listener, ListenerOptions, ToFsName};
 use serde_json::json;
 

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
-use baton_actors::chunks::{self, ChunkStore, Header, ManifestId};
+use baton_actors::chunks;
+use baton_actors::chunks::{ChunkStore, Header, ManifestId};
 use baton_actors::journal::{AppendError, DiskJournal, Journal, Options};
-use baton_events::conversation::{Body, Item};
+use baton_conversation::filter::FILTER_VERSION;
+use baton_conversation::hash::{ContentHash, Mark};
+use baton_conversation::item::{Body, Item};
+use baton_conversation::record::{CommandId, Metadata, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::transcript::Cursor;
 use baton_events::envelope::NewRecord;
-use baton_events::filter::FILTER_VERSION;
-use baton_events::hash::{ContentHash, Mark};
-use baton_events::record::{CommandId, Metadata, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::schema;
 use baton_events::session::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest, Tier, episode_uuid,
 };
-use baton_events::transcript::Cursor;
 
 use super::super::Error;
 

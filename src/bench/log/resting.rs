@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::{SearchParams, answer::Search, method};
+use baton_protocol::answer::Search;
+use baton_protocol::{SearchParams, method};
 use serde::Serialize;
 
 use super::super::running::Running;

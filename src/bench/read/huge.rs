@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use baton_actors::reading::{self, Pass, Start};
+use baton_actors::reading;
+use baton_actors::reading::{Pass, Start};
+use baton_conversation::transcript::{Cursor, OpenCalls};
 use baton_events::session::TailDigest;
-use baton_events::transcript::{Cursor, OpenCalls};
 use serde::Serialize;
 
 use super::super::process::memory;

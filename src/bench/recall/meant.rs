@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use baton_actors::llm::imitation::Imitation;
-use baton_events::protocol::answer::Status;
-use baton_events::protocol::method;
+use baton_protocol::answer::Status;
+use baton_protocol::method;
 use serde::Serialize;
 
 use super::{Error, House, Level, io_error};

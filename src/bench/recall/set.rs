@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde::{Deserialize, Deserializer};
 
 use super::super::{Error, io_error};

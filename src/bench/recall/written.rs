@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -4,10 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use baton_actors::archive::{self, Exported, Offline, Wanted};
+use baton_actors::archive;
+use baton_actors::archive::{Exported, Offline, Wanted};
 use baton_actors::chunks::ChunkStore;
 use baton_actors::remains::Remains;
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 use baton_redaction::redact;
 use clap::Args;
 
@@ -74,7 +75,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let mut destination = Destination::open(typed.output.as_deref())?;
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();
-    let mut show = |told: &baton_events::protocol::Progress| progress.show(told);
+    let mut show = |told: &baton_protocol::Progress| progress.show(told);
     let (exported, broken) = match reach(environment)? {
         Reached::Daemon(mut client) => {
             let mut source = Remote(&mut client);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use baton_actors::archive::{Error, Source};
 use baton_actors::journal::Exact;
+use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::{ChainHash, Tail, decode};
-use baton_events::protocol::answer::{LogRead, LogRecord};
-use baton_events::protocol::{LogReadParams, method};
-use baton_events::record::{Position, SessionId};
+use baton_protocol::answer::{LogRead, LogRecord};
+use baton_protocol::{LogReadParams, method};
 
 use crate::client::{self, Client};
 

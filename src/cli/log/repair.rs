@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use baton_actors::clock::{Clock, SystemClock};
 use baton_actors::lock::HomeLock;
 use baton_actors::repair;
-use baton_events::protocol::answer::{Lost, Repair};
-use baton_events::record::Position;
+use baton_conversation::record::Position;
+use baton_protocol::answer::{Lost, Repair};
 use clap::Args;
 
 use super::super::Error;

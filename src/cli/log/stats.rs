@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use baton_actors::archive;
-use baton_events::protocol::answer::LogStats;
-use baton_events::protocol::method;
+use baton_protocol::answer::LogStats;
+use baton_protocol::method;
 use baton_redaction::redact;
 use clap::Args;
 

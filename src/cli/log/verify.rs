@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use baton_actors::clock::{Clock, SystemClock};
 use baton_actors::verify;
-use baton_events::protocol::answer::Verify;
-use baton_events::protocol::{self, VerifyParams, method};
+use baton_protocol as protocol;
+use baton_protocol::answer::Verify;
+use baton_protocol::{VerifyParams, method};
 use clap::Args;
 
 use super::super::Error;

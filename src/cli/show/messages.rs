@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Message, MessagePart, Messages, ToolUse};
-use baton_events::protocol::{MessagesParams, method};
+use baton_protocol::answer::{Message, MessagePart, Messages, ToolUse};
+use baton_protocol::{MessagesParams, method};
 
 use super::{Error, Typed};
 use crate::environment::Environment;

@@ -1,6 +1,6 @@
 //! What a session took of its models, in a few lines.
 
-use baton_events::protocol::answer::{Tokens, Usage};
+use baton_protocol::answer::{Tokens, Usage};
 
 use crate::print;
 
@@ -47,7 +47,7 @@ fn told(tokens: &Tokens) -> String {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::protocol::answer::ModelUsage;
+    use baton_protocol::answer::ModelUsage;
 
     use super::*;
 

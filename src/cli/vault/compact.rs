@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{VaultCompact, VaultCompacted};
-use baton_events::protocol::{VaultCompactParams, method};
+use baton_protocol::answer::{VaultCompact, VaultCompacted};
+use baton_protocol::{VaultCompactParams, method};
 use clap::Args;
 
 use super::super::{Error, ask, read, session};

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use baton_events::protocol::answer::Vault;
-use baton_events::protocol::method;
+use baton_protocol::answer::Vault;
+use baton_protocol::method;
 use clap::Args;
 
 use super::super::{Error, ask, read};

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Vault;
-use baton_events::protocol::method;
+use baton_protocol::answer::Vault;
+use baton_protocol::method;
 use clap::Args;
 
 use super::super::{Error, ask, read};

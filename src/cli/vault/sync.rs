@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::VaultSync;
-use baton_events::protocol::{VaultSyncParams, method};
+use baton_protocol::answer::VaultSync;
+use baton_protocol::{VaultSyncParams, method};
 use clap::Args;
 
 use super::super::{Error, ask, project, read};

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::VaultVerify;
-use baton_events::protocol::method;
+use baton_protocol::answer::VaultVerify;
+use baton_protocol::method;
 use clap::Args;
 
 use super::super::{Error, ask, read};

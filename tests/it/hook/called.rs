@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use baton_events::protocol::{SPOOL, SPOOL_DROPPED, Spooled};
+use baton_protocol::{SPOOL, SPOOL_DROPPED, Spooled};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 

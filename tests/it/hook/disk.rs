@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use baton_events::protocol::{SPOOL, SPOOL_FILES_MAX};
+use baton_protocol::{SPOOL, SPOOL_FILES_MAX};
 
 use super::called::{HOOK, call, call_as, configure, event, lost, spool};
 use super::peer::{Answer, Peer};

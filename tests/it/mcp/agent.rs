@@ -95,7 +95,7 @@ impl Agent {
         assert_eq!(result.content.len(), 1);
         let structured = result.structured_content.as_ref().unwrap();
         // As Graphiti's server has it, for all of its tools but one.
-        let wraps = baton_events::protocol::tool::named(tool).is_some_and(|tool| tool.wraps_result());
+        let wraps = baton_protocol::tool::named(tool).is_some_and(|tool| tool.wraps_result());
         assert_eq!(if wraps { &structured["result"] } else { structured }, &value, "{tool}");
         assert!(text.len() <= 80_000, "{tool}: {} bytes", text.len());
         Answer { is_error: result.is_error == Some(true), value }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 
-use baton_events::protocol::tool;
+use baton_protocol::tool;
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Lines};

@@ -285,7 +285,7 @@ fn an_agent_reads_notes_and_nothing_else() {
     for name in [below.clone(), format!("claude/{below}"), below.trim_end_matches(".md").to_owned()] {
         let read = call("vault_read", json!({"path": name}));
         // Without the traces of what was told, which only who merges into it needs.
-        assert_eq!(read["structuredContent"]["text"], baton_events::vault::forget::without_traces(&note), "{read}");
+        assert_eq!(read["structuredContent"]["text"], baton_notes::forget::without_traces(&note), "{read}");
         assert_eq!(read["structuredContent"]["bytes"], note.len(), "{read}");
     }
     for outside in [

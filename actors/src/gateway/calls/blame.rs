@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use baton_events::outcomes;
-use baton_events::protocol::{BlameParams, Failure, answer};
+use baton_outcomes as outcomes;
+use baton_protocol::{BlameParams, Failure, answer};
 
 use super::Ended;
 use super::witnesses::{Court, Heard, entries, judged, needed};

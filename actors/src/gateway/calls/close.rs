@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_conversation::record::{CommandId, Position};
 use baton_events::projection::table::Row;
-use baton_events::protocol::{CloseParams, answer, code};
-use baton_events::record::{CommandId, Position};
 use baton_events::session::CloseReason;
+use baton_protocol::{CloseParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{answer, code};
+use baton_protocol::{answer, code};
 
 use super::Ended;
 use super::looking::told_of;
@@ -10,7 +10,8 @@ use super::verify::{GivenUpWith, Under};
 use crate::gateway::Services;
 use crate::gateway::connection::{Out, failure};
 use crate::journal::CompactError;
-use crate::upkeep::{self, Error};
+use crate::upkeep;
+use crate::upkeep::Error;
 
 pub(in crate::gateway) async fn compact(services: &Arc<Services>, out: &Out) -> Result<answer::Compact, Ended> {
     let under = Arc::new(Under::default());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{ConfigParams, answer, code};
+use baton_protocol::{ConfigParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, internal};

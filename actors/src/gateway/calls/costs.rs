@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_events::enrichment::ledger::{self, By, Spent};
-use baton_events::protocol::{CostsParams, answer, code};
+use baton_enrichment::ledger;
+use baton_enrichment::ledger::{By, Spent};
+use baton_protocol::{CostsParams, answer, code};
 use baton_redaction::redact;
 
 use super::Ended;

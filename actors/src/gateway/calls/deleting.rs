@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
 use baton_events::session::Rejection;
+use baton_protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 

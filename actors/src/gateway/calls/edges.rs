@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use baton_events::graph;
-use baton_events::memo::{self, Source, Words};
-use baton_events::protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParams, answer, code};
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::memo::{Source, Words};
+use baton_graph as graph;
+use baton_protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_events::enrichment::UNSEEN_STEP;
+use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::prices;
-use baton_events::protocol::{EnrichParams, Progress, answer, code};
-use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::session::UNSEEN_STEP;
 use baton_events::session::{CloseReason, Phase, State, last_sign};
+use baton_protocol::{EnrichParams, Progress, answer, code};
 use tokio::task::JoinSet;
 
 use super::looking::told_of;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer;
-use baton_events::record::SessionId;
 use baton_events::session::GaveUp;
+use baton_protocol::answer;
 use baton_redaction::redact;
 
 use crate::enricher::{Enricher, Shown};

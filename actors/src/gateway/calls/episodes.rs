@@ -6,12 +6,13 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_events::memo::{self, Memo};
-use baton_events::printable::plain;
+use baton_conversation::printable::plain;
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::memo::Memo;
 use baton_events::projection::table::Row;
-use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, code, method};
-use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
+use baton_protocol::{EpisodesParams, Failure, Progress, answer, code, method};
 use baton_redaction::redact;
 use uuid::Uuid;
 

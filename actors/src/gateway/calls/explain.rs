@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_conversation::record::{SequenceNumber, SessionId, StreamId};
 use baton_events::memo::Memo;
-use baton_events::protocol::{ExplainParams, answer};
-use baton_events::record::{SequenceNumber, SessionId, StreamId};
 use baton_events::replay::{History, Occurrence, owed};
 use baton_events::schema::session::hide_group;
 use baton_events::session::{Phase, Policy, State, Why};
+use baton_protocol::{ExplainParams, answer};
 use baton_redaction::redact;
 use uuid::Uuid;
 

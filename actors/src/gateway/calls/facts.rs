@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use baton_events::graph::Relation;
-use baton_events::protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
-use baton_events::query;
-use baton_events::record::Timestamp;
+use baton_ask::query;
+use baton_conversation::record::Timestamp;
+use baton_graph::Relation;
+use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
 
 use super::Ended;
 use super::found::{Found, Wanted, found};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use baton_events::outcomes;
-use baton_events::protocol::{FixParams, answer};
+use baton_outcomes as outcomes;
+use baton_protocol::{FixParams, answer};
 use baton_redaction::redact;
 
 use super::Ended;

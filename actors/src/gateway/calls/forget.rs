@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton_conversation::record::SessionId;
 use baton_events::memo;
-use baton_events::protocol::{ForgetParams, Progress, answer};
-use baton_events::record::SessionId;
 use baton_events::session::State;
+use baton_protocol::{ForgetParams, Progress, answer};
 use baton_redaction::redact;
 use tokio::task::JoinSet;
 use uuid::Uuid;

@@ -3,8 +3,8 @@
 use std::slice;
 use std::sync::Arc;
 
-use baton_events::graph::{Label, Relation};
-use baton_events::protocol::{Failure, NodesParams, answer};
+use baton_graph::{Label, Relation};
+use baton_protocol::{Failure, NodesParams, answer};
 
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};

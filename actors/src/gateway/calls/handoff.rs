@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::protocol::{HandoffParams, answer, code};
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use baton_events::session::{Phase, State};
+use baton_protocol::{HandoffParams, answer, code};
 use baton_redaction::redact;
 use tokio::time::Instant;
 

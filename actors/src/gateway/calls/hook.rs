@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::protocol::answer::{Hook, HookStats};
-use baton_events::protocol::{HookParams, Took, code};
 use baton_events::session::SignalKind;
+use baton_protocol::answer::{Hook, HookStats};
+use baton_protocol::{HookParams, Took, code};
 use tokio::time::Instant;
 
 use super::Ended;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_events::outcomes::{self, Witness};
-use baton_events::protocol::{HowParams, answer};
+use baton_outcomes as outcomes;
+use baton_outcomes::Witness;
+use baton_protocol::{HowParams, answer};
 
 use super::Ended;
 use super::witnesses::{entries, judged, needed};
@@ -36,12 +37,12 @@ pub(in crate::gateway) async fn how(
             match (told.runs.count, elsewhere.runs.count) {
                 (0, _) => elsewhere,
                 (_, 0) => told,
-                _ => told.beside(elsewhere.runs),
+                _ => outcomes::with_other_projects(told, elsewhere.runs),
             }
         } else {
             outcomes::how(&command, &heard.witnesses, project, limit)
         };
-        Ok(told.of_newest(heard.read, heard.more))
+        Ok(outcomes::of_newest(told, heard.read, heard.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
     let (told, freshness) = judged(question, &asked.caller, services, out, judge).await?;

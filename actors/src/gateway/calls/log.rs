@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId};
 use baton_events::envelope::Tail;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::answer::{LogRead, LogRecord, LogStats};
-use baton_events::protocol::{Failure, LogReadParams};
-use baton_events::record::{Position, SequenceNumber, SessionId, StreamId};
 use baton_events::session::{Phase, State};
+use baton_protocol::answer::{LogRead, LogRecord, LogStats};
+use baton_protocol::{Failure, LogReadParams};
 use serde_json::value::RawValue;
 
 use super::{Ended, internal};

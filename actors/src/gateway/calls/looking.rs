@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use baton_events::protocol::{Progress, code};
+use baton_protocol::{Progress, code};
 
 use super::{Ended, internal};
 use crate::gateway::Services;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_ask::query;
+use baton_conversation::record::{CommandId, Position, Timestamp};
 use baton_events::memo::{Source, Words};
-use baton_events::protocol::{AddMemoryParams, Caller, Failure, answer, code};
-use baton_events::query;
-use baton_events::record::{CommandId, Position, Timestamp};
+use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
@@ -15,7 +15,8 @@ use super::{Ended, internal};
 use crate::gateway::Services;
 use crate::gateway::connection::failure;
 use crate::indexer::Want;
-use crate::memos::{self, Done, Wanted};
+use crate::memos;
+use crate::memos::{Done, Wanted};
 use crate::obstacle::Obstacle;
 
 /// How long an answer waits until what was recorded can be found, if nothing is wrong with the memory.
@@ -135,7 +136,7 @@ pub(super) async fn findable(services: &Services, position: Position) -> Option<
 }
 
 /// The session whose current episode has a uuid, shown or not.
-pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_events::record::SessionId> {
+pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conversation::record::SessionId> {
     let table = services.table.now();
     let has = |state: &baton_events::session::State| state.episode.as_ref().is_some_and(|episode| episode.uuid == uuid);
     table.iter().find(|(_, row)| has(&row.state)).map(|(id, _)| id.clone())

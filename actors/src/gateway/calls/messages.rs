@@ -4,12 +4,13 @@ mod stretch;
 
 use std::sync::Arc;
 
-use baton_events::conversation::{Call, Outcome, ToolResult};
+use baton_conversation::item::{Call, Outcome, ToolResult};
+use baton_conversation::messages;
+use baton_conversation::messages::{Content, Message, Part, changed};
+use baton_conversation::record::SessionId;
 use baton_events::memo::{Memo, key};
-use baton_events::messages::{self, Content, Message, Part, changed};
-use baton_events::protocol::{Failure, MessagesParams, answer};
-use baton_events::record::SessionId;
 use baton_events::session::{EpisodeRef, Phase};
+use baton_protocol::{Failure, MessagesParams, answer};
 use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
@@ -254,7 +255,7 @@ fn redacted(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::{Body, Item};
+    use baton_conversation::item::{Body, Item};
 
     use super::*;
     use crate::indexer::conversation::Conversation;

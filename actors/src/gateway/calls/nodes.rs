@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use baton_events::graph::Label;
-use baton_events::protocol::{NodesParams, answer, method};
+use baton_graph::Label;
+use baton_protocol::{NodesParams, answer, method};
 use baton_redaction::redact;
 
 use super::Ended;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
+use baton_conversation::tokens;
 use baton_events::projection::table::Row;
-use baton_events::protocol::{MessagesParams, PassageParams, answer, code};
-use baton_events::record::SessionId;
-use baton_events::tokens;
+use baton_protocol::{MessagesParams, PassageParams, answer, code};
 
 use super::{Ended, messages};
 use crate::gateway::connection::failure;

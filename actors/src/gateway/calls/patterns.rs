@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_events::outcomes::{self, Format};
-use baton_events::protocol::{PatternsParams, answer, code};
+use baton_outcomes as outcomes;
+use baton_outcomes::Format;
+use baton_protocol::{PatternsParams, answer, code};
 
 use super::Ended;
 use super::witnesses::{entries, judged};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{PresenceParams, code};
+use baton_protocol::{PresenceParams, code};
 use serde_json::value::RawValue;
 
 use super::{Ended, result, stopping};

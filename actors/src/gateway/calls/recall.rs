@@ -8,12 +8,13 @@ mod sessions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use baton_ask::query::Question;
+use baton_ask::recall;
+use baton_ask::recall::{Asked, Entry, Kind, Later, Place, Sort, gathered, still_open};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Failure, RecallParams, answer, code};
-use baton_events::query::Question;
-use baton_events::recall::{self, Asked, Entry, Kind, Later, Place, Sort, gathered, still_open};
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::State;
+use baton_protocol::{Failure, RecallParams, answer, code};
 
 use super::search::{Wanted, Whose, find, prepared};
 use super::vault::{Recalled, recalled};

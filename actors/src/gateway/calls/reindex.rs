@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_events::protocol::{ReindexParams, answer};
-use baton_events::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 use baton_events::session::{CloseReason, Phase, State};
+use baton_protocol::{ReindexParams, answer};
 use tokio::task::JoinSet;
 
 use super::Ended;

@@ -3,21 +3,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_ask::query;
+use baton_ask::query::Question;
+use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
-use baton_events::query::{self, Question};
-use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::session::{Phase, State};
+use baton_protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::narrowing::{self, Narrowing};
+use crate::gateway::narrowing;
+use crate::gateway::narrowing::Narrowing;
 use crate::gateway::{Services, answers, family, glance, lazy, resolve, shown, titles};
 use crate::indexer::Want;
 use crate::limits;
+use crate::memory;
 use crate::memory::vectors::Meaning;
-use crate::memory::{self, Demands, Query, Searcher};
+use crate::memory::{Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
 use crate::settings::Settings;
 

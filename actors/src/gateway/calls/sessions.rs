@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{SessionsParams, answer, code};
 use baton_events::session::{Phase, State};
+use baton_protocol::{SessionsParams, answer, code};
 
 use super::{Ended, internal};
 use crate::gateway::connection::failure;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::memo;
-use baton_events::protocol::{ShortIdsParams, answer};
-use baton_events::record::SessionId;
+use baton_protocol::{ShortIdsParams, answer};
 
 use crate::gateway::Services;
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{Failure, ShowParams, answer};
+use baton_protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
-use crate::gateway::account::{self, Account};
+use crate::gateway::account;
+use crate::gateway::account::Account;
 use crate::gateway::family::Family;
 use crate::gateway::{Services, answers, memo, resolve, usage};
 use crate::indexer::answer::{of as answer_of, read as read_answer};

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_conversation::transcript::named_lines;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::session::Phase;
-use baton_events::transcript::named_lines;
+use baton_protocol as protocol;
+use baton_protocol::{SPOOL_FILES_MAX, answer};
 use baton_redaction::redact;
 
 use super::{Ended, enrichment, reindex, vectors};

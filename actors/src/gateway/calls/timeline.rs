@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_events::digest::{Episode, MODEL_MARK, seconds_between};
+use baton_ask::query::moment;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_episode::digest::{Episode, MODEL_MARK, seconds_between};
 use baton_events::projection::table::Row;
-use baton_events::protocol::{Failure, TimelineParams, answer, code, method};
-use baton_events::query::moment;
-use baton_events::record::{SessionId, Timestamp};
+use baton_protocol::{Failure, TimelineParams, answer, code, method};
 use baton_redaction::redact;
 
 use super::search::{Ready, asking, ready};
@@ -173,7 +173,7 @@ fn by_day(past: impl Iterator<Item = (String, answer::Past)>) -> Vec<answer::Day
 
 #[cfg(test)]
 mod tests {
-    use baton_events::digest::{CommandLine, ErrorLine, Pointed};
+    use baton_episode::digest::{CommandLine, ErrorLine, Pointed};
 
     use super::*;
 

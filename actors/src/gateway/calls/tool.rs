@@ -7,8 +7,9 @@ mod bounded;
 
 use std::sync::Arc;
 
-use baton_events::protocol::tool::{self, Arguments, Which};
-use baton_events::protocol::{
+use baton_protocol::tool;
+use baton_protocol::tool::{Arguments, Which};
+use baton_protocol::{
     AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
     EpisodeEntitiesParams, EpisodesParams, ExplainParams, FactsParams, Failure, FixParams, HandoffParams, HowParams,
     NodesParams, PassageParams, PatternsParams, RecallParams, SyncParams, TimelineParams, ToolParams, TrackParams,

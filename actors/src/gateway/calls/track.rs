@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
-use baton_events::record::SessionId;
 use baton_events::session::{Phase, State, Why};
+use baton_protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, internal};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Failure, TrackingParams, answer, code};
+use baton_protocol::{Failure, TrackingParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, config, internal};

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{UnindexedParams, answer, code};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_protocol::{UnindexedParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, looking};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::glance::{self, Glance};
-use crate::gateway::lazy::wanted::{self, Wanted};
+use crate::gateway::glance;
+use crate::gateway::glance::Glance;
+use crate::gateway::lazy::wanted;
+use crate::gateway::lazy::wanted::Wanted;
 use crate::gateway::{Services, resolve};
 
 /// Bytes of transcripts that are looked at; of those beyond only the heads are, and their messages are not counted.

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, VaultSyncParams, answer, code};
-use baton_events::record::SessionId;
+use baton_protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, VaultSyncParams, answer, code};
 use uuid::Uuid;
 
 use super::Ended;

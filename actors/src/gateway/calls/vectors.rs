@@ -1,6 +1,6 @@
 //! What `status` says of vectors: what makes them, how far that is, and what keeps it.
 
-use baton_events::protocol::answer;
+use baton_protocol::answer;
 use baton_redaction::redact;
 
 use crate::gateway::Services;

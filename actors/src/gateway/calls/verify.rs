@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use baton_events::protocol::{Progress, VerifyParams, answer, code};
+use baton_protocol::{Progress, VerifyParams, answer, code};
 
 use super::looking::told_of;
 use super::{Ended, internal};
 use crate::gateway::Services;
 use crate::gateway::connection::{Out, failure};
 use crate::indexer;
-use crate::verify::{self, Open};
+use crate::verify;
+use crate::verify::Open;
 
 /// How far long work is, and whether anybody still waits for it.
 #[derive(Debug, Default)]

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use baton_events::outcomes::{self, Witness};
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Caller, Failure, answer, code};
-use baton_events::record::SessionId;
+use baton_outcomes as outcomes;
+use baton_outcomes::Witness;
+use baton_protocol::{Caller, Failure, answer, code};
 use baton_redaction::redact;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use baton_events::graph::{Label, Relation, fact_uuid, node_uuid, session_name};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::{SessionId, Timestamp};
+use baton_graph::{Label, Relation, fact_uuid, node_uuid, session_name};
 use baton_redaction::redact;
 use uuid::Uuid;
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Place, State};
 
 use super::is_shown;
@@ -72,8 +72,8 @@ impl<'a> Succession<'a> {
 
 #[cfg(test)]
 mod tests {
+    use baton_conversation::record::{Position, SequenceNumber};
     use baton_events::projection::table::Row;
-    use baton_events::record::{Position, SequenceNumber};
     use baton_events::session::{Follows, Place};
 
     use super::*;

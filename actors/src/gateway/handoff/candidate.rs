@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{CloseReason, Phase, Policy, State, Why};
 use uuid::Uuid;
 

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use baton_events::handoff::{Changed, Facts, Stat, changed};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_episode::handoff::{Changed, Facts, Stat, changed};
 use baton_events::session::State;
 use tokio::time::Instant;
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use baton_events::digest::Show;
-use baton_events::handoff::Facts;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_episode::digest::Show;
+use baton_episode::handoff::Facts;
 use baton_events::session::{EpisodeRef, Tier};
 use tokio::time::Instant;
 use uuid::Uuid;

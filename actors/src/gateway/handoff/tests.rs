@@ -1,6 +1,6 @@
-use baton_events::conversation::Agent;
-use baton_events::hash::ContentHash;
-use baton_events::record::{Position, SequenceNumber};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Agent;
+use baton_conversation::record::{Position, SequenceNumber};
 use baton_events::session::{
     CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript, Why,
 };

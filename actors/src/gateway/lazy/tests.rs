@@ -1,8 +1,8 @@
 //! What a query reads first, and what it leaves.
 use super::*;
 use crate::files::FileStat;
-use baton_events::conversation::Agent;
-use baton_events::record::{SequenceNumber, Timestamp};
+use baton_conversation::item::Agent;
+use baton_conversation::record::{SequenceNumber, Timestamp};
 use baton_events::session::{Event, FileIdentity, Kind};
 
 #[test]

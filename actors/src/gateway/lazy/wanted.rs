@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::transcript::Source;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{EpisodeRef, Kind, Phase, State, Why};
-use baton_events::transcript::Source;
 
 use super::resolve;
 use crate::files::FileSeen;
 use crate::indexer::is_large;
 use crate::limits;
 use crate::place;
-use crate::reading::{self, Peek};
+use crate::reading;
+use crate::reading::Peek;
 use crate::settings::Settings;
 
 /// How long after its last record somebody may still work in a session.
@@ -155,9 +156,10 @@ fn is_owed(state: &State, now: Timestamp) -> bool {
 mod tests {
     use super::*;
     use crate::files::FileStat;
-    use crate::settings::{Switches, pattern::Pattern};
-    use baton_events::conversation::Agent;
-    use baton_events::record::{Position, SequenceNumber};
+    use crate::settings::Switches;
+    use crate::settings::pattern::Pattern;
+    use baton_conversation::item::Agent;
+    use baton_conversation::record::{Position, SequenceNumber};
     use baton_events::session::{Event, Failure, FailureWhy, FileIdentity, Place};
 
     fn id(text: &str) -> SessionId {

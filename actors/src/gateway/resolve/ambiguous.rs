@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_events::protocol::{Failure, code};
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
+use baton_protocol::{Failure, code};
 
 use super::NAMED;
 use crate::gateway::connection::failure;

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Failure, code};
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, Place, State};
+use baton_protocol::{Failure, code};
 
 use super::{NAMED, is_in};
 use crate::gateway::connection::failure;
@@ -125,8 +125,8 @@ fn candidate<'a>(
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::Agent;
-    use baton_events::record::{Position, SequenceNumber};
+    use baton_conversation::item::Agent;
+    use baton_conversation::record::{Position, SequenceNumber};
     use baton_events::session::{CloseReason, Event, FileIdentity, Kind, Signal, SignalKind};
 
     use super::*;

@@ -3,17 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::conversation::{Body, Item};
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::{Body, Item};
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::{Sink, subject};
 use baton_events::schema::item;
 use baton_events::session::{Complete, EpisodeRef, FailureWhy, Stored, episode_uuid};
-use baton_events::transcript::{Sink, subject};
 use baton_redaction::json::redact_json;
 use baton_redaction::redact_owned;
 
 use super::{Prepared, Stop};
-use crate::chunks::{self, ChunkStore};
+use crate::chunks;
+use crate::chunks::ChunkStore;
 use crate::indexer::JobRequest;
 use crate::indexer::gathered::{Gathered, Written};
 
@@ -139,7 +140,7 @@ fn redacted(lines: &[u8], subjects: &mut Subjects, mut take: impl FnMut(Item)) -
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::{Call, Meta, Outcome, ToolResult};
+    use baton_conversation::item::{Call, Meta, Outcome, ToolResult};
 
     use super::*;
 

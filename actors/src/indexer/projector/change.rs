@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::envelope::StoredRecord;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::SessionId;
 use baton_events::session::{CloseReason, Event, Phase};
 use uuid::Uuid;
 

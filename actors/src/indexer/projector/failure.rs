@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use baton_events::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 
 use super::{Covered, Error, Projector, pause};
 use crate::durable;
 use crate::memory::Error as MemoryError;
-use crate::obstacle::{self, Obstacle};
+use crate::obstacle;
+use crate::obstacle::Obstacle;
 
 /// Failures in a row, none of them the disk's, after which the memory is built anew.
 const REFUSALS: u32 = 2;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use baton_events::record::{Position, SessionId};
+use baton_conversation::record::{Position, SessionId};
 
 use super::way::{Others, Way};
 use super::{Covered, Error, Projector, Want};

@@ -2,14 +2,18 @@
 //!
 //! Judged by the newest table, as everything here: so a memory that is built anew never takes in what was deleted since.
 
-use baton_events::conversation::{Agent, Body, Item};
+use baton_conversation::item::{Agent, Body, Item};
+use baton_conversation::record::SessionId;
+use baton_conversation::turns;
+use baton_episode::digest;
 use baton_events::envelope::StoredRecord;
-use baton_events::memo::{self, Memo, Source};
+use baton_events::memo;
+use baton_events::memo::{Memo, Source};
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 use baton_events::schema::outcomes::Outcomes;
 use baton_events::session::{EpisodeRef, Tier};
-use baton_events::{digest, graph, home, schema, turns};
+use baton_events::{home, schema};
+use baton_graph as graph;
 use uuid::Uuid;
 
 use super::{Error, Projector};

@@ -3,21 +3,23 @@
 
 use std::convert::Infallible;
 
-use baton_events::conversation::{Body, Item, Link, Meta};
-use baton_events::digest::{Abridged, Episode};
-use baton_events::enrichment::{Answer, Lines};
-use baton_events::graph::{Graph, Surroundings};
-use baton_events::outcomes::Pieces;
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::item::{Body, Item, Link, Meta};
+use baton_conversation::queued_prompts::Withdrawn;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::turns::{Stream, Unit};
+use baton_enrichment::{Answer, Lines};
+use baton_episode::digest::{Abridged, Episode};
 use baton_events::schema::outcomes::Outcomes;
-use baton_events::turns::{Stream, Unit};
-use baton_events::withdrawn::Withdrawn;
-use baton_events::{graph, outcomes};
+use baton_graph as graph;
+use baton_graph::{Graph, Surroundings};
+use baton_outcomes as outcomes;
+use baton_outcomes::Pieces;
 
 use super::Way;
 use crate::indexer::conversation::Conversation;
 use crate::indexer::episode;
-use crate::memory::{self, MAX_LINKS, Titles, Units};
+use crate::memory;
+use crate::memory::{MAX_LINKS, Titles, Units};
 
 /// What is known of a conversation that was gone through.
 #[derive(Debug, Default)]
@@ -153,7 +155,7 @@ pub(super) fn graph(
 ) -> Graph {
     let graph = graph::graph(items, episode, at);
     match answer {
-        Some(answer) => graph::of_model(graph, answer, at, episode.cwd.as_deref(), lines),
+        Some(answer) => baton_enrichment::with_model(graph, answer, at, episode.cwd.as_deref(), lines),
         None => graph,
     }
 }

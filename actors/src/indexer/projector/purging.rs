@@ -1,8 +1,8 @@
 //! What is forgotten leaves the memory's files.
 
+use baton_conversation::record::{Position, SessionId};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{Position, SessionId};
 use baton_events::session::Phase;
 use tokio::sync::oneshot;
 

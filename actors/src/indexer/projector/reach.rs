@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 
 /// Shared by the memory's thread and all who ask it.
 #[derive(Debug, Default)]

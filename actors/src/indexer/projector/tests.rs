@@ -5,8 +5,8 @@ mod large;
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_conversation::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use tokio::sync::{oneshot, watch};
 
 use super::{Port, Projector, Want};

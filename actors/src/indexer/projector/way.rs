@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 
 use super::Error;
 use super::change::Change;

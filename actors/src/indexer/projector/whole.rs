@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::SessionId;
 use baton_events::session::{EpisodeRef, Phase};
 use uuid::Uuid;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::record::{CommandId, SessionId, Timestamp};
+use baton_conversation::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::CloseReason;
 use tokio::sync::watch;
 

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use baton_events::conversation::Item;
+use baton_conversation::item::Item;
+use baton_conversation::record::{CommandId, Metadata, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
-use baton_events::record::{CommandId, Metadata, SequenceNumber, StreamId, Timestamp};
 use baton_events::schema::item;
 use baton_events::session::{CloseReason, Stored, episode_uuid};
 

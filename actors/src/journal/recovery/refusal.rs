@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use baton_events::record::Position;
+use baton_conversation::record::Position;
 
 /// Why a log was not opened. No record was touched, except with `Io`, where a repair may be half done and is taken up
 /// by the next attempt.

@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_events::envelope::{self, ChainHash, Tail};
-use baton_events::record::{Position, Timestamp};
+use baton_conversation::record::{Position, Timestamp};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, Tail};
 
 use super::super::Fold;
 use super::super::checkpoint;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use baton_conversation::record::StreamId;
 use baton_events::envelope::{ChainHash, Tail};
-use baton_events::record::StreamId;
 
 use super::super::sled::Index;
 use super::super::{Fold, Rows, sled};

@@ -5,9 +5,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::envelope::NewRecord;
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
 
 use super::super::files::{DiskFiles, Files, SegmentFile};
 use super::super::sealer::{Outcome, seal};

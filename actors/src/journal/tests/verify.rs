@@ -2,7 +2,7 @@
 
 use std::sync::RwLock;
 
-use baton_events::record::StreamId;
+use baton_conversation::record::StreamId;
 
 use super::super::sled::{self, Index};
 use super::super::verify::{self, Auditor, Until, Verified};

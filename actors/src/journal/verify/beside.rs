@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
+use baton_conversation::record::{Position, SequenceNumber};
 use baton_events::envelope::{ChainHash, Tail};
-use baton_events::record::{Position, SequenceNumber};
 use sha2::{Digest, Sha256};
 
 use super::super::group::Group;

@@ -4,7 +4,8 @@
 use std::io;
 use std::path::Path;
 
-use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::super::ledger::Ledger;
 use super::super::segment::{self, Frames, HEADER_BYTES, Header};

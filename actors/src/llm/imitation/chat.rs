@@ -1,6 +1,6 @@
 //! What a model says, and the answer in which it stands.
 
-use baton_events::tokens;
+use baton_conversation::tokens;
 use serde_json::{Value, json};
 
 use super::{Fault, Request};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::graph::{Label, Relation};
+use baton_graph::{Label, Relation};
 use tantivy::{DocAddress, Term};
 
 use super::group::{first, for_each};

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::graph::{Claim, Label, Relation, valued_fact_uuid};
-use baton_events::record::{SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_graph::{Claim, Label, Relation, valued_fact_uuid};
 use tantivy::columnar::Column;
 use tantivy::query::{Bm25StatisticsProvider, EnableScoring, Query as _, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption, Value};

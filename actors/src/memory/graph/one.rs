@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 use tantivy::Term;
 use uuid::Uuid;
 

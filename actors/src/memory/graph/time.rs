@@ -1,7 +1,7 @@
 //! Facts in time: when one ceased to hold, and which are asked for.
 
-use baton_events::graph::{End, Relation, Settled, end};
-use baton_events::record::Timestamp;
+use baton_conversation::record::Timestamp;
+use baton_graph::{End, Relation, Settled, end};
 use tantivy::{DocId, Term};
 
 use super::Fact;

@@ -1,10 +1,10 @@
 //! What a memory holds that was torn away while segments were still to be merged.
 
-use baton_events::conversation::{Agent, Role};
-use baton_events::graph::Graph;
-use baton_events::record::{Position, SessionId, Timestamp};
+use baton_conversation::item::{Agent, Role};
+use baton_conversation::record::{Position, SessionId, Timestamp};
+use baton_conversation::turns::Unit;
 use baton_events::schema::outcomes::Outcomes;
-use baton_events::turns::Unit;
+use baton_graph::Graph;
 use tantivy::indexer::NoMergePolicy;
 use uuid::Uuid;
 

@@ -1,6 +1,7 @@
 //! What turns must have and must not have, and which sessions have to do with what.
 
-use baton_events::query::{self, Question, Without};
+use baton_ask::query;
+use baton_ask::query::{Question, Without};
 
 use super::*;
 use crate::memory::demand::Demand;

@@ -1,8 +1,8 @@
 //! Facts in time: what ends what, whatever was indexed first.
 
-use baton_events::conversation::{Body, Call, Item, Outcome, ToolResult};
-use baton_events::digest::{Show, digest};
-use baton_events::graph::Surroundings;
+use baton_conversation::item::{Body, Call, Item, Outcome, ToolResult};
+use baton_episode::digest::{Show, digest};
+use baton_graph::Surroundings;
 
 use super::graph::NONE;
 use super::*;
@@ -34,7 +34,7 @@ fn said(id: &str, hour: i64, bodies: Vec<Body>) -> Session {
         parent: None,
         follows: None,
     };
-    session.graph = baton_events::graph::graph(&items, &digest(&items, &Show::default()), &at);
+    session.graph = baton_graph::graph(&items, &digest(&items, &Show::default()), &at);
     session
 }
 
@@ -66,7 +66,7 @@ fn ran(command: &str) -> [Body; 2] {
 fn changed(path: &str) -> [Body; 2] {
     let [Body::Call(mut call), result] = ran(path) else { unreachable!("a call and its result") };
     call.name = "Edit".to_owned();
-    call.edit = Some(baton_events::conversation::Edit { path: path.to_owned(), added: 1, removed: 0 });
+    call.edit = Some(baton_conversation::item::Edit { path: path.to_owned(), added: 1, removed: 0 });
     [Body::Call(call), result]
 }
 

@@ -1,6 +1,6 @@
 //! Titles that transcripts give to other sessions.
 
-use baton_events::conversation::{Body, Item, Meta, TitleSource, ToolResult};
+use baton_conversation::item::{Body, Item, Meta, TitleSource, ToolResult};
 
 use super::*;
 
@@ -79,7 +79,7 @@ fn a_title_may_be_made_of_a_record_without_words() {
         let result = ToolResult {
             id: "t1".into(),
             name: None,
-            outcome: baton_events::conversation::Outcome::Ok,
+            outcome: baton_conversation::item::Outcome::Ok,
             exit_code: None,
             text: String::new(),
             error: None,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use baton_events::query::Without;
+use baton_ask::query::Without;
 
 use super::*;
 use crate::memory::vectors::{Meaning, Model, Table, Vectors, passage};

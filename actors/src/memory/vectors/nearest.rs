@@ -15,7 +15,8 @@ use crate::memory::demand::Demand;
 use crate::memory::limits::{NEAREST_TURNS, PHRASE_TEXTS};
 use crate::memory::query::{Plan, Query};
 use crate::memory::snapshot::Snapshot;
-use crate::memory::turns::{self, Admission, Known, Scored};
+use crate::memory::turns;
+use crate::memory::turns::{Admission, Known, Scored};
 use crate::memory::{Error, blend};
 
 /// Of the way from an average turn to the nearest one, how much a turn must have gone to be found for its meaning though its

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::vault::forget::{self, Left};
+use baton_notes::forget;
+use baton_notes::forget::Left;
 
 use super::scan::Scan;
 use super::{Changed, Open, Own, Refused, Scope, change, text_of};

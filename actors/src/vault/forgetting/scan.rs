@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use baton_events::digest::head;
-use baton_events::vault::forget;
-use baton_events::vault::verify::LINK_BYTES;
+use baton_episode::digest::head;
+use baton_notes::forget;
+use baton_notes::verify::LINK_BYTES;
 
 use super::{is_part, name_print, stem};
 use crate::vault::desk::Seen;
@@ -128,7 +128,7 @@ impl Scan {
     }
 }
 
-/// What links name wherever they stand, as [`baton_events::vault::forget::lines`] finds them.
+/// What links name wherever they stand, as [`baton_notes::forget::lines`] finds them.
 fn linked(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("[[").filter_map(|(at, _)| {
         let rest = head(&text[at + 2..], LINK_BYTES).trim_start_matches('[');

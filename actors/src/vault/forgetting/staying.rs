@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 
 use super::scan::Words;
 use super::{Scope, sought};

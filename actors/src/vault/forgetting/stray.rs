@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
-use baton_events::vault::Day;
+use baton_notes::Day;
 
 use super::scan::Scan;
 use crate::vault::desk::Open;

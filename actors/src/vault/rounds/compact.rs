@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::answer;
-use baton_events::record::SessionId;
-use baton_events::vault::session::{self, Status};
-use baton_events::vault::threshold;
+use baton_conversation::record::SessionId;
+use baton_notes::session;
+use baton_notes::session::Status;
+use baton_notes::threshold;
+use baton_protocol::answer;
 
 use super::super::Scribe;
 use super::super::bringing::{Bringing, Failed, limits};

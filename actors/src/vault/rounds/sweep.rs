@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_events::record::{SessionId, Timestamp};
-use baton_events::vault::session::{self, Status};
-use baton_events::vault::threshold;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_notes::session;
+use baton_notes::session::Status;
+use baton_notes::threshold;
 
 use super::super::bringing::{Bringing, Failed, limits};
 use super::super::compaction;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use baton_events::record::{CommandId, Timestamp};
+use baton_conversation::record::{CommandId, Timestamp};
 use baton_events::session::CloseReason;
 use serde_json::json;
 use tokio::sync::watch;
@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use super::*;
 use crate::clock::ManualClock;
 use crate::session::CloseCall;
-use crate::settings::{self, Settings};
+use crate::settings;
+use crate::settings::Settings;
 use crate::system::{Options, System};
 use crate::watcher::Root;
 

@@ -2,7 +2,7 @@ use super::*;
 
 use std::sync::atomic::AtomicUsize;
 
-use baton_events::conversation::Agent;
+use baton_conversation::item::Agent;
 use notify::ErrorKind;
 
 use super::super::Root;

@@ -1,9 +1,9 @@
 //! Calls of models: from the stored shapes to the domain, and back.
 
 use super::shape::{ModelAnsweredV1, ModelCalledV1, TokensV1};
-use crate::hash::ContentHash;
-use crate::record::Timestamp;
 use crate::session::{Ask, CallOutcome, CallTokens, ModelAnswer, ModelCall};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::Timestamp;
 
 impl From<&ModelCall> for ModelCalledV1 {
     fn from(call: &ModelCall) -> Self {

@@ -1,13 +1,13 @@
 //! When a model is to enrich a session, and what follows from each call of it.
 
-use crate::hash::ContentHash;
-use crate::record::{SessionId, Timestamp};
 use crate::session::command::{CallEnd, CallModel, TakeAnswer};
 use crate::session::enrichment::{
     CallOutcome, EnrichedBy, Enrichment, GaveUp, LOST_AT_ONCE, MAX_MODEL_CHARS, ModelAnswer, ModelCall, REJECTED_MAX,
     is_settled,
 };
 use crate::session::{CloseReason, Event, Policy, Rejection, State, Tier, timeout_deadline};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
 
 /// What a close owes: something if it ends the session and a model was enabled when the session was over, which for one
 /// that was abandoned was at its timeout and not when somebody noticed. A subagent's work is in its parent's conversation.

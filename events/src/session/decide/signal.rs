@@ -1,8 +1,8 @@
 //! What follows from what a hook or a connection says. It is recorded in any case; the end of a session comes before the word
 //! that brings it about, so that whoever folds the word knows whether it was one.
 
-use crate::record::Timestamp;
 use crate::session::{Event, Policy, Signal, State};
+use baton_conversation::record::Timestamp;
 
 /// The facts that follow. A signal cannot have been noticed later than now.
 pub(super) fn decide_signal(state: &State, signal: &Signal, policy: &Policy, now: Timestamp) -> Vec<Event> {

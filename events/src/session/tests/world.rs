@@ -1,9 +1,9 @@
 //! What the tables run in: one session, its history, and wishes and facts as words.
 
-use crate::hash::Mark;
-use crate::record::{Metadata, StreamId};
 use crate::session::*;
-use crate::transcript::Cursor;
+use baton_conversation::hash::Mark;
+use baton_conversation::record::{Metadata, StreamId};
+use baton_conversation::transcript::Cursor;
 
 pub(super) struct World {
     pub(super) aggregate: Aggregate,

@@ -1,8 +1,8 @@
 //! As much of each episode as an agent's context has room for: short ones whole, of the others equal parts.
 
-use baton_events::protocol::answer::EpisodeEntry;
-use baton_events::protocol::tool::EPISODES_TOKENS_MOST;
-use baton_events::tokens;
+use baton_conversation::tokens;
+use baton_protocol::answer::EpisodeEntry;
+use baton_protocol::tool::EPISODES_TOKENS_MOST;
 
 /// What a list takes unless something else is asked for.
 const LIST_TOKENS: u64 = 6_000;

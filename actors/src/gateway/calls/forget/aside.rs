@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 
 use crate::chunks::{ChunkStore, Removed};
 use crate::verify;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Failure, ForgetParams, code};
-use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Kind, Phase, State};
+use baton_protocol::{Failure, ForgetParams, code};
 
 use super::family;
 use crate::files::FileSeen;
@@ -295,7 +295,7 @@ pub(super) fn with_subagents(
 
 #[cfg(test)]
 mod tests {
-    use baton_events::conversation::Agent;
+    use baton_conversation::item::Agent;
 
     use super::*;
     use crate::files;

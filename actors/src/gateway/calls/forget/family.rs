@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use baton_events::conversation::Item;
+use baton_conversation::item::Item;
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::Sink;
 use baton_events::projection::table::SessionTable;
-use baton_events::record::SessionId;
 use baton_events::session::{EpisodeRef, Phase, State};
-use baton_events::transcript::Sink;
 
 use super::chosen::{Chosen, Target};
 use crate::files::FileSeen;

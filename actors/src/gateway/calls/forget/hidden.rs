@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::memo;
-use baton_events::protocol::{Failure, ForgetParams, code};
-use baton_events::record::SessionId;
 use baton_events::session::Phase;
+use baton_protocol::{Failure, ForgetParams, code};
 use uuid::Uuid;
 
 use super::{Done, Work, not_done};

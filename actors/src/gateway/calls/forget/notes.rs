@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
 use baton_events::memo::key;
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::ForgetParams;
-use baton_events::record::SessionId;
+use baton_protocol::ForgetParams;
 use uuid::Uuid;
 
 use crate::gateway::{Services, memo, resolve};

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use baton_events::record::SessionId;
+use baton_conversation::record::SessionId;
 
 use super::chosen::Target;
 use crate::gateway::{Services, glance};
 use crate::limits;
 use crate::reading;
-use crate::remains::{self, Marks};
+use crate::remains;
+use crate::remains::Marks;
 
 /// Keeps fingerprints of their records, durably: from the memory, or where that does not know them, from the transcript.
 pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result<(), String> {

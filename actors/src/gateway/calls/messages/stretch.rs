@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::branches::{Abandoned, Prompts};
-use baton_events::conversation::Item;
-use baton_events::messages::{Message, Place, Places, gathered};
-use baton_events::withdrawn::Withdrawn;
+use baton_conversation::abandoned_branches::{Abandoned, Prompts};
+use baton_conversation::item::Item;
+use baton_conversation::messages::{Message, Place, Places, gathered};
+use baton_conversation::queued_prompts::Withdrawn;
 
 use crate::indexer::EpisodeError;
 use crate::indexer::conversation::Conversation;
@@ -200,8 +200,8 @@ impl Survey {
 mod tests {
     use std::sync::Arc;
 
-    use baton_events::conversation::{Body, Call, Outcome, ToolResult};
-    use baton_events::messages::messages;
+    use baton_conversation::item::{Body, Call, Outcome, ToolResult};
+    use baton_conversation::messages::messages;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::graph::Relation;
-use baton_events::recall::{Asked, Entry, Kind, Place, Sort};
-use baton_events::record::{SessionId, Timestamp};
+use baton_ask::recall::{Asked, Entry, Kind, Place, Sort};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_graph::Relation;
 
 use super::{Looking, internal};
 use crate::gateway::calls::Ended;

@@ -1,9 +1,9 @@
 //! An answer within its budget.
 
-use baton_events::protocol::answer;
-use baton_events::recall::{Asked, Entry, chosen};
-use baton_events::record::Timestamp;
-use baton_events::tokens;
+use baton_ask::recall::{Asked, Entry, chosen};
+use baton_conversation::record::Timestamp;
+use baton_conversation::tokens;
+use baton_protocol::answer;
 use baton_redaction::redact;
 
 use super::{Answer, Looking};

@@ -1,9 +1,10 @@
 //! What the words of a question say of where and when, as filters.
 
+use baton_ask::query::{Field, Filter};
+use baton_ask::recall;
+use baton_ask::recall::{Around, Asked, Named, Span};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::Row;
-use baton_events::query::{Field, Filter};
-use baton_events::recall::{self, Around, Asked, Named, Span};
-use baton_events::record::{SessionId, Timestamp};
 
 use super::{Answer, Looking};
 use crate::gateway::resolve;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use baton_events::digest::Episode;
+use baton_ask::recall::{Asked, Entry, Kind, note, whole_fit};
+use baton_conversation::record::SessionId;
+use baton_episode::digest::Episode;
 use baton_events::memo;
 use baton_events::projection::table::Row;
-use baton_events::protocol::answer;
-use baton_events::recall::{Asked, Entry, Kind, note, whole_fit};
-use baton_events::record::SessionId;
+use baton_protocol::answer;
 
 use super::{FURTHER, Looking, MOST_SESSIONS, Wanted, find, reads_further};
 use crate::gateway::calls::Ended;

@@ -2,10 +2,11 @@
 
 use std::sync::Mutex;
 
-use baton_events::conversation::{Agent, Body, Item};
-use baton_events::hash::ContentHash;
-use baton_events::record::SessionId;
-use baton_events::schema::{self, item};
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::{Agent, Body, Item};
+use baton_conversation::record::SessionId;
+use baton_events::schema;
+use baton_events::schema::item;
 use baton_events::session::{CloseReason, EffectId, EpisodeRef, Event, FileIdentity, Kind, Tier};
 use uuid::Uuid;
 

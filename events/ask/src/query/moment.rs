@@ -1,0 +1,84 @@
+//! Moments as people write them.
+
+use baton_conversation::record::Timestamp;
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+/// Months by their names, January first.
+pub const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// Names of units, the letter first, with their length; months and years are taken as 30 and 365 days.
+const UNITS: [(&[&str], i64); 5] = [
+    (&["h", "hour", "hours"], HOUR_MS),
+    (&["d", "day", "days"], DAY_MS),
+    (&["w", "week", "weeks"], 7 * DAY_MS),
+    (&["m", "month", "months"], 30 * DAY_MS),
+    (&["y", "year", "years"], 365 * DAY_MS),
+];
+/// Longest text that is read.
+const MAX_BYTES: usize = 40;
+
+/// The moment that a text names: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`), in UTC as all
+/// times are shown; a time in RFC 3339, also without seconds, with a blank for its `T`, and without a zone, which is UTC; `today` and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`,
+/// `1y`, `10 days`: so long before `now`. `None` for everything else.
+pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > MAX_BYTES || !text.is_ascii() {
+        return None;
+    }
+    let lower = text.to_ascii_lowercase();
+    let today = Timestamp(now.0 - now.0.rem_euclid(DAY_MS));
+    match lower.as_str() {
+        "now" => return Some(now),
+        "today" => return Some(today),
+        "yesterday" => return Some(today.plus_ms(-DAY_MS)),
+        _ => {}
+    }
+    date(&lower).or_else(|| ago(&lower, now)).or_else(|| time(text))
+}
+
+/// RFC 3339, and what ISO 8601 allows besides: a blank for the `T`, no seconds, no zone, which is UTC.
+fn time(text: &str) -> Option<Timestamp> {
+    let (day, rest) = text.split_once(['T', 't', ' '])?;
+    let digits = rest.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
+    let (clock, zone) = rest.split_at(digits);
+    let seconds = if clock.len() == 5 { ":00" } else { "" };
+    let zone = if zone.is_empty() { "Z" } else { zone.trim_start() };
+    Timestamp::parse(&format!("{day}T{clock}{seconds}{}", zone.to_ascii_uppercase()))
+}
+
+/// `2026`, `2026-03`, `2026-03-14`, also with slashes.
+fn date(text: &str) -> Option<Timestamp> {
+    let parts: Vec<&str> = text.split(['-', '/']).collect();
+    let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let is_number = parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_date = matches!(widths.as_slice(), [4] | [4, 1 | 2] | [4, 1 | 2, 1 | 2]);
+    if !is_number || !is_date {
+        return None;
+    }
+    let part = |at: usize| parts.get(at).copied().unwrap_or("01");
+    Timestamp::parse(&format!("{}-{:0>2}-{:0>2}T00:00:00Z", part(0), part(1), part(2)))
+}
+
+/// `7d`, `10 days`, `2w`.
+fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().trim_end_matches("ago").trim();
+    let (_, length) = UNITS.into_iter().find(|(names, _)| names.contains(&unit))?;
+    let number: i64 = number.parse().ok()?;
+    Some(now.plus_ms(number.checked_mul(length)?.checked_neg()?))
+}

@@ -1,0 +1,91 @@
+//! What somebody may have meant by a piece that is only a word.
+
+use super::piece::Piece;
+use super::{Field, PREFIX_CHARS, prefix, shown};
+
+/// Names of filters beside those of fields.
+const OTHERS: [&str; 5] = ["path", "before", "until", "after", "since"];
+
+/// A note on a piece that was taken in another way than it may have been meant, by what stands before it.
+pub(super) fn of(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option<String> {
+    if piece.quoted || piece.field.is_some() {
+        return None;
+    }
+    let written = shown(piece.raw);
+    if is_without_value(piece.text) {
+        return Some(format!("{written:?} is a word: a filter's value stands right behind its colon"));
+    }
+    if before.is_some_and(|before| before.raw == "NOT") && piece.text.contains(char::is_lowercase) {
+        return Some(format!("\"NOT\" is a word like others; -{} leaves out what has it", shown(piece.text)));
+    }
+    wild(piece.text).map(|why| format!("{written:?} is words: {why}"))
+}
+
+/// `file:`, of which the value is missing.
+fn is_without_value(text: &str) -> bool {
+    let name = text.strip_suffix(':').unwrap_or_default();
+    Field::ALL.into_iter().map(Field::as_str).chain(OTHERS).any(|known| known == name)
+}
+
+/// Why a star or a question mark stands for nothing in a word.
+fn wild(text: &str) -> Option<String> {
+    let is_word = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '*' | '?' | '.' | '_' | '-' | '/'));
+    let asks = text.trim_end_matches('?').contains('?');
+    if prefix(text).is_some() || !is_word || text.contains("**") || !text.contains(char::is_alphanumeric) {
+        return None;
+    }
+    match text.find('*') {
+        Some(at) => {
+            let begun = text[..at].chars().filter(|c| c.is_alphanumeric()).count() >= PREFIX_CHARS;
+            let instead = if begun { shown(&text[..=at]) } else { "migrat*".to_owned() };
+            Some(format!(
+                "a star stands for the rest of a word, behind {PREFIX_CHARS} letters or more, as in {instead}"
+            ))
+        }
+        None if asks => Some("a question mark stands for no letter; migrat* is every word that begins so".to_owned()),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use baton_conversation::record::Timestamp;
+
+    #[test]
+    fn what_may_be_meant_otherwise_is_told() {
+        for (text, note) in [
+            ("lo*k", "as in lo*"),
+            ("*ock", "as in migrat*"),
+            ("a*", "behind 2 letters or more"),
+            ("dat?base", "a question mark stands for no letter"),
+            ("file: x", "value stands right behind its colon"),
+            ("x after:", "value stands right behind its colon"),
+            ("lock NOT sqlite", "-sqlite leaves out what has it"),
+            ("-lock", "-lock is looked for: there is nothing else"),
+            ("lock -\"thread pool\"", "without its dash the phrase is looked for"),
+        ] {
+            let notes = read(text, Timestamp(0)).notes;
+            assert!(notes.len() == 1 && notes[0].contains(note), "{text}: {notes:?}");
+        }
+        for text in [
+            "migrat*",
+            "why?",
+            "**bold**",
+            "SELECT * FROM t",
+            "NOT NULL",
+            "is NOT",
+            "a?b=c",
+            "*",
+            "?",
+            "“file:”",
+            "x: y",
+            "src/au*",
+            "std::vec",
+            "not lock",
+            "char *argv[]",
+        ] {
+            assert_eq!(read(text, Timestamp(0)).notes, [""; 0], "{text}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What an agent told the memory itself, as an answer.
+
+use uuid::Uuid;
+
+use super::asked::{Asked, Kind};
+use super::gathered::Place;
+use super::{Entry, Sort};
+use baton_conversation::record::Timestamp;
+use baton_events::memo;
+
+/// What a note counts where a kind of question is known, and where it is only searched for.
+const WORTH: f32 = 2.0;
+const WORTH_OF_A_KIND: f32 = 2.6;
+
+/// A note as an entry: its name, once, and what it says.
+pub fn note(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &Asked) -> Entry {
+    let session = memo::key(uuid);
+    let (name, text) = (name.trim(), text.trim());
+    let mut rest = text;
+    while let Some(after) = rest.strip_prefix(name).filter(|_| !name.is_empty()) {
+        rest = after.trim_start_matches([':', ' ']);
+    }
+    let told = match (name.is_empty(), rest.is_empty()) {
+        (true, _) => rest.to_owned(),
+        (false, true) => name.to_owned(),
+        (false, false) => format!("{name}: {rest}"),
+    };
+    let fit = asked.fit(&told);
+    let worth = if asked.kinds.is_empty() { WORTH } else { WORTH_OF_A_KIND };
+    let place = Place { session: &session, rank: 1, at, project: None, fit };
+    let answers = asked.kinds.iter().any(|kind| speaks_of(&told, *kind));
+    Entry { uuid: Some(uuid), answers, ..place.line(Sort::Note, &told, None, at, worth).fitting(fit) }
+}
+
+/// Whether a note says something that a kind of question asks for, by its words.
+fn speaks_of(text: &str, kind: Kind) -> bool {
+    let words = super::asked::words(&text.replace(['\'', '’'], ""));
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let says = |list: &[&str]| {
+        let told = format!(" {} ", words.join(" "));
+        list.iter().any(|said| told.contains(&format!(" {said} ")))
+    };
+    match kind {
+        Kind::Latest => true,
+        Kind::Open => {
+            has(&["todo", "open", "pending", "unfinished", "remaining", "tomorrow", "later"])
+                || says(&["next step", "still to"])
+        }
+        Kind::Preferences => has(&[
+            "prefer",
+            "prefers",
+            "preferred",
+            "always",
+            "never",
+            "likes",
+            "wants",
+            "dislikes",
+            "prefered",
+            "preference",
+        ]),
+        Kind::Decisions => {
+            has(&["decided", "decision", "chose", "chosen", "because", "instead", "agreed", "rationale"])
+                || says(&["rather than"])
+        }
+        Kind::Failed => {
+            has(&["failed", "fails", "abandoned", "vain"])
+                || says(&[
+                    "did not work",
+                    "didnt work",
+                    "does not work",
+                    "doesnt work",
+                    "dead end",
+                    "gave up",
+                    "did not help",
+                ])
+        }
+        Kind::Solved => has(&["fixed", "solved", "solution", "resolved", "workaround", "fix", "cure"]),
+        Kind::Files => {
+            text.split_whitespace().any(|word| word.contains('/') || word.contains('.') && !word.ends_with('.'))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is still open: what sessions left, without what later sessions have settled.
+
+use super::asked::{Asked, Kind, is_form, words};
+use super::{Entry, Place, Sort};
+use baton_episode::digest::{Episode, Pointed};
+
+/// Most open ends of one session.
+const MOST: usize = 6;
+/// Words that say nothing of what is to be done.
+const IDLE: [&str; 24] = [
+    "a", "an", "and", "at", "be", "for", "from", "in", "is", "it", "next", "of", "on", "open", "or", "still", "that",
+    "the", "then", "this", "to", "todo", "we", "with",
+];
+/// The share of an open end's words that what was done later must have to settle it.
+const SETTLED: f32 = 0.7;
+/// Least words that such a comparison needs: of fewer, chance would settle it.
+const LEAST_WORDS: usize = 2;
+
+/// What later sessions have done, as far as it may settle what is open.
+#[derive(Clone, Debug, Default)]
+pub struct Later {
+    /// Words of each thing that was done or decided.
+    done: Vec<Vec<String>>,
+    /// Commands that have succeeded.
+    succeeded: Vec<String>,
+    /// What was open there, too, and is told of the later session.
+    open: Vec<Vec<String>>,
+}
+
+impl Later {
+    /// Takes in the next session, going back in time.
+    pub fn take(&mut self, episode: &Episode) {
+        let done = episode.work_completed.values().flatten().chain(&episode.decisions);
+        self.done.extend(done.map(|said| telling(&said.text)));
+        let mended = episode.errors.iter().filter_map(|error| error.resolution.as_ref());
+        self.done.extend(mended.map(|said| telling(&said.text)));
+        let commands = episode.commands.iter().filter(|command| command.outcome == "ok");
+        self.succeeded.extend(commands.map(|command| command.text.to_lowercase()));
+        let open = episode.unresolved.iter().chain(&episode.next_steps);
+        self.open.extend(open.map(|said| telling(&said.text)));
+    }
+
+    /// Whether something that an earlier session left is settled, or said again.
+    pub fn settles(&self, left: &str) -> bool {
+        let lowered = left.to_lowercase();
+        if self.succeeded.iter().any(|command| command.len() > 3 && names(&lowered, command)) {
+            return true;
+        }
+        let wanted = telling(left);
+        let settles = |there: &Vec<String>| {
+            let has = |word: &&String| there.iter().any(|other| is_form(other, word));
+            wanted.len() >= LEAST_WORDS && wanted.iter().filter(has).count() as f32 / wanted.len() as f32 >= SETTLED
+        };
+        self.done.iter().any(settles) || self.open.iter().any(|there| *there == wanted || settles(there))
+    }
+}
+
+/// Whether a text names a command, as its whole beginning or between quotes.
+fn names(text: &str, command: &str) -> bool {
+    let plain = text.trim_start_matches("bash ");
+    plain.strip_prefix(command).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        || text.contains(&format!("`{command}`"))
+}
+
+fn telling(text: &str) -> Vec<String> {
+    let mut telling: Vec<String> = words(text).into_iter().filter(|word| !IDLE.contains(&word.as_str())).collect();
+    telling.sort();
+    telling.dedup();
+    telling
+}
+
+/// What a session left open and what was to come next, as far as nothing later has settled it.
+pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Asked, later: &Later) -> Vec<Entry> {
+    let worth = if asked.is(Kind::Open) {
+        3.0
+    } else if asked.is(Kind::Latest) {
+        // So near to the line of its session that it stays with it.
+        2.4
+    } else {
+        0.5
+    };
+    let told = |sort: Sort, said: &[Pointed], worth: f32| -> Vec<Entry> {
+        let open = said.iter().filter(|said| !later.settles(&said.text)).take(MOST);
+        let entry = |said: &Pointed| {
+            let fit = if asked.kinds.is_empty() { asked.fit(&said.text) } else { place.near(asked, &said.text) };
+            let by_model = episode.is_of_model(said.line, &said.text);
+            let entry = place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).fitting(fit);
+            Entry { by_model, ..entry }
+        };
+        open.map(entry).collect()
+    };
+    [told(Sort::Open, &episode.unresolved, worth), told(Sort::Next, &episode.next_steps, worth * 0.98)].concat()
+}

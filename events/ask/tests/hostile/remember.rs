@@ -1,0 +1,23 @@
+//! What two tests of hostile text make of a transcript.
+
+use std::hint::black_box;
+
+use baton_conversation::item::{Agent, Item};
+use baton_conversation::messages::messages;
+use baton_conversation::transcript::{Cursor, OpenCalls, Reader, Source};
+use baton_conversation::turns;
+use baton_episode::digest::{Episode, Show, digest};
+use baton_graph::{Surroundings, graph};
+
+/// Makes everything of a transcript until it can be searched, and returns what more can be made from.
+pub(crate) fn remember(transcript: &[u8], at: &Surroundings<'_>) -> (Vec<Item>, Episode) {
+    let mut items: Vec<Item> = Vec::new();
+    let source = Source { agent: Agent::ClaudeCode, subagent: false };
+    let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
+    assert_eq!(reader.feed(transcript), transcript.len());
+    let episode = digest(&items, &Show::default());
+    black_box(graph(&items, &episode, at));
+    black_box(turns::units(&items));
+    black_box(messages(&items));
+    (items, episode)
+}

@@ -1,0 +1,77 @@
+//! Characters of two, three and four bytes at every bound that the core has: nothing is cut within one.
+//!
+//! A bound counts bytes or characters, and lies at a number that a constant names. Texts are made to end, to begin and to
+//! change at these numbers, and go all the way from the transcript to what is searched.
+#![expect(clippy::disallowed_methods, reason = "the constants of the core are read from its files")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::{remember, transcript};
+
+/// Bounds above it are tried with one beginning only.
+const LARGE: usize = 700;
+/// Bounds above it are not tried: they bound counts, or files.
+const LARGEST: usize = 9_000;
+
+/// What texts begin with, so that different readers look at what follows.
+const BEGINNINGS: &[&str] =
+    &["", "key=", "password: \"", "curl -u a:", "Error: ", "I decided to use ", "- ", "`", "https://", "Next: ", "> "];
+
+/// Every number that a constant of the core names.
+fn bounds() -> BTreeSet<usize> {
+    fn walk(folder: &Path, found: &mut BTreeSet<usize>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.extend(fs::read_to_string(&path).unwrap().lines().filter_map(bound));
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for folder in fs::read_dir(core).unwrap().map(|entry| entry.unwrap().path()) {
+        let sources = if folder.ends_with("src") { folder } else { folder.join("src") };
+        if sources.is_dir() {
+            walk(&sources, &mut found);
+        }
+    }
+    found
+}
+
+fn bound(line: &str) -> Option<usize> {
+    let (_, value) = line.split_once(": usize = ").filter(|(name, _)| name.contains("const "))?;
+    let factors = value.trim_end_matches(';').split('*').map(|number| number.trim().replace('_', "").parse::<usize>());
+    factors.collect::<Result<Vec<_>, _>>().ok().map(|factors| factors.iter().product())
+}
+
+#[test]
+fn no_bound_of_the_core_parts_a_character() {
+    let bounds = bounds();
+    assert!(bounds.len() > 40 && bounds.contains(&512), "the constants were not read: {bounds:?}");
+    let mut tried = 0;
+    for bound in bounds.into_iter().filter(|bound| (8..=LARGEST).contains(bound)) {
+        for (number, beginning) in BEGINNINGS.iter().enumerate() {
+            let large = bound > LARGE;
+            if large && number > 0 {
+                continue;
+            }
+            for character in ['ü', '语', '😀'] {
+                let width = character.len_utf8();
+                // So that the bound falls on every byte of a character, whatever stands before the text.
+                for offset in 0..width {
+                    let count = (bound + 2 * width).div_ceil(width);
+                    let words = if number % 2 == 0 { "" } else { " a1" };
+                    let text =
+                        format!("{beginning}{}{}{words}", "x".repeat(offset), character.to_string().repeat(count));
+                    remember(&transcript(&text));
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 500, "only {tried} texts");
+}

@@ -1,0 +1,142 @@
+//! Branches that were given up: whoever goes back in a conversation types a second prompt below the same record, and
+//! what came between stays in the transcript, above.
+//!
+//! Only typed prompts make branches. Parallel calls of tools, their results and the harness' progress hang several
+//! records on one too, and are no branches. A conversation's first prompt hangs on nothing, told as the empty name; so does
+//! a second one when somebody went back to the very beginning, unless the conversation was cut down in between.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::hash::Mark;
+use crate::item::{Body, Item, Meta};
+
+/// The lines of a transcript that belong to branches that were given up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Abandoned(Vec<Range<u64>>);
+
+impl Abandoned {
+    /// Looks for prompts that hang on one record: from each but the last of them to before the next everything was given
+    /// up. Linear in the items, but for a logarithm. Prompts inside a subagent's conversation are not looked at.
+    pub fn of(items: &[Item]) -> Self {
+        let mut prompts = Prompts::default();
+        items.iter().for_each(|item| prompts.note(item));
+        prompts.abandoned()
+    }
+
+    fn merged(mut ranges: Vec<Range<u64>>) -> Self {
+        ranges.sort_by_key(|range| (range.start, range.end));
+        let mut merged: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match merged.last_mut() {
+                Some(before) if range.start <= before.end => before.end = before.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Self(merged)
+    }
+
+    /// Whether a line was given up.
+    pub fn contains(&self, line: u64) -> bool {
+        let at = self.0.partition_point(|range| range.end <= line);
+        self.0.get(at).is_some_and(|range| range.contains(&line))
+    }
+
+    /// The lines, in order; no two ranges touch.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.0
+    }
+}
+
+/// The prompts of a conversation that is gone through item by item, by what they hang on.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    last: BTreeMap<Mark, u64>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Prompts {
+    /// Takes note of the next item.
+    pub fn note(&mut self, item: &Item) {
+        let key = |parent: &str| Mark::of(parent.as_bytes());
+        match &item.body {
+            _ if item.sidechain => {}
+            Body::Meta(Meta::Below(parent)) => match self.last.insert(key(parent), item.line) {
+                Some(earlier) if earlier < item.line => self.ranges.push(earlier..item.line),
+                _ => {}
+            },
+            // What comes behind may hang on nothing, without anything given up.
+            Body::Meta(Meta::Compaction(_)) | Body::Summary { .. } => drop(self.last.remove(&key(""))),
+            _ => {}
+        }
+    }
+
+    /// What [`Abandoned::of`] says of all items together.
+    pub fn abandoned(self) -> Abandoned {
+        Abandoned::merged(self.ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::Compaction;
+
+    /// Words: `line` a reply, `line<parent` a typed prompt, with `~` inside a subagent's conversation, `line!` a compaction.
+    fn check(story: &str, expected: &str) {
+        let mut items = Vec::new();
+        for word in story.split_whitespace() {
+            let (word, sidechain) = word.strip_prefix('~').map_or((word, false), |word| (word, true));
+            let (line, parent) = word.split_once('<').map_or((word, None), |(line, parent)| (line, Some(parent)));
+            let (line, compaction) = line.strip_suffix('!').map_or((line, false), |line| (line, true));
+            let line = line.parse().unwrap();
+            let item = |body| Item { line, at: None, uuid: None, message: None, sidechain, body };
+            match parent {
+                Some(parent) => {
+                    items.push(item(Body::Meta(Meta::Below(parent.into()))));
+                    items.push(item(Body::Prompt { text: "do".into() }));
+                }
+                None if compaction => {
+                    let compaction = Compaction { trigger: "auto".into(), tokens_before: None, tokens_after: None };
+                    items.push(item(Body::Meta(Meta::Compaction(compaction))));
+                }
+                None => items.push(item(Body::Reply { text: "done".into() })),
+            }
+        }
+        let abandoned = Abandoned::of(&items);
+        let told: Vec<String> =
+            abandoned.ranges().iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
+        assert_eq!(told.join(" "), expected, "{story}");
+        for line in 0..30 {
+            let is_in = abandoned.ranges().iter().any(|range| range.contains(&line));
+            assert_eq!(abandoned.contains(line), is_in, "{story}: {line}");
+        }
+    }
+
+    #[test]
+    fn going_back_gives_up_what_came_between() {
+        check("", "");
+        check("1 2<a 3 4<b 5", "");
+        check("1 2<a 3 4 5<a 6", "2-5");
+        check("1<a 2 3<a 4 5<a 6", "1-5");
+        check("1<a 2 3<b 4 5<b 6 7<a 8", "1-7");
+        check("1<a 2 3<b 4 5<c 6 7<b 8 9<d 10 11<c 12", "3-11");
+        check("1<a 2<a 3 4<b 5<c 6<b 7", "1-2 4-6");
+        check("2<a 2<a 3", "");
+    }
+
+    #[test]
+    fn going_back_to_the_beginning_gives_up_everything_since() {
+        check("1< 2 3<b 4 5< 6", "1-5");
+        check("1< 2 3! 4< 5", "");
+        check("1< 2 3! 4< 5 6< 7", "4-6");
+        check("1<a 2 3! 4<a 5", "1-4");
+        check("1< 2 ~3< 4 ~5< 6", "");
+    }
+
+    #[test]
+    fn a_subagents_prompts_make_no_branch() {
+        check("1<a 2 ~3<x ~4 ~5<x ~6 7<b", "");
+        check("1<a ~2<a ~3 4<b 5<a", "1-5");
+    }
+}

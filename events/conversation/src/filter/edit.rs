@@ -1,0 +1,78 @@
+//! What an edit did to a file, counted in lines before its text is shortened.
+
+use crate::item::Edit;
+use baton_redaction::raw_json::Value;
+use baton_redaction::redact_owned;
+
+/// What a call of a tool that changes a file does; `None` for every other tool, or when it names no file.
+///
+/// Edits are compared by their common first and last lines: what is between counts as removed and added.
+pub(crate) fn of(tool: &str, input: Value<'_>) -> Option<Edit> {
+    let (added, removed) = match tool {
+        "Edit" => replacement(input),
+        "MultiEdit" => {
+            let edits = input.get(b"edits").unwrap_or(Value::Null);
+            edits.elements().map(replacement).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        }
+        "Write" => (count_lines(&text(input, b"content")), 0),
+        "NotebookEdit" => (count_lines(&text(input, b"new_source")), 0),
+        _ => return None,
+    };
+    let path = [&b"file_path"[..], b"notebook_path", b"path"].into_iter().find_map(|name| input.get(name)?.text())?;
+    let path = redact_owned(path.decode().into_owned());
+    let bounded = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
+    Some(Edit { path, added: bounded(added), removed: bounded(removed) })
+}
+
+fn text(input: Value<'_>, name: &[u8]) -> String {
+    input.get(name).and_then(Value::text).map(|text| text.decode().into_owned()).unwrap_or_default()
+}
+
+fn replacement(edit: Value<'_>) -> (usize, usize) {
+    let (old, new) = (text(edit, b"old_string"), text(edit, b"new_string"));
+    changed_lines(&old, &new)
+}
+
+/// Lines added and removed between two texts.
+fn changed_lines(old: &str, new: &str) -> (usize, usize) {
+    let old: Vec<&str> = old.lines().collect();
+    let new: Vec<&str> = new.lines().collect();
+    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let last = old[first..].iter().rev().zip(new[first..].iter().rev()).take_while(|(old, new)| old == new).count();
+    (new.len() - first - last, old.len() - first - last)
+}
+
+fn count_lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(tool: &str, input: &str, expected: Option<(&str, u32, u32)>) {
+        let edit = of(tool, Value::Object(input.as_bytes().into()));
+        let found = edit.as_ref().map(|edit| (edit.path.as_str(), edit.added, edit.removed));
+        assert_eq!(found, expected, "{tool} {input}");
+    }
+
+    #[test]
+    fn lines_between_the_common_ends_are_counted() {
+        let a = |old: &str, new: &str| format!(r#"{{"file_path":"a.rs","old_string":"{old}","new_string":"{new}"}}"#);
+        check("Edit", &a("x", "y"), Some(("a.rs", 1, 1)));
+        check("Edit", &a("a\\nb\\nc", "a\\nc"), Some(("a.rs", 0, 1)));
+        check("Edit", &a("a\\nc", "a\\nb1\\nb2\\nc"), Some(("a.rs", 2, 0)));
+        check("Edit", &a("a\\na", "a\\na\\na"), Some(("a.rs", 1, 0)));
+        check("Edit", &a("", "a\\nb\\n"), Some(("a.rs", 2, 0)));
+        check("Edit", &a("same", "same"), Some(("a.rs", 0, 0)));
+        check("Write", r#"{"content":"1\n2\n3\n","file_path":"b"}"#, Some(("b", 3, 0)));
+        check(
+            "MultiEdit",
+            r#"{"file_path":"c","edits":[{"old_string":"a","new_string":"b\nc"},{"old_string":"d","new_string":""}]}"#,
+            Some(("c", 2, 2)),
+        );
+        check("NotebookEdit", r#"{"notebook_path":"n.ipynb","new_source":"x"}"#, Some(("n.ipynb", 1, 0)));
+        check("Edit", r#"{"old_string":"a"}"#, None);
+        check("Read", r#"{"file_path":"a"}"#, None);
+    }
+}

@@ -1,0 +1,30 @@
+//! Files that list packages: an edit of one tells which packages were added.
+
+/// A file that lists packages.
+#[derive(Clone, Copy)]
+pub enum Manifest {
+    /// `Cargo.toml`
+    Cargo,
+    /// `package.json`
+    Node,
+    /// `requirements*.txt`
+    Requirements,
+    /// `pyproject.toml`
+    Python,
+    /// `go.mod`
+    Go,
+}
+
+impl Manifest {
+    /// The kind of manifest that a path names; `None` for any other file.
+    pub fn of(path: &str) -> Option<Self> {
+        match path.rsplit(['/', '\\']).next()? {
+            "Cargo.toml" => Some(Self::Cargo),
+            "package.json" => Some(Self::Node),
+            "pyproject.toml" => Some(Self::Python),
+            "go.mod" => Some(Self::Go),
+            name if name.starts_with("requirements") && name.ends_with(".txt") => Some(Self::Requirements),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! A tool's whole output in, one informative line out.
+
+use crate::item::{Edit, Outcome, ToolResult};
+use crate::transcript::open_calls::OpenCall;
+use baton_redaction::raw_json::{Size, Text, Value};
+
+use super::made::{Printed, unmarked};
+use super::media::{self, Media};
+use super::telling::telling_line;
+use super::verdict::Verdict;
+
+/// How much of an output is read to find the telling line of an error, in bytes: its head, as it is written.
+const ERROR_HEAD_BYTES: usize = 32 * 1024;
+/// The same for what an output says of itself at its beginning.
+const LEAD_BYTES: usize = 400;
+/// The same for where an output was put that is too large: a path stands in it.
+const SPILL_BYTES: usize = 5_000;
+/// Tools that tell of a command or an agent that runs beside them: how that went is not how they went.
+const WATCHERS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutput", "AgentOutputTool"];
+/// How much of the end of a command's output is read for what it says of how it went, in bytes as it is written.
+const VERDICT_BYTES: usize = 8 * 1024;
+/// Tools that run a command line.
+const SHELLS: [&str; 5] = ["Bash", "PowerShell", "Shell", "shell", "bash"];
+/// Longest name of a task in the background, in bytes.
+const MAX_TASK_BYTES: usize = 64;
+/// What the harness appends to results for the model's eyes.
+const REMINDER: &[u8] = b"<system-reminder>";
+
+/// What a transcript says of a result beside its text, as far as it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// The exit code of a command.
+    pub(crate) exit_code: Option<i32>,
+    /// What that code means for this command, on one bounded line.
+    pub(crate) meaning: Option<String>,
+    /// How long it took.
+    pub(crate) duration_ms: Option<u64>,
+    /// The subagent that did it.
+    pub(crate) agent: Option<Box<str>>,
+    /// The task as which it goes on in the background.
+    pub(crate) background: Option<String>,
+    /// A person interrupted it.
+    pub(crate) interrupted: bool,
+    /// Lines added and removed by all that was changed in a file.
+    pub(crate) changed: Option<(u32, u32)>,
+}
+
+/// What a tool gave back, still as it is written.
+#[derive(Default)]
+pub(crate) struct Output<'a> {
+    texts: Vec<Text<'a>>,
+    media: Vec<Media>,
+    /// Blocks that are neither: links that a search found, tools that were looked up.
+    others: usize,
+    /// What is known of it beside its text.
+    pub(crate) told: Told,
+    /// The whole text, where the transcript holds only its beginning.
+    pub(crate) spilled: Option<String>,
+}
+
+impl<'a> Output<'a> {
+    /// Reads the content of a result: a string, an array of blocks, or the one object that tools of the service give.
+    pub(crate) fn of(content: Option<Value<'a>>) -> Self {
+        let mut output = Self::default();
+        match content {
+            Some(Value::Text(text)) => output.texts.push(text.before(REMINDER)),
+            Some(array @ Value::Array(_)) => array.elements().for_each(|block| output.block(block)),
+            Some(object @ Value::Object(_)) => output.block(object),
+            _ => {}
+        }
+        output
+    }
+
+    fn block(&mut self, block: Value<'a>) {
+        let before = self.texts.len();
+        let mut media = false;
+        for (key, value) in block.fields() {
+            match (key.raw(), value) {
+                (b"text" | b"stdout" | b"stderr" | b"error_code", Value::Text(text)) => {
+                    self.texts.push(text.before(REMINDER));
+                }
+                (b"return_code", Value::Number(digits)) => {
+                    self.told.exit_code = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+                }
+                (b"type", Value::Text(kind)) => media = media::name(kind.raw()).is_some(),
+                _ => {}
+            }
+        }
+        match media.then(|| Media::of(block)).flatten() {
+            Some(media) => self.media.push(media),
+            None => self.others += usize::from(self.texts.len() == before),
+        }
+    }
+
+    /// The last of its texts.
+    pub(crate) fn last_text(&self) -> Option<Text<'a>> {
+        self.texts.last().copied()
+    }
+
+    /// The name of the file in which the program has put the whole of it, where it has.
+    pub(crate) fn spilled_to(&self) -> Option<String> {
+        let lead = self.head(LEAD_BYTES);
+        lead.contains(SPILL).then(|| Spill::of(&self.head(SPILL_BYTES)).and_then(|spill| spill.file)).flatten()
+    }
+
+    /// The first bytes of what the transcript has of it, decoded; blocks are joined by line ends.
+    pub(crate) fn head(&self, bytes: usize) -> String {
+        let mut out = String::new();
+        for text in &self.texts {
+            if out.len() >= bytes {
+                break;
+            }
+            out.push_str(if out.is_empty() { "" } else { "\n" });
+            out.push_str(&text.head(bytes - out.len()).decode());
+        }
+        out
+    }
+
+    /// The first bytes of the whole output, without the word that the cut may have halved: half a key is no longer known
+    /// for one.
+    fn whole_words(&self, bytes: usize) -> String {
+        let (mut head, cut) = match &self.spilled {
+            Some(whole) => {
+                let end = (0..=bytes.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
+                (whole[..end].to_owned(), end < whole.len())
+            }
+            None => {
+                let written: usize = self.texts.iter().map(|text| text.raw().len() + 1).sum();
+                (self.head(bytes), written > bytes)
+            }
+        };
+        if cut {
+            head.truncate(head.rfind(char::is_whitespace).unwrap_or(0));
+        }
+        head
+    }
+
+    /// All that the transcript has of it, decoded.
+    pub(crate) fn whole(&self) -> String {
+        self.head(usize::MAX)
+    }
+
+    fn size(&self) -> Size {
+        if let Some(whole) = &self.spilled {
+            let whole = whole.trim_end();
+            return Size { lines: whole.lines().count(), bytes: whole.len() };
+        }
+        self.texts
+            .iter()
+            .map(|text| text.size())
+            .fold(Size::default(), |sum, one| Size { lines: sum.lines + one.lines, bytes: sum.bytes + one.bytes })
+    }
+}
+
+/// The one line that is kept of a tool's answer.
+pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, output: &Output<'_>) -> ToolResult {
+    let name = call.map(|call| call.name.clone());
+    let lead = output.head(LEAD_BYTES);
+    let told = &output.told;
+    let watches = call.is_some_and(|call| WATCHERS.contains(&call.name.as_str()));
+    let exit_code = told.exit_code.or_else(|| exit_code(&lead)).or_else(|| watches.then(|| watched_code(&lead))?);
+    // A command that says it failed has failed, whether or not the result was marked.
+    let fails = !watches && exit_code.is_some_and(|code| code != 0);
+    let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
+    let failed = outcome == Outcome::Failed;
+    let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
+    let said = match outcome {
+        Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), says(call, output, true)),
+        Outcome::Failed => {
+            let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
+            // What was made before the rest of the line failed is made.
+            let made = || says(call, output, false);
+            error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), made()))
+        }
+        Outcome::Denied => "denied".to_owned(),
+        Outcome::Interrupted => "interrupted".to_owned(),
+    };
+    let subject = call.map_or_else(|| "result".to_owned(), OpenCall::subject);
+    ToolResult {
+        id: id.into(),
+        name,
+        outcome,
+        exit_code,
+        text: format!("{}: {said}", unmarked(&subject)),
+        error,
+        duration_ms: told.duration_ms,
+        agent: told.agent.clone(),
+    }
+}
+
+/// What a successful change did to its file, from the line that is kept of it (`Edit a.rs: +3 -1`): the transcript's own
+/// count of the whole file may differ from what the call alone shows.
+pub fn changed_lines(text: &str) -> Option<(u32, u32)> {
+    let (added, removed) = text.rsplit_once(": +")?.1.split_once(" -")?;
+    Some((added.parse().ok()?, removed.parse().ok()?))
+}
+
+/// Whether the line that is kept of a result says that its call goes on in the background.
+pub fn goes_on(text: &str) -> bool {
+    text.rsplit_once(": ").is_some_and(|(_, said)| said.starts_with(IN_BACKGROUND))
+}
+
+const IN_BACKGROUND: &str = "running in the background";
+
+fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
+    let name = call.map_or("", |call| call.name.as_str());
+    if let Some(Edit { added, removed, .. }) = call.and_then(|call| call.edit.as_ref()) {
+        let (added, removed) = output.told.changed.unwrap_or((*added, *removed));
+        return format!("+{added} -{removed}");
+    }
+    if let Some(task) = in_background(name, head, &output.told) {
+        return if task.is_empty() { IN_BACKGROUND.to_owned() } else { format!("{IN_BACKGROUND} as {task}") };
+    }
+    let size = output.size();
+    if head.contains(SPILL)
+        && let Some(Spill { size: said, .. }) = Spill::of(&output.head(SPILL_BYTES))
+    {
+        let lines = output.spilled.as_ref().map_or(String::new(), |_| format!("{}, ", counted(size.lines, "line")));
+        return format!("ok, {lines}{said}, saved beside the transcript");
+    }
+    let seen = seen(&output.media);
+    if size.lines == 0 && !seen.is_empty() {
+        return seen;
+    }
+    let said = match name {
+        "Read" | "NotebookRead" => counted(size.lines, "line"),
+        "Bash" | "KillShell" | "PowerShell" | "shell" => match size.lines {
+            0 => "ok, no output".to_owned(),
+            lines => format!("ok, {}", counted(lines, "line")),
+        },
+        "Grep" | "Glob" | "LS" => matches(head, size.lines),
+        "TodoWrite" | "TaskCreate" | "TaskUpdate" | "EnterPlanMode" | "ExitPlanMode" => "ok".to_owned(),
+        "ToolSearch" if output.others > 0 => counted(output.others, "tool"),
+        _ if size.bytes == 0 && output.others > 0 => counted(output.others, "result"),
+        _ if size.bytes == 0 => "ok, no output".to_owned(),
+        _ => format!("{}, {}", counted(size.lines, "line"), bytes(size.bytes)),
+    };
+    let meaning = output.told.meaning.as_ref().map_or(String::new(), |meaning| format!(" ({meaning})"));
+    if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
+}
+
+/// What the output of a command line says: what git has made, and how it went where its exit code may be another program's.
+fn says(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String {
+    let Some(call) = call.filter(|call| SHELLS.contains(&call.name.as_str())) else { return String::new() };
+    let is_cut = call.target.ends_with('…');
+    let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
+    let is_shared = went_well && (is_cut || call.target.contains(['|', ';', '&']));
+    let end = (makes || is_shared).then(|| end(output)).flatten();
+    let Some(end) = end else { return String::new() };
+    let mut said = String::new();
+    if makes {
+        Printed::of(&end).iter().for_each(|made| said.push_str(&made.told()));
+    }
+    if is_shared {
+        said.extend(Verdict::of(&end).map(|verdict| verdict.told()));
+    }
+    said
+}
+
+/// The end of an output as it is kept, without colours, from a line end on: half a key is no longer known for one.
+fn end(output: &Output<'_>) -> Option<String> {
+    let end = match &output.spilled {
+        Some(whole) if whole.len() > VERDICT_BYTES => {
+            let start = whole.bytes().skip(whole.len() - VERDICT_BYTES).position(|byte| byte == b'\n');
+            start.and_then(|at| whole.get(whole.len() - VERDICT_BYTES + at..)).unwrap_or_default().to_owned()
+        }
+        Some(whole) => whole.clone(),
+        None => output.last_text().map_or_else(String::new, |text| text.tail(VERDICT_BYTES).decode().into_owned()),
+    };
+    super::kept(&super::without_colours(&end))
+}
+
+/// Images and documents in a result: `image, 34 KB`, `2 images, 80 KB`.
+fn seen(media: &[Media]) -> String {
+    let kinds = ["image", "document"].map(|what| {
+        let these = || media.iter().filter(|media| media.what == what);
+        let known: usize = these().filter_map(|media| media.bytes).sum();
+        let size = if known > 0 { format!(", {}", media::size(known)) } else { String::new() };
+        match these().count() {
+            0 => None,
+            1 => Some(format!("{what}{size}")),
+            count => Some(format!("{count} {what}s{size}")),
+        }
+    });
+    kinds.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The task as which a call goes on in the background; empty when it has no name.
+fn in_background(name: &str, head: &str, told: &Told) -> Option<String> {
+    let first = head.lines().next().unwrap_or("");
+    let says = first.starts_with("Command running in background")
+        || first.starts_with("Command was ") && first.contains(" backgrounded ");
+    let says = says && matches!(name, "Bash" | "PowerShell");
+    let named = || {
+        let id: String = first
+            .split_once("ID: ")?
+            .1
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+            .collect();
+        (id.len() <= MAX_TASK_BYTES).then_some(id)
+    };
+    told.background.clone().or_else(|| says.then(|| named().unwrap_or_default()))
+}
+
+/// What a tool that watches another says of it: `running, 9 lines`, `exit 0, 13 lines`.
+fn watched(head: &str, exit_code: Option<i32>, size: Size) -> String {
+    let status = inside(head, "status")
+        .filter(|status| status.len() <= 20 && status.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'));
+    let how = exit_code.map(|code| format!("exit {code}")).or_else(|| status.map(str::to_owned));
+    let lines = if size.lines == 0 { "no output".to_owned() } else { counted(size.lines, "line") };
+    format!("{}, {lines}", how.as_deref().unwrap_or("ok"))
+}
+
+/// `<exit_code>0</exit_code>` in what a tool says that watches another.
+fn watched_code(head: &str) -> Option<i32> {
+    inside(head, "exit_code")?.trim().parse().ok()
+}
+
+fn inside<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner)
+}
+
+/// What a search found: its own count where it gives one (`Found 12 files`), else its lines.
+fn matches(head: &str, lines: usize) -> String {
+    let first = head.lines().next().unwrap_or("").trim();
+    if first.is_empty() || first.starts_with("No files found") || first.starts_with("No matches found") {
+        return "no matches".to_owned();
+    }
+    let found = first.strip_prefix("Found ").and_then(|rest| rest.split_once(' '));
+    match found {
+        Some((count, what)) if count.parse::<u64>().is_ok() => {
+            let what: String = what.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+            format!("{count} {what}")
+        }
+        _ => counted(lines, "line"),
+    }
+}
+
+/// How the harness begins that in whose place the output lies beside the transcript.
+const SPILL: &str = "<persisted-output>";
+
+/// What the harness says in the place of an output that is too large for the transcript.
+struct Spill<'t> {
+    /// How large it is, in the harness' words: `45.2KB`.
+    size: &'t str,
+    /// The name of the file that holds it, without its folder.
+    file: Option<String>,
+}
+
+impl<'t> Spill<'t> {
+    fn of(head: &'t str) -> Option<Self> {
+        // A failed command says its exit code first.
+        let rest = head.split_once(SPILL).filter(|(before, _)| before.lines().count() <= 1)?.1;
+        let (size, rest) = rest.split_once("Output too large (")?.1.split_once(')')?;
+        let path = rest.split_once("saved to: ").and_then(|(_, path)| path.lines().next()).unwrap_or("").trim();
+        let file = path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).map(str::to_owned);
+        (size.len() <= 20).then_some(Self { size, file })
+    }
+}
+
+/// `Exit code 101` at the beginning of a command's output.
+fn exit_code(head: &str) -> Option<i32> {
+    let rest = head.strip_prefix("<tool_use_error>").unwrap_or(head).strip_prefix("Exit code ")?;
+    let digits = rest.lines().next()?.trim();
+    digits.parse().ok()
+}
+
+/// What an output says went wrong, in one line.
+fn complaint(head: &str) -> Option<String> {
+    telling_line(&super::kept(&super::without_colours(head))?)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn bytes(count: usize) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..1_048_576 => format!("{}.{} KB", count / 1024, count % 1024 * 10 / 1024),
+        _ => format!("{}.{} MB", count / 1_048_576, count % 1_048_576 * 10 / 1_048_576),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(call: Option<(&str, &str)>, outcome: Outcome, content: &str, expected: &str) -> ToolResult {
+        let call = call.map(|(name, target)| {
+            let edit = (name == "Edit").then(|| Edit { path: target.to_owned(), added: 3, removed: 1 });
+            OpenCall { id: "c".into(), name: name.to_owned(), target: target.to_owned(), edit }
+        });
+        let raw = serde_json::to_vec(
+            &serde_json::json!({ "c": serde_json::from_str::<serde_json::Value>(content).unwrap() }),
+        );
+        let raw = raw.unwrap();
+        let output = Output::of(Value::Object((&raw).into()).get(b"c"));
+        let result = summarise("c", call.as_ref(), outcome, &output);
+        assert_eq!(result.text, expected, "{content}");
+        result
+    }
+
+    #[test]
+    fn what_an_output_says_of_itself_is_kept() {
+        let ok = |line: &str, content: &str, expected: &str| {
+            let kept = check(Some(("Bash", line)), Outcome::Ok, content, expected);
+            assert_eq!((kept.outcome, kept.error), (Outcome::Ok, None));
+        };
+        ok("npm test | tail -2", r#""Tests: 3 passed""#, "Bash npm test | tail -2: ok, 1 line, says passed");
+        ok("npm test", r#""Tests: 3 passed""#, "Bash npm test: ok, 1 line");
+        let failed = "Bash npm test | tail: ok, 2 lines, says failed: TypeError: no";
+        ok("npm test | tail", r#""Tests: 1 failed, 2 passed\nTypeError: no""#, failed);
+        ok("ls | tail", r#""a\nb""#, "Bash ls | tail: ok, 2 lines");
+        let end = format!("\"{}\\n10 passed in 0.1s\"", "x\\n".repeat(9_000));
+        ok("pytest | cat", &end, "Bash pytest | cat: ok, 9002 lines, says passed");
+    }
+
+    #[test]
+    fn successes_say_how_much() {
+        let ok = |call, content: &str, expected| drop(check(Some(call), Outcome::Ok, content, expected));
+        ok(("Read", "a.rs"), r#""     1→x\n     2→y""#, "Read a.rs: 2 lines");
+        ok(("Read", "a.rs"), r#""     1→x\n\n<system-reminder>\nno\n</system-reminder>\n""#, "Read a.rs: 1 line");
+        ok(("Read", "a.png"), r#"[{"type":"image","source":{"data":"AAAA"}}]"#, "Read a.png: image, 3 B");
+        ok(("Bash", "ls"), r#""a\nb\n""#, "Bash ls: ok, 2 lines");
+        ok(("Bash", "true"), r#""""#, "Bash true: ok, no output");
+        ok(
+            ("Bash", "sleep"),
+            r#""Command running in background with ID: b1""#,
+            "Bash sleep: running in the background as b1",
+        );
+        ok(
+            ("Bash", "cat"),
+            r#""<persisted-output>\nOutput too large (45.2KB). Full output saved to: /x""#,
+            "Bash cat: ok, 45.2KB, saved beside the transcript",
+        );
+        ok(("Edit", "a.rs"), r#""The file has been updated""#, "Edit a.rs: +3 -1");
+        ok(("Grep", "fn"), r#""Found 12 files\na\nb""#, "Grep fn: 12 files");
+        ok(("Grep", "fn"), r#""No matches found""#, "Grep fn: no matches");
+        ok(("Glob", "*"), r#""a\nb\nc""#, "Glob *: 3 lines");
+        ok(
+            ("mcp__x__y", "q"),
+            r#"[{"type":"text","text":"é\n"},{"type":"text","text":"b"}]"#,
+            "mcp__x__y q: 2 lines, 3 B",
+        );
+        ok(("WebFetch", "u"), &format!("\"{}\"", "x".repeat(3_000)), "WebFetch u: 1 line, 2.9 KB");
+        check(None, Outcome::Ok, r#""a""#, "result: 1 line, 1 B");
+        check(None, Outcome::Ok, "null", "result: ok, no output");
+    }
+
+    #[test]
+    fn failures_say_why() {
+        let failed = |call, content: &str, expected| check(Some(call), Outcome::Failed, content, expected);
+        let result = failed(
+            ("Bash", "cargo test"),
+            r#""Exit code 101\n   Compiling x\nwarning: unused\nerror[E0308]: mismatched types\n --> a.rs""#,
+            "Bash cargo test: exit 101, error[E0308]: mismatched types",
+        );
+        assert_eq!((result.exit_code, result.error.as_deref()), (Some(101), Some("error[E0308]: mismatched types")));
+        failed(("Bash", "x"), r#""Exit code 2\n\u001b[31m\nhm""#, "Bash x: exit 2, hm");
+        failed(("Bash", "x"), r#""Exit code 1""#, "Bash x: exit 1");
+        failed(
+            ("Edit", "a.rs"),
+            r#""<tool_use_error>String to replace not found in file.</tool_use_error>""#,
+            "Edit a.rs: failed, String to replace not found in file.",
+        );
+        failed(
+            ("Bash", "python x"),
+            r#""Traceback (most recent call last):\n  File \"x\"\nImportError: cannot import name""#,
+            "Bash python x: failed, ImportError: cannot import name",
+        );
+        failed(
+            ("Bash", "x"),
+            r#""error: <private>key\nmore</private> bad""#,
+            "Bash x: failed, error: [redacted:private] bad",
+        );
+        failed(("Bash", "x"), r#""""#, "Bash x: failed");
+        let unmarked = check(Some(("Bash", "x")), Outcome::Ok, r#""Exit code 3\nboom""#, "Bash x: exit 3, boom");
+        assert_eq!(unmarked.outcome, Outcome::Failed);
+        check(Some(("Bash", "x")), Outcome::Denied, r#""no""#, "Bash x: denied");
+        check(Some(("Bash", "x")), Outcome::Interrupted, r#""no""#, "Bash x: interrupted");
+    }
+
+    #[test]
+    fn a_key_that_the_bound_halves_leaves_nothing() {
+        let key = format!("ghp_{}", "aB3".repeat(12));
+        for before in ERROR_HEAD_BYTES - 40..ERROR_HEAD_BYTES {
+            let text = format!("{} error: {key} is bad", "\n".repeat(before / 2 - 4));
+            let output = serde_json::to_string(&text).unwrap();
+            let raw = format!("{{\"c\":{output}}}");
+            let output = Output::of(Value::Object(raw.as_bytes().into()).get(b"c"));
+            let result = summarise("c", None, Outcome::Failed, &output);
+            assert!(!format!("{result:?}").contains("aB3"), "{before}");
+        }
+    }
+
+    #[test]
+    fn sizes_do_not_depend_on_how_the_text_was_escaped() {
+        let size = |raw: &str| {
+            let raw = format!("{{\"c\":\"{raw}\"}}");
+            Output::of(Value::Object(raw.as_bytes().into()).get(b"c")).size()
+        };
+        assert_eq!(size("é😀\\na"), size("\\u00e9\\ud83d\\ude00\\u000aa"));
+        assert_eq!(size("a\\\\n\\n"), Size { lines: 1, bytes: 3 });
+        assert_eq!(size(""), Size::default());
+    }
+}

@@ -1,0 +1,329 @@
+//! The line of a failed output that says what went wrong: not the preamble of the tool, not the echo of the runner.
+//!
+//! Lines are ranked by what they are, and the first of the best rank is taken. A reason found inside a test gets the
+//! test's name before it, for `assertion failed` alone tells nobody where.
+
+use std::borrow::Cow;
+
+use super::one_line;
+
+/// Longest line that is given back, in characters.
+const MAX_CHARS: usize = 300;
+/// Longest name of a test before a reason, in characters.
+const MAX_NAME_CHARS: usize = 160;
+/// Longest value of a comparison, in characters.
+const MAX_VALUE_CHARS: usize = 80;
+/// Most lines of an output that are looked at.
+const MAX_LINES: usize = 4_000;
+/// How far behind a heading its reason may stand, in lines.
+const MAX_AHEAD: usize = 12;
+
+/// What a line is; the earlier, the more it tells.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Rank {
+    /// Names the cause: a compiler's error, a panic's message, an exception, a failed assertion.
+    Cause,
+    /// Points at a place or says that something is missing.
+    Hint,
+    /// Says that something failed, and perhaps what.
+    Failure,
+    /// Speaks of errors in some way.
+    Mention,
+    /// Repeats that something before failed: `make: *** Error 2`, `npm ERR! code ELIFECYCLE`.
+    Echo,
+    /// Anything else that is no preamble.
+    Other,
+    /// What a tool says before it works.
+    Preamble,
+}
+
+/// The line that says what went wrong, on one line of at most 300 characters; `None` for an output without words.
+/// The text must be redacted already.
+pub fn telling_line(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
+    let mut ranked = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.chars().any(char::is_alphanumeric) && !line.starts_with("Exit code "))
+        .map(|(at, line)| (rank(line), at));
+    // Nothing tells more than a cause.
+    let best = ranked.try_fold(None, |best: Option<(Rank, usize)>, line| match line {
+        (Rank::Cause, _) => Err(line),
+        _ => Ok(Some(best.map_or(line, |best| best.min(line)))),
+    });
+    let (_, at) = best.unwrap_or_else(Some)?;
+    let reason = reason(&lines, at);
+    let name = test_of(&lines, at).filter(|name| !reason.contains(&**name));
+    let told = match name {
+        Some(name) => format!("{}: {reason}", one_line(&name, MAX_NAME_CHARS)),
+        None => reason,
+    };
+    Some(one_line(&told, MAX_CHARS))
+}
+
+/// The line without what frames it.
+fn bare(line: &str) -> &str {
+    line.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>").trim()
+}
+
+fn rank(line: &str) -> Rank {
+    let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
+    let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
+    if starts(PREAMBLES) || has(SESSION_STARTS) {
+        return Rank::Preamble;
+    }
+    if passed(line) {
+        return Rank::Other;
+    }
+    if starts(ECHO_STARTS) || has(ECHOES) {
+        return Rank::Echo;
+    }
+    if starts(CAUSE_STARTS) || has(CAUSES) || pytest_reason(line).is_some() || is_exception(line) {
+        return Rank::Cause;
+    }
+    if has(HINTS) || is_located(line) {
+        return Rank::Hint;
+    }
+    if failed_test(line).is_some() || starts(FAILURE_STARTS) || has(FAILURES) && !line.contains(" 0 failed") {
+        return Rank::Failure;
+    }
+    if starts(MENTION_STARTS) || has(MENTIONS) {
+        return Rank::Mention;
+    }
+    Rank::Other
+}
+
+/// How a line begins that names a cause.
+const CAUSE_STARTS: &[&str] = &[
+    "error: ",
+    "error[",
+    "Error: ",
+    "ERROR: ",
+    "fatal: ",
+    "FATAL: ",
+    "fatal error: ",
+    "panic: ",
+    "** (",
+    "Assertion with ",
+    "expect(",
+    "Expected truthy",
+    "Expected false",
+    "AssertionError",
+    "Exception in thread ",
+    "--- FAIL: ",
+    "[ERROR] ",
+    "✘ [ERROR] ",
+    "npm ERR! Missing script",
+    "npm error Missing script",
+    "error during build:",
+    "Fatal error: ",
+    "PHP Fatal error",
+];
+/// What a line has anywhere that names a cause.
+const CAUSES: &[&str] =
+    &[" panicked at ", ": error: ", ": fatal error: ", " - error TS", ": error TS", "  error  ", ": Error: "];
+/// What stands in lines that say where to look, or what is missing.
+const HINTS: &[&str] = &[
+    "command not found",
+    "No such file",
+    "no such file",
+    "ermission denied",
+    "Could not ",
+    "could not ",
+    "Cannot ",
+    "cannot ",
+    "assertion",
+    "Assertion",
+];
+const FAILURE_STARTS: &[&str] =
+    &["FAIL ", "FAILED ", "npm ERR! ", "npm error ", "not ok ", "✕ ", "✗ ", "×", "Caused by:"];
+const FAILURES: &[&str] = &["FAILED", " failed", "Failed to ", " not found"];
+const MENTION_STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "panic", "FAIL", "Failed", "❌", "✘"];
+const MENTIONS: &[&str] = &["error:", "Error:", "ERROR", "error[", "Exception:", "denied", "nvalid "];
+/// What only repeats that something failed.
+const ECHO_STARTS: &[&str] = &[
+    "error: test failed",
+    "error: could not compile",
+    "error: aborting due to",
+    "error: process didn't exit",
+    "error: build failed",
+    "error: recipe ",
+    "error: script ",
+    "error Command failed",
+    "Error: Command failed",
+    "Error: Process completed with exit code",
+    "Error: Build failed",
+    "make: ***",
+    "make[",
+    "npm ERR! code ",
+    "npm ERR! errno ",
+    "npm ERR! Exit status",
+    "npm ERR! Test failed",
+    "npm ERR! A complete log",
+    "npm ERR! path ",
+    "npm ERR! command ",
+    "npm error code ",
+    "npm error path ",
+    "npm error command ",
+    "npm error A complete log",
+    "npm error Lifecycle script",
+    "test result: ",
+    "Tests: ",
+    "Test Suites: ",
+];
+const ECHOES: &[&str] = &["ELIFECYCLE", "Command failed with exit code", " aborting due to "];
+const PREAMBLES: &[&str] = &[
+    "Getting extensions",
+    "Running ",
+    "Compiling ",
+    "Checking ",
+    "Building ",
+    "Updating ",
+    "Downloading ",
+    "Downloaded ",
+    "Resolved ",
+    "Finished ",
+    "Generated ",
+    "Finding ",
+    "running ",
+    "warning: ",
+    "warning[",
+    "WARN ",
+    "==> ",
+    "> ",
+    "$ ",
+    "platform ",
+    "rootdir: ",
+    "cachedir: ",
+    "configfile: ",
+    "testpaths: ",
+    "plugins: ",
+    "asyncio: ",
+    "RUN ",
+    "yarn run ",
+    "Blocking waiting",
+];
+const SESSION_STARTS: &[&str] = &[" test session starts ", "====="];
+
+/// A line of a run that tells of a success.
+fn passed(line: &str) -> bool {
+    let starts = ["✓", "√", "✔", "PASS ", "ok ", "--- PASS"].iter().any(|mark| line.starts_with(mark));
+    starts || line.ends_with(" ok") || line.contains(" PASSED")
+}
+
+/// The reason in a line of pytest: what comes after `E` and at least two blanks.
+fn pytest_reason(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("E  ")?.trim_start();
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// Whether a line begins as an exception does: `pkg.mod.SomeError: why`, `SomeException`.
+fn is_exception(line: &str) -> bool {
+    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(line.len());
+    let (name, rest) = line.split_at(end);
+    let class = name.rsplit('.').next().unwrap_or(name);
+    let named = (class.ends_with("Error") || class.ends_with("Exception")) && class.starts_with(char::is_uppercase);
+    named && class.len() > "Error".len() && (rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ["))
+}
+
+/// Whether a line begins with a place: `src/a.rs:12:5: why`.
+fn is_located(line: &str) -> bool {
+    let Some((place, _)) = line.split_once(": ") else { return false };
+    let mut parts = place.rsplit(':');
+    let number =
+        |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    let dotted = |part: Option<&str>| part.is_some_and(|part| part.contains('.') && !part.contains(' '));
+    number(parts.next()) && number(parts.next()) && dotted(parts.next())
+}
+
+/// What the line at `at` says, with the next where it is only a heading.
+fn reason(lines: &[&str], at: usize) -> String {
+    let line = lines[at];
+    let ahead = || lines[at + 1..].iter().take(MAX_AHEAD).filter(|line| line.chars().any(char::is_alphanumeric));
+    if let Some(reason) = pytest_reason(line) {
+        return reason.to_owned();
+    }
+    // New panics have their message on the next line, old ones in quotes on the same.
+    if line.contains(" panicked at ") && line.ends_with(':') {
+        let message = (at + 1..lines.len().min(at + MAX_AHEAD)).find(|&at| !lines[at].is_empty());
+        return message.map_or_else(|| line.to_owned(), |at| with_values(lines, at));
+    }
+    if let Some(name) = line.strip_prefix("--- FAIL: ") {
+        let name = name.split(' ').next().unwrap_or(name);
+        let message = ahead().next().filter(|line| !line.starts_with("---") && !line.starts_with("FAIL"));
+        return message.map_or_else(|| line.to_owned(), |message| format!("{name}: {message}"));
+    }
+    if line.ends_with(':') && !line.starts_with("failures:") {
+        return ahead().next().map_or_else(|| line.to_owned(), |next| format!("{line} {next}"));
+    }
+    with_values(lines, at)
+}
+
+/// The line of a failed assertion with the values that it compared, which stand below it.
+fn with_values(lines: &[&str], at: usize) -> String {
+    let mut told = lines[at].to_owned();
+    if !["expect(", "assertion ", "Assertion "].iter().any(|start| told.starts_with(start)) {
+        return told;
+    }
+    for sides in VALUES {
+        let values = lines[at + 1..].iter().take(MAX_AHEAD);
+        let mut values =
+            values.filter(|line| sides.iter().any(|side| line.starts_with(side) && line.len() > side.len()));
+        if let Some(first) = values.next() {
+            let start =
+                if told.starts_with("expect(") && first.starts_with("Expected") { String::new() } else { told + ", " };
+            told = start + &one_line(first.trim_end_matches(','), MAX_VALUE_CHARS);
+            if let Some(second) = values.next() {
+                told = format!("{told}, {}", one_line(second.trim_end_matches(','), MAX_VALUE_CHARS));
+            }
+            return told;
+        }
+    }
+    told
+}
+
+/// How the two values below an assertion begin, in the words of Rust and Elixir, and of jest.
+const VALUES: &[[&str; 2]] = &[["left:", "right:"], ["Expected", "Received"], ["-   ", "+   "]];
+
+/// The test that the reason at `at` is about, where the output names one.
+fn test_of<'t>(lines: &[&'t str], at: usize) -> Option<Cow<'t, str>> {
+    let line = lines[at];
+    if failed_test(line).is_some() || rank(line) > Rank::Hint {
+        return None;
+    }
+    if let Some((thread, _)) = line.split_once(" panicked at ") {
+        let name = thread.split('\'').nth(1).unwrap_or_default();
+        let own = !matches!(name, "" | "main" | "<unnamed>") && !name.starts_with("tokio");
+        let known = || lines[..at].iter().any(|line| failed_test(line) == Some(name));
+        if own && known() {
+            return Some(Cow::Owned(format!("test {name}")));
+        }
+    }
+    lines[..at].iter().rev().find_map(|line| heading(line)).map(Cow::Borrowed)
+}
+
+/// The name of the test whose failure this line introduces: jest's `● suite › test`, ExUnit's `1) test x (Mod)`,
+/// pytest's `____ test_x ____`.
+fn heading(line: &str) -> Option<&str> {
+    if let Some(name) = line.strip_prefix("● ") {
+        return Some(name.trim()).filter(|name| *name != "Test suite failed to run");
+    }
+    if let Some((number, name)) = line.split_once(") ")
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && (name.starts_with("test ") || name.starts_with("property "))
+    {
+        return Some(name);
+    }
+    let name = line.strip_prefix("___")?.strip_suffix("___")?.trim_matches(['_', ' ']);
+    (!name.is_empty()).then_some(name)
+}
+
+/// The test that a line of a list of results says has failed.
+fn failed_test(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
+    name.or_else(|| line.split_once(" FAILED").map(|(name, _)| name).filter(|name| name.contains("::")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! What the output of a test, a build or a linter says of how it went. Its exit code does not tell where a pipe hides it.
+
+use super::telling::telling_line;
+
+/// Most lines at the end of an output that are looked at: what a run came to stands there.
+const MAX_LINES: usize = 60;
+/// How the line that is kept of a result says so.
+const PASSED: &str = ", says passed";
+const FAILED: &str = ", says failed";
+
+/// What an output says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All that was run passed.
+    Passed,
+    /// Something failed: the line that tells what, where one does.
+    Failed(String),
+}
+
+impl Verdict {
+    /// Of an output, redacted and without colours. `None` unless a summary that is known stands near its end; where one
+    /// summary says failed and another passed, it failed.
+    pub(crate) fn of(output: &str) -> Option<Self> {
+        let lines = output.lines().rev().take(MAX_LINES).map(str::trim).filter(|line| !line.is_empty());
+        let mut passed = false;
+        for line in lines {
+            match summary(line) {
+                Some(false) => return Some(Self::Failed(telling_line(output).unwrap_or_default())),
+                Some(true) => passed = true,
+                None => {}
+            }
+        }
+        passed.then_some(Self::Passed)
+    }
+
+    /// As the line that is kept of a result ends.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::Passed => PASSED.to_owned(),
+            Self::Failed(line) if line.is_empty() => FAILED.to_owned(),
+            Self::Failed(line) => format!("{FAILED}: {line}"),
+        }
+    }
+
+    /// Out of the line that is kept of a result.
+    pub fn read(text: &str) -> Option<Self> {
+        if text.ends_with(PASSED) {
+            return Some(Self::Passed);
+        }
+        let (_, rest) = text.split_once(FAILED)?;
+        (rest.is_empty() || rest.starts_with(": ")).then(|| Self::Failed(rest.trim_start_matches(": ").to_owned()))
+    }
+}
+
+/// Whether a line sums up that all passed, or that something failed.
+fn summary(line: &str) -> Option<bool> {
+    let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
+    let warns = line.starts_with("✖ ") && line.contains("(0 errors");
+    if (starts(BROKEN) && !warns) || line.contains(": error TS") {
+        return Some(false);
+    }
+    if starts(WHOLE) {
+        return Some(true);
+    }
+    if let Some(rest) = line.strip_prefix("test result: ") {
+        return Some(rest.starts_with("ok"));
+    }
+    counted(line)
+}
+
+/// How a line begins that says that a run as a whole failed.
+const BROKEN: &[&str] = &[
+    "error: test failed",
+    "error: could not compile",
+    "error: aborting due to",
+    "error[E",
+    "error: build failed",
+    "--- FAIL: ",
+    "FAIL\t",
+    "FAILED (",
+    "FAILURES!",
+    "BUILD FAILED",
+    "[INFO] BUILD FAILURE",
+    "make: *** [",
+    "npm ERR! ",
+    "npm error ",
+    "ELIFECYCLE",
+    "Failed!  - Failed:",
+    "✖ ",
+    "!!!!!!!!!!!!!!!!!!! Interrupted: ",
+];
+/// How a line begins that says that it passed.
+const WHOLE: &[&str] = &[
+    "Success: no issues found",
+    "All checks passed!",
+    "BUILD SUCCESSFUL",
+    "[INFO] BUILD SUCCESS",
+    "All matched files use Prettier code style!",
+    "Passed!  - Failed:     0",
+    "OK (",
+    "Finished `dev` profile",
+    "Finished `release` profile",
+];
+
+/// Counts of what passed and failed, in the words of many runners: `Tests: 3 failed, 20 passed`,
+/// `=== 3 failed, 10 passed in 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.
+fn counted(line: &str) -> Option<bool> {
+    let line = line.trim_matches(['=', ' ']);
+    let lower = line.to_ascii_lowercase();
+    if let Some(count) = lower.strip_prefix("# fail ").or_else(|| lower.strip_prefix("ℹ fail ")) {
+        return count.trim().parse::<u64>().ok().map(|count| count == 0);
+    }
+    let is_summary =
+        ["tests:", "tests ", "test suites:", "test files ", "found "].iter().any(|one| lower.starts_with(one))
+            || lower.starts_with(|c: char| c.is_ascii_digit());
+    if !is_summary || lower.len() > 160 {
+        return None;
+    }
+    let words: Vec<&str> =
+        lower.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | ';' | '(' | ')')).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let (mut good, mut bad, mut known) = (0, 0, 0);
+    for pair in words.windows(2) {
+        let Ok(count) = pair[0].parse::<u64>() else { continue };
+        match pair[1].trim_end_matches(['.', ':']) {
+            "passed" | "passing" | "pass" => (good, known) = (good + count, known + 1),
+            "failed" | "failing" | "failure" | "failures" | "error" | "errors" => {
+                (bad, known) = (bad + count, known + 1);
+            }
+            "tests" | "test" | "examples" | "runs" | "assertions" => good += count,
+            _ => {}
+        }
+    }
+    match known {
+        0 => None,
+        // Nothing was run, or a number of errors is all that is said.
+        _ if bad > 0 => Some(false),
+        _ => (good > 0).then_some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_says_how_it_went() {
+        let check = |output: &str, expected: Option<bool>| {
+            let found = Verdict::of(output);
+            assert_eq!(found.as_ref().map(|verdict| *verdict == Verdict::Passed), expected, "{output:?} {found:?}");
+            let told = found.as_ref().map_or_else(String::new, Verdict::told);
+            assert_eq!(Verdict::read(&format!("Bash x | tail: ok, 3 lines{told}")), found, "{output:?}");
+        };
+        for passed in [
+            "test a ... ok\n\ntest result: ok. 41 passed; 0 failed; 0 ignored",
+            "Tests:       20 passed, 20 total\nTime: 3 s",
+            " Test Files  1 passed (1)\n      Tests  4 passed (4)\n   Duration  1.2s",
+            "============= 10 passed, 2 skipped in 0.12s =============",
+            "10 passed in 0.12s",
+            "Finished in 0.03 seconds\n12 tests, 0 failures",
+            "5 examples, 0 failures, 1 pending",
+            "  20 passing (34ms)",
+            "# pass 3\n# fail 0",
+            "Success: no issues found in 5 source files",
+            "All checks passed!",
+            "    Finished `dev` profile [unoptimized] target(s) in 0.1s",
+            "Ran 3 tests in 0.1s\n\nOK (skipped=1)",
+        ] {
+            check(passed, Some(true));
+        }
+        for failed in [
+            "test result: FAILED. 3 passed; 1 failed",
+            "test result: ok. 3 passed; 0 failed\ntest result: FAILED. 0 passed; 1 failed\nerror: test failed, to rerun",
+            "Tests: 3 failed, 4 passed\nTypeError: parse is not iterable",
+            "      Tests  1 failed | 4 passed (5)",
+            "=== 3 failed, 10 passed in 0.12s ===",
+            "1 failed, 2 errors in 1.1s",
+            "12 tests, 3 failures",
+            "  2 failing",
+            "src/a.ts:3:1 - x\nFound 3 errors in 2 files (checked 9 source files)",
+            "error: could not compile `auth`",
+            "a.ts(3,1): error TS2345: no",
+            "npm ERR! Test failed.",
+            "# fail 2",
+        ] {
+            check(failed, Some(false));
+        }
+        for nothing in [
+            "",
+            "done",
+            "I passed 3 tests and 2 failed ones",
+            "12 tests",
+            "running 3 tests",
+            "0 passed in 0.1s",
+            "Found 3 files",
+            "2026-03-14 errors were seen",
+            "FAIL is a word",
+        ] {
+            check(nothing, None);
+        }
+        let Some(Verdict::Failed(line)) = Verdict::of("Tests: 3 failed, 4 passed\nTypeError: parse is not iterable")
+        else {
+            panic!("it failed")
+        };
+        assert_eq!(line, "TypeError: parse is not iterable");
+    }
+}

@@ -1,0 +1,187 @@
+//! Prompts that do not stand where they were typed.
+//!
+//! What a person types while the agent works goes into a queue, and the transcript may never say more of it. So it is said
+//! as a prompt at once. When it leaves the queue that is withdrawn ([`Meta::Withdrawn`]): a prompt that stands further on says
+//! the same where the agent got it, or it never reached the agent. What nothing withdraws stands.
+//!
+//! A reply is withdrawn in the same way where it turns out to be the summary of a compaction (Codex writes it so).
+//!
+//! A withdrawn prompt is in no hash, count, title or digest. Of one that never reached the agent the words are found all the
+//! same, as what they are ([`Withdrawn::is_undelivered`]). Items are only ever added, so a withdrawn prompt stays among them;
+//! whoever reads a conversation asks here.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::item::{Body, Item, Meta};
+
+/// Most prompts whose delivery is waited for: many times what the reader follows of a queue.
+const MAX_WAITING: usize = 64;
+
+/// The lines whose queued prompts are withdrawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Withdrawn {
+    lines: BTreeSet<u64>,
+    /// The prompts that may be of a queue and were not seen delivered yet, the last of them.
+    waiting: VecDeque<(u64, String)>,
+    /// Lines of those that were.
+    delivered: BTreeSet<u64>,
+}
+
+impl Withdrawn {
+    /// Looks for withdrawals.
+    pub fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+        let mut withdrawn = Self::default();
+        items.into_iter().for_each(|item| withdrawn.note(item));
+        withdrawn
+    }
+
+    /// Takes note of the next item of a conversation.
+    pub fn note(&mut self, item: &Item) {
+        match &item.body {
+            Body::Meta(Meta::Withdrawn(line)) => {
+                self.lines.insert(*line);
+            }
+            Body::Prompt { text } => {
+                let delivered = &mut self.delivered;
+                self.waiting.retain(|(line, queued)| {
+                    let is_delivered = *line < item.line && delivers(text, queued);
+                    is_delivered.then(|| delivered.insert(*line)).is_none()
+                });
+                // Records that say a prompt for good have ids, those of the queue none.
+                if item.uuid.is_none() {
+                    if self.waiting.len() == MAX_WAITING {
+                        self.waiting.pop_front();
+                    }
+                    self.waiting.push_back((item.line, text.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether nothing is withdrawn.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Whether an item is withdrawn: a prompt of a queue, or a reply that was a summary.
+    pub fn holds(&self, item: &Item) -> bool {
+        let may_be = match item.body {
+            Body::Prompt { .. } => item.uuid.is_none(),
+            Body::Reply { .. } => true,
+            _ => false,
+        };
+        !self.lines.is_empty() && may_be && self.lines.contains(&item.line)
+    }
+
+    /// Whether an item is a prompt that was queued, left the queue, and was never seen delivered.
+    pub fn is_undelivered(&self, item: &Item) -> bool {
+        matches!(item.body, Body::Prompt { .. }) && self.holds(item) && !self.delivered.contains(&item.line)
+    }
+}
+
+/// Whether a prompt says all the lines of a queued one together: several entries of the queue may be delivered as one.
+pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
+    let queued = queued.trim();
+    let apart = |c: Option<char>| c.is_none_or(|c| c == '\n');
+    let places = prompt.match_indices(queued).take(MAX_WAITING);
+    !queued.is_empty()
+        && places.map(|(at, found)| (&prompt[..at], &prompt[at + found.len()..])).any(|(before, after)| {
+            let blank = |c: char| c != '\n' && c.is_whitespace();
+            apart(before.trim_end_matches(blank).chars().next_back())
+                && apart(after.trim_start_matches(blank).chars().next())
+        })
+}
+
+/// The items without what is withdrawn.
+pub fn standing(items: &[Item]) -> Cow<'_, [Item]> {
+    let withdrawn = Withdrawn::of(items);
+    if items.iter().any(|item| withdrawn.holds(item)) {
+        return items.iter().filter(|item| !withdrawn.holds(item)).cloned().collect();
+    }
+    Cow::Borrowed(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::ContentHash;
+    use crate::messages::{message_count, messages};
+    use crate::turns::units;
+
+    fn item(line: u64, uuid: Option<&str>, body: Body) -> Item {
+        Item { line, at: None, uuid: uuid.map(Into::into), message: None, sidechain: false, body }
+    }
+
+    fn prompt(line: u64, uuid: Option<&str>, text: &str) -> Item {
+        item(line, uuid, Body::Prompt { text: text.to_owned() })
+    }
+
+    fn withdrawn(line: u64, of: u64) -> Item {
+        item(line, None, Body::Meta(Meta::Withdrawn(of)))
+    }
+
+    #[test]
+    fn a_withdrawn_prompt_is_in_nothing_that_is_made_of_a_conversation() {
+        let start = prompt(1, Some("u-1"), "mend the crane of the harbour");
+        let reply = item(4, Some("u-2"), Body::Reply { text: "The crane is mended.".to_owned() });
+        let delivered = prompt(5, Some("u-3"), "and paint the lighthouse");
+        let queued = prompt(2, None, "and paint the lighthouse");
+        let items = [start.clone(), queued, withdrawn(3, 2), reply.clone(), delivered.clone()];
+        let plain = [start, reply, delivered];
+        assert_eq!(ContentHash::of(&items), ContentHash::of(&plain));
+        assert_eq!(units(&items), units(&plain));
+        assert_eq!(messages(&items), messages(&plain));
+        assert_eq!(message_count(&items), message_count(&plain));
+        assert_ne!(ContentHash::of(&items[..2]), ContentHash::of(&plain[..1]), "as long as it waits it stands");
+    }
+
+    #[test]
+    fn a_queued_prompt_that_was_never_delivered_is_told_as_such() {
+        let undelivered = |items: &[Item]| -> Vec<u64> {
+            let all = Withdrawn::of(items);
+            items.iter().filter(|item| all.is_undelivered(item)).map(|item| item.line).collect()
+        };
+        let typed = |line, text| prompt(line, Some("u"), text);
+        // Taken back; delivered behind that, before that, with others, alone with blanks around it.
+        assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2)]), [2]);
+        assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2), typed(4, "b")]), [0; 0]);
+        assert_eq!(undelivered(&[prompt(2, None, "b"), typed(3, "b"), withdrawn(4, 2)]), [0; 0]);
+        assert_eq!(undelivered(&[prompt(2, None, "b\nc"), withdrawn(3, 2), typed(4, "a\n b\nc \nd")]), [0; 0]);
+        assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2), typed(4, "abc\nb c")]), [2]);
+        // Words that were said before are no delivery.
+        assert_eq!(undelivered(&[typed(1, "b"), prompt(2, None, "b"), withdrawn(3, 2)]), [2]);
+        // Queued twice and never delivered: it is told once.
+        assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2), prompt(4, None, "b"), withdrawn(5, 4)]), [4]);
+        // What nothing withdraws stands.
+        assert_eq!(undelivered(&[prompt(2, None, "b")]), [0; 0]);
+    }
+
+    #[test]
+    fn only_the_words_of_an_undelivered_prompt_are_found() {
+        let start = prompt(1, Some("u-1"), "mend the crane");
+        let items = [start.clone(), prompt(2, None, "paint the lighthouse"), withdrawn(3, 2)];
+        let texts: Vec<String> = units(&items).into_iter().map(|unit| unit.text).collect();
+        assert_eq!(texts, ["mend the crane", "queued, not delivered: paint the lighthouse"]);
+        let told: Vec<String> =
+            messages(&items).iter().map(|message| format!("{:?}", message.parts[0].content)).collect();
+        assert!(told[1].contains("\"queued\"") && told.len() == 2, "{told:?}");
+        let alone = [start];
+        assert_eq!(ContentHash::of(&items), ContentHash::of(&alone));
+        assert_eq!(message_count(&items), message_count(&alone));
+    }
+
+    #[test]
+    fn only_what_was_said_of_the_queue_is_withdrawn() {
+        let check = |items: &[Item], expected: &[u64]| {
+            let lines: Vec<u64> = standing(items).iter().map(|item| item.line).collect();
+            assert_eq!(lines, expected, "{items:?}");
+        };
+        check(&[prompt(1, None, "a"), prompt(2, None, "b"), withdrawn(3, 2)], &[1, 3]);
+        check(&[prompt(2, Some("u"), "b"), prompt(2, None, "c"), withdrawn(3, 2)], &[2, 3]);
+        check(&[prompt(2, Some("u"), "b"), withdrawn(3, 2), withdrawn(4, 9)], &[2, 3, 4]);
+        check(&[item(2, None, Body::Notice { text: "x".to_owned() }), withdrawn(3, 2)], &[2, 3]);
+        check(&[], &[]);
+    }
+}

@@ -1,0 +1,314 @@
+//! The words every other module counts and orders with: identities, times, places in the log.
+//!
+//! Nothing here reads a clock: a [`Timestamp`] always comes from outside, either from a transcript
+//! line or from the shell.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
+
+use baton_redaction::redact;
+
+/// Longest accepted session id, in bytes. Real ids are 36; the rest is room for odd file names.
+pub const MAX_SESSION_ID_BYTES: usize = 200;
+
+macro_rules! shared_text {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The text as it is written in events and answers.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({:?})", stringify!($name), &*self.0)
+            }
+        }
+    };
+}
+
+/// Begins the ids and streams of memos.
+pub const MEMO_PREFIX: &str = "memory:";
+
+shared_text! {
+    /// One session of one agent: the stem of its transcript's file name.
+    SessionId
+}
+
+shared_text! {
+    /// One ordered history of events: `session:<id>`, `memory:<uuid>` or `home`.
+    StreamId
+}
+
+shared_text! {
+    /// The identity of a wish, chosen by whoever wishes: the same id again gets the first answer.
+    CommandId
+}
+
+impl SessionId {
+    /// Accepts 1 to [`MAX_SESSION_ID_BYTES`] bytes without control characters, `/` or `\`.
+    pub fn new(text: &str) -> Option<Self> {
+        let usable = !text.is_empty()
+            && text.len() <= MAX_SESSION_ID_BYTES
+            && text != "."
+            && text != ".."
+            && !text.chars().any(|c| c.is_control() || c == '/' || c == '\\');
+        usable.then(|| Self(text.into()))
+    }
+
+    /// Whether redaction finds nothing in it. An id stands in answers, names of files and the log as it is, so what looks
+    /// like a secret is taken for no session's.
+    pub fn may_be_shown(&self) -> bool {
+        matches!(redact(&self.0), Cow::Borrowed(_))
+    }
+
+    /// The id under which a memo's words are stored and found beside conversations; no transcript's session has it.
+    pub fn memo(uuid: Uuid) -> Self {
+        Self(format!("{MEMO_PREFIX}{uuid}").into())
+    }
+
+    /// Whether the id is reserved for memos: a transcript whose file has such a name is no session's.
+    pub fn is_memo(&self) -> bool {
+        self.0.starts_with(MEMO_PREFIX)
+    }
+
+    /// The first 8 characters: how an episode is named (`session_<short>`).
+    pub fn short(&self) -> &str {
+        let end = self.0.char_indices().nth(8).map_or(self.0.len(), |(at, _)| at);
+        &self.0[..end]
+    }
+}
+
+/// Fewest characters of an id that people are shown. What every subagent's id begins with tells nothing, and is not counted.
+const SHORT_ID_CHARS: usize = 8;
+const SUBAGENT: &str = "agent-";
+
+/// The shortest beginning of an id, of at least 8 characters, that none of the others begins with; all of it where another
+/// goes on behind it.
+pub fn unique_start<'a, 'b>(id: &'a str, others: impl Iterator<Item = &'b str>) -> &'a str {
+    let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let least = SHORT_ID_CHARS + if id.starts_with(SUBAGENT) { SUBAGENT.len() } else { 0 };
+    let chars = others.map(|other| shared(other) + 1).max().unwrap_or(0).max(least);
+    id.char_indices().nth(chars).map_or(id, |(end, _)| &id[..end])
+}
+
+impl StreamId {
+    /// The stream of one session.
+    pub fn session(id: &SessionId) -> Self {
+        Self(format!("session:{id}").into())
+    }
+
+    /// The stream of one memo.
+    pub fn memo(uuid: Uuid) -> Self {
+        Self(format!("{MEMO_PREFIX}{uuid}").into())
+    }
+
+    /// The stream of what concerns the whole home and no session.
+    pub fn home() -> Self {
+        Self("home".into())
+    }
+
+    /// A stream as it was recorded; any text, because the past cannot be refused.
+    pub fn recorded(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The session this stream belongs to, if it is a session's.
+    pub fn session_id(&self) -> Option<SessionId> {
+        self.0.strip_prefix("session:").and_then(SessionId::new)
+    }
+
+    /// The memo this stream belongs to, if it is a memo's.
+    pub fn memo_uuid(&self) -> Option<Uuid> {
+        self.0.strip_prefix(MEMO_PREFIX).and_then(|uuid| Uuid::try_parse(uuid).ok())
+    }
+
+    /// Whether this is the stream of the whole home.
+    pub fn is_home(&self) -> bool {
+        &*self.0 == "home"
+    }
+}
+
+impl CommandId {
+    /// Any text; callers bound its length (the gateway refuses ids over 128 bytes).
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+/// The place of an event in its own stream: from 1, gapless. 0 is "nothing yet".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct SequenceNumber(pub u64);
+
+/// The place of an event in the whole journal: from 1, increasing. 0 is "before everything".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Position(pub u64);
+
+impl SequenceNumber {
+    /// The next place.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl Position {
+    /// The next place.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Debug for SequenceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{}", self.0)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A moment: milliseconds since 1970-01-01T00:00:00Z, leap seconds ignored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(pub i64);
+
+/// Earliest and latest moments that RFC 3339 can write (years 0 to 9999).
+const WRITABLE_MS: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
+
+impl Timestamp {
+    /// Reads RFC 3339 with any offset, as transcripts write it. `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        let ms = moment.unix_timestamp_nanos().div_euclid(1_000_000);
+        i64::try_from(ms).ok().map(Self)
+    }
+
+    /// This moment plus a number of milliseconds (which may be negative), saturating.
+    pub fn plus_ms(self, ms: i64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to `self`; negative when `earlier` is later.
+    pub fn since_ms(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC with milliseconds: `2026-03-14T09:26:53.589Z`. Moments outside the years
+    /// 0 to 9999 are shown clamped.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.0.clamp(*WRITABLE_MS.start(), *WRITABLE_MS.end());
+        let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).map_err(|_| fmt::Error)?;
+        let (date, time) = (moment.date(), moment.time());
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            date.year(),
+            u8::from(date.month()),
+            date.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            time.millisecond()
+        )
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Who or what an event belongs to and what brought it about.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Metadata {
+    /// The conversation of messages a thing belongs to (one request through all its effects).
+    pub correlation: Option<CommandId>,
+    /// The command that directly brought the event about.
+    pub cause: Option<CommandId>,
+}
+
+/// An event with its place in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded<E> {
+    /// Place in the whole journal.
+    pub position: Position,
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// Place in that stream.
+    pub sequence: SequenceNumber,
+    /// When it was recorded, by the shell's clock.
+    pub at: Timestamp,
+    /// Correlation and cause.
+    pub metadata: Metadata,
+    /// What happened.
+    pub event: E,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_survives_being_written_and_read() {
+        for text in ["2026-03-14T09:26:53.589Z", "1970-01-01T00:00:00.000Z", "0001-12-31T23:59:59.999Z"] {
+            assert_eq!(Timestamp::parse(text).map(|t| t.to_string()).as_deref(), Some(text));
+        }
+        assert_eq!(Timestamp::parse("2026-03-14T10:26:53+01:00"), Timestamp::parse("2026-03-14T09:26:53.000Z"));
+        assert_eq!(Timestamp::parse("yesterday"), None);
+        assert_eq!(Timestamp(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn an_id_is_shown_as_short_as_it_names_one_session() {
+        let check = |id: &str, others: &[&str], expected: &str| {
+            assert_eq!(unique_start(id, others.iter().copied()), expected, "{id} among {others:?}");
+        };
+        check("a94e0d17-1f2e", &[], "a94e0d17");
+        check("a94e0d17-1f2e", &["b94e0d17-1f2e", "a94e0d18-1f2e"], "a94e0d17");
+        // Ids that begin with the time share their first characters within a minute.
+        check("019f2a3b-4c5d-7000", &["019f2a3b-4c5e-7000", "019f2a3b-5000-7000"], "019f2a3b-4c5d");
+        check("019f2a3b-4c5d-7000", &["019f2a3b-4c5d-7001"], "019f2a3b-4c5d-7000");
+        check("019f2a3b", &["019f2a3b-4c5d-7000"], "019f2a3b");
+        check("agent-a94e0d17c0ffee", &["agent-a94e0d18c0ffee"], "agent-a94e0d17");
+        check("agent-a94e0d17c0ffee", &["agent-a94e0d17c1ffee"], "agent-a94e0d17c0");
+        check("日本語日本語日本語日本語", &["日本語日本語日本語日本"], "日本語日本語日本語日本語");
+        check("s1", &["s2"], "s1");
+    }
+
+    #[test]
+    fn a_session_id_is_a_plain_file_stem() {
+        assert!(SessionId::new("7acd37a8-2745-4b58-a8a9-46164b22ad9e").is_some());
+        assert!(SessionId::new("Sitzung 1 \u{2603}").is_some());
+        for bad in ["", "..", "a/b", "a\\b", "a\nb", &"x".repeat(MAX_SESSION_ID_BYTES + 1)] {
+            assert_eq!(SessionId::new(bad), None, "{bad:?}");
+        }
+        assert_eq!(SessionId::new("é23456789").map(|id| id.short().to_owned()).as_deref(), Some("é2345678"));
+    }
+}

@@ -1,0 +1,253 @@
+//! How many tokens a text is for a language model: one estimator for all that is told of tokens and their price.
+//!
+//! An estimate, and told as one: about four bytes of ASCII a token, about one character of anything else (a CJK character
+//! is mostly one token, an accented letter somewhat less). No tokenizer of any model is asked.
+//!
+//! What the filter saves is told in characters, four of which count as a token on both sides: see [`chars_of_content`].
+
+use crate::hash::canonical_json;
+use crate::item::{Body, Item};
+use baton_redaction::raw_json::{Found, Value, first_object};
+
+/// Bytes of ASCII that make about one token.
+const ASCII_BYTES_PER_TOKEN: u64 = 4;
+/// The same of texts that are dense.
+const DENSE_BYTES_PER_TOKEN: u64 = 3;
+/// Tokens that the frame of one item takes: who speaks, and where it ends.
+const TOKENS_PER_ITEM: u64 = 4;
+/// Output tokens of one summary, as the default configuration bounds them.
+pub const SUMMARY_OUTPUT_TOKENS: u64 = 2_000;
+/// US dollars for a million input tokens of the default model (gpt-4.1-mini).
+pub const INPUT_USD_PER_MILLION: f64 = 0.40;
+/// US dollars for a million output tokens of the default model (gpt-4.1-mini).
+pub const OUTPUT_USD_PER_MILLION: f64 = 1.60;
+
+/// Tokens of a text, rounded up; 0 only for the empty text.
+pub fn of_text(text: &str) -> u64 {
+    let (mut ascii, mut other) = (0_u64, 0_u64);
+    for c in text.chars() {
+        if c.is_ascii() {
+            ascii += 1;
+        } else {
+            other += 1;
+        }
+    }
+    ascii.div_ceil(ASCII_BYTES_PER_TOKEN) + other
+}
+
+/// Tokens of a text at most, as what is paid for is reckoned: code, paths, JSON and numbers have about three bytes of ASCII a
+/// token. Of any other character each byte behind the first may be one: an accented letter is one, a CJK character or a
+/// symbol up to two, an emoji or a rare character up to three. Never less than [`of_text`].
+pub fn at_most(text: &str) -> u64 {
+    let (mut ascii, mut other) = (0_u64, 0_u64);
+    for c in text.chars() {
+        match c.len_utf8() as u64 {
+            1 => ascii += 1,
+            bytes => other += bytes - 1,
+        }
+    }
+    ascii.div_ceil(DENSE_BYTES_PER_TOKEN) + other
+}
+
+/// Tokens of a transcript of which only the size is known, in bytes: as if it were ASCII, which JSON mostly is.
+pub fn of_bytes(bytes: u64) -> u64 {
+    bytes.div_ceil(ASCII_BYTES_PER_TOKEN)
+}
+
+/// Tokens of a conversation as it is kept: what would be sent to a model. Linear in the items.
+pub fn of_items(items: &[Item]) -> u64 {
+    items.iter().map(|item| of_body(&item.body)).sum()
+}
+
+/// Characters of what a line of a Claude Code transcript gives the model or has of it: the `message.content` of its first
+/// object, decoded, and nothing that stands beside it. Texts, thinking, names and parameters of calls as JSON, and texts of
+/// results count; signatures, images and documents do not. 0 for every other line.
+///
+/// This is what the filter is measured against: with copies for the screen and Base64 on this side it would save far more,
+/// and say nothing.
+pub fn chars_of_content(line: &[u8]) -> u64 {
+    let Found::Object(fields) = first_object(line) else { return 0 };
+    let (mut kind, mut content) = (None, None);
+    for (key, value) in fields {
+        match key.raw() {
+            b"type" => kind = value.text(),
+            b"message" => content = value.get(b"content"),
+            _ => {}
+        }
+    }
+    match kind.map(|kind| kind.raw()) {
+        Some(b"user" | b"assistant") => content.map_or(0, chars_of_blocks),
+        _ => 0,
+    }
+}
+
+/// A string, or an array of blocks; results have either in them again.
+fn chars_of_blocks(content: Value<'_>) -> u64 {
+    let block = |block: Value<'_>| -> u64 {
+        let kind = block.get(b"type").and_then(Value::text).map_or(&b""[..], |kind| kind.raw());
+        if matches!(kind, b"image" | b"document" | b"redacted_thinking") {
+            return 0;
+        }
+        let part = |(name, value): (&[u8], Value<'_>)| match (name, value) {
+            (b"text" | b"thinking" | b"name", Value::Text(text)) => chars(&text.decode()),
+            (b"input", Value::Object(raw) | Value::Array(raw)) => chars_of_json(&raw),
+            (b"content", value) if kind.ends_with(b"tool_result") => chars_of_texts(value),
+            _ => 0,
+        };
+        block.fields().map(|(name, value)| part((name.raw(), value))).sum()
+    };
+    match content {
+        Value::Text(text) => chars(&text.decode()),
+        array => array.elements().map(block).sum(),
+    }
+}
+
+fn chars_of_texts(content: Value<'_>) -> u64 {
+    match content {
+        Value::Text(text) => chars(&text.decode()),
+        array => {
+            array.elements().filter_map(|block| block.get(b"text")?.text()).map(|text| chars(&text.decode())).sum()
+        }
+    }
+}
+
+/// Without the blanks and escapes that depend on who wrote it.
+fn chars_of_json(raw: &[u8]) -> u64 {
+    serde_json::from_slice(raw).map_or(raw.len() as u64, |value| chars(&canonical_json(&value)))
+}
+
+/// Characters of what is kept of a conversation: texts, calls with the parameters as they are stored, the line of each
+/// result. What is said of the conversation and not in it (titles, branches, tokens) is none.
+pub fn chars_of_items(items: &[Item]) -> u64 {
+    items.iter().map(|item| chars_of_body(&item.body)).sum()
+}
+
+fn chars_of_body(body: &Body) -> u64 {
+    match body {
+        Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => chars(text),
+        Body::Summary { text } | Body::Notice { text } | Body::Media { text } => chars(text),
+        Body::Call(call) => {
+            let input = call.input.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            chars(&call.name) + chars(&canonical_json(&serde_json::Value::Object(input)))
+        }
+        Body::Result(result) => chars(&result.text),
+        Body::Meta(_) => 0,
+    }
+}
+
+fn chars(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+fn of_body(body: &Body) -> u64 {
+    let text = match body {
+        Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => of_text(text),
+        Body::Summary { text } | Body::Notice { text } | Body::Media { text } => of_text(text),
+        Body::Call(call) => {
+            let values = call.input.iter().map(|(key, value)| of_text(key) + of_text(&canonical_json(value)));
+            of_text(&call.name) + values.sum::<u64>()
+        }
+        Body::Result(result) => of_text(&result.text),
+        Body::Meta(_) => return 0,
+    };
+    text + TOKENS_PER_ITEM
+}
+
+/// US dollars that the default model would take at least to summarise this many tokens, to a millionth of a dollar: as if
+/// they went in one request with nothing beside them. The plan of the requests says what it may take.
+pub fn summary_usd(tokens: u64) -> f64 {
+    let usd = tokens as f64 * INPUT_USD_PER_MILLION + SUMMARY_OUTPUT_TOKENS as f64 * OUTPUT_USD_PER_MILLION;
+    // A dollar per million tokens is a millionth of a dollar per token.
+    usd.round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::Meta;
+
+    #[test]
+    fn a_text_is_a_quarter_of_its_ascii_and_all_of_the_rest() {
+        for (text, tokens) in [("", 0), ("a", 1), ("four", 1), ("fives", 2), ("日本語", 3), ("né", 2), ("🦀 ok", 2)]
+        {
+            assert_eq!(of_text(text), tokens, "{text}");
+        }
+        assert_eq!((of_bytes(0), of_bytes(1), of_bytes(4_000)), (0, 1, 1_000));
+    }
+
+    #[test]
+    fn what_is_paid_for_is_reckoned_no_lower_than_it_may_be() {
+        for (text, tokens) in [
+            ("", 0),
+            ("abc", 1),
+            ("abcd", 2),
+            ("né", 2),
+            ("e\u{301}", 2),
+            ("日本語", 6),
+            ("→ ok", 3),
+            ("🦀", 3),
+            ("👩‍🚀", 8),
+            ("𠮷野家", 7),
+        ] {
+            assert_eq!(at_most(text), tokens, "{text}");
+            assert!((of_text(text)..=text.len() as u64).contains(&tokens), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_the_sum_of_what_is_kept_of_it() {
+        let item = |body| Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body };
+        let items = [
+            item(Body::Meta(Meta::Cwd("/a/very/long/path".into()))),
+            item(Body::Prompt { text: "four".into() }),
+            item(Body::Reply { text: "日本".into() }),
+        ];
+        assert_eq!(of_items(&items), 1 + 2 + 2 * TOKENS_PER_ITEM);
+        assert_eq!(of_items(&[]), 0);
+    }
+
+    #[test]
+    fn what_the_model_is_given_is_counted_without_its_copies() {
+        let check = |line: &str, expected: &[&str]| {
+            let expected: u64 = expected.iter().map(|text| chars(text)).sum();
+            assert_eq!(chars_of_content(line.as_bytes()), expected, "{line}");
+        };
+        check(r#"{"type":"user","message":{"role":"user","content":"né\n"},"toolUseResult":"copy"}"#, &["né\n"]);
+        check(
+            r#"{"message":{"id":"m","content":[{"type":"thinking","thinking":"hm","signature":"AAAA"}]},"type":"assistant"}"#,
+            &["hm"],
+        );
+        check(
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"b": 1, "a":"\u00e9"}}]}}"#,
+            &["Bash", r#"{"a":"é","b":1}"#],
+        );
+        let results = r#"[{"type":"tool_result","tool_use_id":"t","content":"abc"},
+            {"type":"tool_result","content":[{"type":"text","text":"de"},{"type":"image","source":{"data":"AAAA"}}]},
+            {"type":"image","source":{"type":"base64","data":"AAAA"}}]"#;
+        check(&format!(r#"{{"type":"user","message":{{"content":{}}}}}"#, results.replace('\n', "")), &["abc", "de"]);
+        check(r#"{"type":"progress","message":{"content":"abc"},"data":{}}"#, &[]);
+        check(r#"{"type":"user","toolUseResult":{"content":"abc"}}"#, &[]);
+        check("no object", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn what_is_kept_is_counted_as_it_is_stored() {
+        let item = |body| Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body };
+        let input = serde_json::from_str(r#"{"command":"ls","n":1}"#).unwrap();
+        let call = crate::item::Call { id: "c".into(), name: "Bash".into(), input, edit: None };
+        let items = [
+            item(Body::Meta(Meta::Cwd("/a".into()))),
+            item(Body::Prompt { text: "né".into() }),
+            item(Body::Call(call)),
+        ];
+        assert_eq!(chars_of_items(&items), 2 + chars(r#"Bash{"command":"ls","n":1}"#));
+    }
+
+    #[test]
+    fn a_summary_costs_its_input_and_a_whole_output() {
+        assert_eq!(summary_usd(0), 0.0032);
+        assert_eq!(summary_usd(10_000), 0.0072);
+        assert_eq!(summary_usd(1_000_000), 0.4032);
+    }
+}

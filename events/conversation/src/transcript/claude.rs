@@ -1,0 +1,483 @@
+//! Claude Code's transcripts: JSON Lines, one content block per line, hardly two versions alike.
+//!
+//! Nobody publishes the format, so every field is optional, records of unknown kinds are counted, and only
+//! what is understood is taken. Each record is read field by field, without building it.
+
+mod copy;
+mod known;
+mod queue;
+mod typed;
+mod usage;
+mod verdict;
+mod words;
+
+use crate::filter::result::Output;
+use crate::item::{Link, Outcome, TitleSource};
+use crate::record::Timestamp;
+
+use memchr::memmem;
+
+use super::Sink;
+use super::format::{Format, Layout};
+use super::place::{self, Located};
+use super::scribe::{Scribe, Stamp, bounded_id};
+use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
+
+use typed::{Author, Delivery, Typed, say_part};
+use usage::Counts;
+use verdict::Hint;
+
+/// The versions that write a person's reason for a refusal as a result's whole text, as any error.
+const BARE_REASONS_IN: &[u8] = b"2.0.";
+/// The model's name on what is no model's words: errors of the service, and fillers.
+const SYNTHETIC: &[u8] = b"<synthetic>";
+/// What the harness says when nothing was to be said.
+const FILLER: &str = "No response requested.";
+
+/// The format of Claude Code.
+pub(super) enum ClaudeCode {}
+
+impl Format for ClaudeCode {
+    const LAYOUT: Layout = Layout {
+        title: "Claude Code",
+        variable: "CLAUDE_CONFIG_DIR",
+        directory: ".claude",
+        folders: &["projects"],
+        endings: &[".jsonl"],
+        // `<slug>/<session>/subagents/workflows/<run>/`
+        depth: 6,
+        passed_over: &["tool-results", "memory"],
+        compressed: None,
+    };
+
+    fn classify(rel_path: &str) -> Option<Located> {
+        place::claude(rel_path)
+    }
+
+    fn record<S: Sink>(fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+        record(fields, scribe)
+    }
+
+    fn kind_of(head: &[u8]) -> Option<String> {
+        kind_of(head)
+    }
+}
+
+/// The fields of a record that matter, as far as it has them.
+#[derive(Clone, Copy, Default)]
+struct Record<'r> {
+    kind: Option<Text<'r>>,
+    subtype: Option<Text<'r>>,
+    at: Option<Text<'r>>,
+    uuid: Option<Text<'r>>,
+    session: Option<Text<'r>>,
+    cwd: Option<Text<'r>>,
+    branch: Option<Text<'r>>,
+    version: Option<Text<'r>>,
+    parent: Option<Text<'r>>,
+    request: Option<Text<'r>>,
+    sidechain: bool,
+    meta: bool,
+    compact_summary: bool,
+    api_error: bool,
+    message: Option<Value<'r>>,
+    content: Option<Value<'r>>,
+    attachment: Option<Value<'r>>,
+    origin: Option<Value<'r>>,
+    prompt_source: Option<Text<'r>>,
+    operation: Option<Text<'r>>,
+    title: Option<Text<'r>>,
+    leaf: Option<Text<'r>>,
+    denial: Option<Text<'r>>,
+    feedback: Option<Text<'r>>,
+    copy: Option<Value<'r>>,
+    data: Option<Value<'r>>,
+    compaction: Option<Value<'r>>,
+    forked_from: Option<Value<'r>>,
+    other_session: Option<Text<'r>>,
+}
+
+impl<'r> Record<'r> {
+    /// Takes the fields; `None` when the object is torn.
+    fn read(fields: &mut Fields<'r>) -> Option<(Self, usize)> {
+        let mut record = Self::default();
+        for (key, value) in fields.by_ref() {
+            match key.raw() {
+                b"type" => record.kind = value.text(),
+                b"subtype" => record.subtype = value.text(),
+                b"timestamp" => record.at = value.text(),
+                b"uuid" => record.uuid = value.text(),
+                b"sessionId" => record.session = value.text(),
+                b"cwd" => record.cwd = value.text(),
+                b"gitBranch" => record.branch = value.text(),
+                b"version" => record.version = value.text(),
+                b"isSidechain" => record.sidechain = value.is_true(),
+                b"isMeta" => record.meta = value.is_true(),
+                b"isCompactSummary" => record.compact_summary = value.is_true(),
+                b"isApiErrorMessage" => record.api_error = value.is_true(),
+                b"message" => record.message = Some(value),
+                b"content" => record.content = Some(value),
+                b"attachment" => record.attachment = Some(value),
+                b"origin" => record.origin = Some(value),
+                b"promptSource" => record.prompt_source = value.text(),
+                b"operation" => record.operation = value.text(),
+                b"customTitle" | b"aiTitle" | b"summary" | b"lastPrompt" => record.title = value.text(),
+                b"parentUuid" => record.parent = parent(value),
+                b"requestId" => record.request = value.text(),
+                b"toolUseResult" => record.copy = Some(value),
+                b"data" => record.data = Some(value),
+                b"compactMetadata" | b"microcompactMetadata" => record.compaction = Some(value),
+                b"forkedFrom" => record.forked_from = Some(value),
+                b"continuedInSessionId" | b"parentSessionId" => record.other_session = value.text(),
+                b"leafUuid" => record.leaf = value.text(),
+                b"toolDenialKind" => record.denial = value.text(),
+                b"userFeedback" => record.feedback = value.text(),
+                _ => {}
+            }
+        }
+        fields.end().map(|end| (record, end))
+    }
+
+    /// What it says about a tool's result beside the result's text.
+    fn hint(&self) -> Hint {
+        match self.denial.map(Text::raw) {
+            Some(kind) if kind.starts_with(b"user") => Hint::RefusedByPerson,
+            Some(b"cancelled" | b"interrupted") => Hint::CalledOff,
+            Some(kind) if !kind.is_empty() => Hint::RefusedByRule,
+            _ if self.version.is_some_and(|version| version.raw().starts_with(BARE_REASONS_IN)) => {
+                Hint::MayBeBareReason
+            }
+            _ => Hint::None,
+        }
+    }
+
+    fn stamp(&self) -> Stamp<'r> {
+        let at = self.at.and_then(|text| Timestamp::parse(&text.decode()));
+        // A copy that was given an id of its own is still the record that it names.
+        let copied = self.forked_from.and_then(|fork| fork.get(b"messageUuid")).and_then(Value::text);
+        Stamp {
+            at,
+            uuid: copied.filter(|uuid| !uuid.is_blank()).or(self.uuid),
+            message: None,
+            below: None,
+            sidechain: self.sidechain,
+        }
+    }
+}
+
+/// Reads one record. Where it ends, if it is whole; a torn one leaves no trace.
+fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+    let (record, end) = Record::read(&mut fields)?;
+    let mut stamp = record.stamp();
+    scribe.begin(&stamp);
+    record.session.into_iter().for_each(|id| scribe.session(id));
+    let kind = record.kind.map_or(&b""[..], Text::raw);
+    scribe.seen.count_type(kind);
+    let forked_from = record.forked_from.and_then(|fork| fork.get(b"sessionId")).and_then(Value::text);
+    forked_from.into_iter().for_each(|session| scribe.link(&stamp, Link::ForkedFrom, session));
+    match kind {
+        b"user" => {
+            place(&record, &stamp, scribe);
+            // The nameless hang on nothing that could tell a branch.
+            stamp.below = record.parent.filter(|parent| !parent.is_blank() || record.uuid.is_some());
+            user(&record, &stamp, scribe);
+        }
+        b"assistant" => {
+            place(&record, &stamp, scribe);
+            stamp.message = record.message.and_then(|message| message.get(b"id")).and_then(Value::text);
+            assistant(&record, &stamp, scribe);
+        }
+        b"attachment" => {
+            place(&record, &stamp, scribe);
+            attachment(&record, &stamp, scribe);
+        }
+        b"system" => {
+            place(&record, &stamp, scribe);
+            system(&record, &stamp, scribe);
+        }
+        b"queue-operation" => queue::operation(&record, &stamp, scribe),
+        b"custom-title" => title(&record, &stamp, TitleSource::Person, scribe),
+        b"ai-title" => title(&record, &stamp, TitleSource::Model, scribe),
+        b"last-prompt" => {
+            let prompt = record.title.and_then(|text| typed::prompt_of(&text.decode()));
+            prompt.into_iter().for_each(|prompt| scribe.title(&stamp, TitleSource::LastPrompt, &prompt));
+        }
+        b"summary" => {
+            // An old title, mostly of another session: the one that has a record with this id.
+            stamp.uuid = record.leaf;
+            title(&record, &stamp, TitleSource::Summary, scribe);
+        }
+        b"continued-in" => {
+            record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ContinuedIn, id));
+        }
+        // A subagent that was begun as a copy of what its parent knows.
+        b"fork-context-ref" if scribe.is_subagent() => {
+            record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ForkedFrom, id));
+        }
+        b"fork-context-ref" => {}
+        b"progress" => {
+            let told = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
+            heed(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, scribe);
+        }
+        silent if known::RECORDS.contains(&silent) => {}
+        // For tests through the binary: a record over which a reader stumbles, everywhere or only where texts are read.
+        #[cfg(debug_assertions)]
+        b"baton:stumble" if S::TEXT || record.subtype.is_none() => unreachable!("a test asked for it"),
+        unknown => scribe.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
+    }
+    scribe.end(&stamp);
+    Some(end)
+}
+
+/// Counts something of an unknown kind, within records of a type.
+fn heed<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], scribe: &mut Scribe<'_, S>) {
+    let kind = kind.map_or(&b""[..], Text::raw);
+    if !known.contains(&kind) {
+        let name = [within, kind].join(&b':');
+        scribe.seen.count_unknown(&String::from_utf8_lossy(&name), 1);
+    }
+}
+
+/// The kind of a record whose beginning is known: for lines too long to be read.
+fn kind_of(head: &[u8]) -> Option<String> {
+    let Found::Object(mut fields) = first_object(head) else {
+        return None;
+    };
+    if let Some(kind) = fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?) {
+        return Some(kind.decode().into_owned());
+    }
+    // The type may come behind the message, but its speaker comes before what is long in it. A quoted one is escaped.
+    let speaks = |role: &str| memmem::find(head, format!("\"role\":\"{role}\"").as_bytes());
+    let roles = ["assistant", "user"].into_iter().filter_map(|role| Some((speaks(role)?, role)));
+    roles.min().map(|(_, role)| role.to_owned())
+}
+
+/// Where the session stands, as every record of its chain says.
+fn place<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    record.cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
+    record.branch.into_iter().for_each(|branch| scribe.branch(stamp, branch));
+}
+
+fn version_of(text: &[u8]) -> [u32; 3] {
+    let mut numbers = text.split(|byte| !byte.is_ascii_digit()).map(|digits| {
+        let digits = digits.iter().take(9);
+        digits.fold(0_u32, |sum, digit| sum * 10 + u32::from(digit - b'0'))
+    });
+    [(); 3].map(|()| numbers.next().unwrap_or(0))
+}
+
+fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, scribe: &mut Scribe<'_, S>) {
+    record.title.into_iter().for_each(|title| scribe.title(stamp, source, &title.decode()));
+}
+
+/// The record on which another hangs; the empty name when it says that there is none.
+fn parent(value: Value<'_>) -> Option<Text<'_>> {
+    match value {
+        Value::Null => Some(Text::of(b"")),
+        other => other.text().filter(|text| !text.is_blank()),
+    }
+}
+
+/// A content block, as far as it matters.
+#[derive(Clone, Copy, Default)]
+struct Block<'r> {
+    kind: &'r [u8],
+    text: Option<Text<'r>>,
+    thinking: Option<Text<'r>>,
+    id: Option<Text<'r>>,
+    name: Option<Text<'r>>,
+    input: Option<Value<'r>>,
+    answers: Option<Text<'r>>,
+    content: Option<Value<'r>>,
+    is_error: bool,
+}
+
+impl<'r> Block<'r> {
+    fn read(block: Value<'r>) -> Self {
+        let mut read = Self::default();
+        for (key, value) in block.fields() {
+            match key.raw() {
+                b"type" => read.kind = value.text().map_or(&b""[..], Text::raw),
+                b"text" => read.text = value.text(),
+                b"thinking" => read.thinking = value.text(),
+                b"id" => read.id = value.text(),
+                b"name" => read.name = value.text(),
+                b"input" => read.input = Some(value),
+                b"tool_use_id" => read.answers = value.text(),
+                b"content" => read.content = Some(value),
+                b"is_error" => read.is_error = value.is_true(),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+/// What a message says; some tools write that alone in its place.
+fn content_of(message: Value<'_>) -> Option<Value<'_>> {
+    match message {
+        Value::Object(_) => message.get(b"content"),
+        bare => Some(bare),
+    }
+}
+
+fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let Some(message) = record.message else {
+        return;
+    };
+    let (mut model, mut stop, mut usage) = (None, None, None);
+    let content = content_of(message);
+    for (key, value) in message.fields() {
+        match key.raw() {
+            b"model" => model = value.text(),
+            b"stop_reason" => stop = value.text(),
+            b"usage" => usage = Some(value),
+            _ => {}
+        }
+    }
+    let synthetic = record.api_error || model.is_some_and(|model| model.raw() == SYNTHETIC);
+    let ends_turn = stop.is_none_or(|stop| stop.raw() != b"tool_use");
+    let text = |text: Text<'_>, scribe: &mut Scribe<'_, S>| {
+        if !synthetic {
+            scribe.reply(stamp, text, ends_turn);
+        } else if S::TEXT && text.decode() != FILLER {
+            scribe.notice(stamp, &text.decode());
+        }
+    };
+    match content {
+        Some(Value::Text(whole)) => text(whole, scribe),
+        Some(array) => {
+            for value in array.elements() {
+                let block = Block::read(value);
+                match (value, block.kind) {
+                    (Value::Text(bare), _) => text(bare, scribe),
+                    (_, b"text") => block.text.into_iter().for_each(|part| text(part, scribe)),
+                    _ => assistant_block(record, &block, stamp, scribe),
+                }
+            }
+        }
+        None => {}
+    }
+    if !synthetic && let Some(counts) = usage.and_then(Counts::of) {
+        // A message without an id is told from others by its record.
+        let message = stamp.message.or(stamp.uuid);
+        let mark = message.map(|message| counts.mark(message, record.request));
+        let version = record.version.map(|version| version_of(version.raw()));
+        scribe.usage(stamp, mark, || counts.usage(model, record.request.map(bounded_id), version));
+    }
+}
+
+fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    match block.kind {
+        b"thinking" => scribe.thinking(stamp, block.thinking),
+        b"redacted_thinking" => scribe.thinking(stamp, None),
+        b"tool_use" | b"server_tool_use" | b"mcp_tool_use" => {
+            scribe.call(stamp, block.id, block.name, block.input.unwrap_or(Value::Null));
+        }
+        kind if kind.ends_with(b"_tool_result") => result(record, block, stamp, scribe),
+        kind => other_block(kind, scribe),
+    }
+}
+
+fn other_block<S: Sink>(kind: &[u8], scribe: &mut Scribe<'_, S>) {
+    if !known::BLOCKS.contains(&kind) {
+        scribe.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
+    }
+}
+
+fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let Some(content) = record.message.and_then(content_of) else {
+        return;
+    };
+    let mut typed = Typed::default();
+    match content {
+        Value::Text(text) => typed.text(text),
+        array => {
+            for value in array.elements() {
+                let block = Block::read(value);
+                match (value, block.kind) {
+                    (Value::Text(_), _) | (_, b"text" | b"image" | b"document") => typed.block(value, &block),
+                    (_, kind) if kind.ends_with(b"tool_result") => result(record, &block, stamp, scribe),
+                    (_, kind) => other_block(kind, scribe),
+                }
+            }
+        }
+    }
+    if record.compact_summary {
+        typed.say_summary(stamp, scribe);
+    } else if !record.meta {
+        typed.say(Author::of(record), Delivery::Typed, stamp, scribe);
+    }
+}
+
+/// A tool's answer, and what a person typed into it.
+fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !scribe.answered(block.answers) || !S::TEXT {
+        return;
+    }
+    let tool = scribe.tool_of(block.answers);
+    let mut output = Output::of(block.content);
+    let mut told = record.copy.map(|copy| copy::told(copy, tool)).unwrap_or_default();
+    copy::told_in_text(&mut told, tool, output.last_text());
+    told.exit_code = told.exit_code.or(output.told.exit_code);
+    output.told = told;
+    let failed = block.is_error || block.content.is_some_and(|content| content.get(b"error_code").is_some());
+    let mut verdict = verdict::of(tool, failed, &output, record.hint());
+    if output.told.interrupted && matches!(verdict.outcome, Outcome::Ok | Outcome::Failed) {
+        verdict.outcome = Outcome::Interrupted;
+    }
+    output.spilled = scribe.spilled.and_then(|spilled| spilled.text(&output.spilled_to()?));
+    scribe.result(stamp, block.answers, verdict.outcome, &output);
+    // What was typed may also stand by itself, and then surely nothing else.
+    let feedback = record.feedback.filter(|text| !text.is_blank()).map(|text| text.decode().into_owned());
+    feedback.or(verdict.answer).into_iter().for_each(|answer| scribe.answer(stamp, &answer));
+}
+
+/// Of all that is attached for the model only what a person typed while it worked is of the conversation.
+fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let Some(attachment) = record.attachment else {
+        return;
+    };
+    let field = |name: &[u8]| attachment.get(name);
+    let kind = field(b"type").and_then(Value::text);
+    if kind.map(Text::raw) != Some(b"queued_command") {
+        return heed(b"attachment", kind, known::ATTACHMENTS, scribe);
+    }
+    let author = match field(b"commandMode").and_then(Value::text).map(Text::raw) {
+        Some(b"task-notification") => Author::Harness,
+        _ => Author::of(&Record { origin: record.origin.or(field(b"origin")), ..*record }),
+    };
+    Typed::of(field(b"prompt")).say(author, Delivery::Between, stamp, scribe);
+}
+
+/// What the harness notes of itself: that it cut the conversation down, what it said to whoever came back, and the echo of
+/// a slash command, whose arguments are a person's.
+fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let content = || record.content.and_then(Value::text).map(Text::decode);
+    match record.subtype.map(Text::raw) {
+        Some(b"local_command") => {
+            if let Some(text) = content().filter(|text| text.trim_start().starts_with('<')) {
+                say_part(&text, Author::Unknown, Delivery::Between, stamp, scribe);
+            }
+        }
+        Some(b"away_summary") => content().into_iter().for_each(|text| scribe.notice(stamp, &text)),
+        Some(b"compact_boundary" | b"microcompact_boundary") => compaction(record, stamp, scribe),
+        _ => heed(b"system", record.subtype, known::SYSTEM, scribe),
+    }
+}
+
+fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let (mut trigger, mut before, mut after, mut saved) = (None, None, None, None);
+    for (key, value) in record.compaction.unwrap_or(Value::Null).fields() {
+        let count = Some(usage::number(value)).filter(|count| *count > 0);
+        match key.raw() {
+            b"trigger" => trigger = value.text(),
+            b"preTokens" => before = count,
+            b"postTokens" => after = count,
+            b"tokensSaved" => saved = count,
+            _ => {}
+        }
+    }
+    let after = after.or_else(|| Some(before?.saturating_sub(saved?)));
+    scribe.compaction(stamp, &trigger.map(Text::decode).unwrap_or_default(), before, after);
+}

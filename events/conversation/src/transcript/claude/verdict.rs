@@ -1,0 +1,289 @@
+//! What a tool's result says about a person: that they refused, interrupted, or answered, and in which words.
+
+use crate::filter::result::Output;
+use crate::item::Outcome;
+
+/// How much of a result is read to tell whether a person had a hand in it, in bytes.
+const LEAD_BYTES: usize = 160;
+/// Longest text of a result that may be nothing but a person's words, in bytes.
+const MAX_BARE_BYTES: usize = 2_000;
+/// Most lines of such a text.
+const MAX_BARE_LINES: usize = 12;
+
+/// How results begin of calls that were refused.
+const REFUSALS: &[&str] = &[
+    "The user doesn't want to proceed with this tool use.",
+    "The user doesn't want to take this action right now.",
+    "Permission for this tool use was denied.",
+    "Permission to use ",
+    "Permission for this action has been denied",
+    "The agent proposed a plan that was rejected by the user.",
+    "User rejected tool use",
+    "User declined to answer",
+    "User chose to stay in plan mode",
+    CLARIFICATION,
+];
+/// A question that was answered with a question.
+const CLARIFICATION: &str = "The user wants to clarify";
+/// How results begin of calls that nobody refused and that did not come to their end.
+const INTERRUPTIONS: &[&str] = &[
+    "[Request interrupted by user",
+    "[Tool call did not complete",
+    "[Tool call interrupted",
+    "[Tool call not completed",
+    "[Tool call skipped",
+    "Cancelled: Claude ended the conversation",
+    "Command was aborted",
+    "Error: Streaming fallback",
+    "Interrupted by user",
+];
+/// What a command's output ends with that was stopped.
+const ABORTED: &str = "<error>Command was aborted before completion</error>";
+/// Longest output at whose end that is looked for, in bytes.
+const MAX_ABORTED_BYTES: usize = 40_000;
+const ANSWERS: &[&str] =
+    &["User has answered your question", "Your questions have been answered", "The user answered:"];
+const QUESTION_TOOL: &str = "AskUserQuestion";
+/// What stands before the reason of a refusal.
+const REASONS: &[&str] = &[
+    "the user said:",
+    "The user said:",
+    "User feedback on this plan:",
+    "provided the following reason for the rejection:",
+];
+/// What the harness puts behind the reason, for the model.
+const AFTER_REASON: &str = "\n\nNote: The user's next message may contain";
+/// What stands before the questions that a person wants to clarify, and how what they typed about one begins.
+const QUESTIONS_ASKED: &str = "Questions asked:";
+const TYPED_ABOUT: &[&str] = &["Answer: ", "User notes: "];
+
+/// Tools that ask a person before they do anything, and that report their own errors in a form of its own.
+const ASKING_TOOLS: &[&str] = &["Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "ExitPlanMode"];
+/// How the harness begins when it speaks itself where a person's words could stand.
+const HARNESS: &[&str] = &[
+    "<",
+    "Exit code ",
+    "Error",
+    "Hook ",
+    "PreToolUse",
+    "Claude requested permission",
+    "This command requires",
+    "This Bash command",
+    "Command timed out",
+    "Command running",
+    "Request was aborted",
+    "Tool permission",
+    "Tool use was",
+    "File ",
+    "String to replace",
+    "Found ",
+    "Path ",
+    "Shell ",
+    "No such tool",
+];
+
+/// What a record says about a result beside its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// Nothing.
+    None,
+    /// A person refused the call (`toolDenialKind` of newer versions).
+    RefusedByPerson,
+    /// A rule or the harness refused the call.
+    RefusedByRule,
+    /// It was called off, and nobody refused it.
+    CalledOff,
+    /// The version writes a person's reason as the whole text, with nothing around it.
+    MayBeBareReason,
+}
+
+/// How a call went, and what a person typed about it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(super) outcome: Outcome,
+    pub(super) answer: Option<String>,
+}
+
+/// Reads a result.
+pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: Hint) -> Verdict {
+    let lead = output.head(LEAD_BYTES);
+    let lead = lead.trim_start().trim_start_matches("<tool_use_error>");
+    let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));
+    let asked = tool == Some(QUESTION_TOOL);
+    let refused = is_error || asked || matches!(hint, Hint::RefusedByPerson | Hint::RefusedByRule);
+    if refused && begins(REFUSALS) && hint != Hint::CalledOff {
+        let text = output.whole();
+        let answer = if lead.starts_with(CLARIFICATION) { clarification(&text) } else { reason(&text) };
+        return Verdict { outcome: Outcome::Denied, answer };
+    }
+    let aborted = || output.head(MAX_ABORTED_BYTES).trim_end().ends_with(ABORTED);
+    if is_error && (begins(INTERRUPTIONS) || hint == Hint::CalledOff || aborted()) {
+        return Verdict { outcome: Outcome::Interrupted, answer: None };
+    }
+    match hint {
+        Hint::RefusedByPerson => return Verdict { outcome: Outcome::Denied, answer: bare(output) },
+        Hint::RefusedByRule => return Verdict { outcome: Outcome::Denied, answer: None },
+        Hint::MayBeBareReason if is_error && tool.is_some_and(|tool| ASKING_TOOLS.contains(&tool)) => {
+            if let Some(answer) = bare(output) {
+                return Verdict { outcome: Outcome::Denied, answer: Some(answer) };
+            }
+        }
+        Hint::MayBeBareReason | Hint::CalledOff | Hint::None => {}
+    }
+    if begins(ANSWERS) || (asked && !is_error) {
+        let answer = Some(output.whole()).filter(|text| !text.trim().is_empty());
+        return Verdict { outcome: Outcome::Ok, answer };
+    }
+    Verdict { outcome: if is_error { Outcome::Failed } else { Outcome::Ok }, answer: None }
+}
+
+/// The reason that a person gave for a refusal.
+fn reason(text: &str) -> Option<String> {
+    let said = REASONS.iter().find_map(|before| text.split_once(before))?.1;
+    let said = said.split_once(AFTER_REASON).map_or(said, |(said, _)| said);
+    let said = said.trim().trim_end_matches("</tool_use_error>").trim();
+    (!said.is_empty()).then(|| said.to_owned())
+}
+
+/// What a person typed about questions that they did not simply answer: each with its question, from the first on that
+/// they said something to.
+fn clarification(text: &str) -> Option<String> {
+    let asked = text.split_once(QUESTIONS_ASKED)?.1;
+    let typed = asked.lines().any(|line| TYPED_ABOUT.iter().any(|start| line.trim_start().starts_with(start)));
+    typed.then(|| asked.trim().to_owned())
+}
+
+/// The whole text, if it can be nothing but what a person typed: a few lines that begin with a word and are neither an
+/// exit code nor an error of a program (`grep: …`, `EACCES: …`) nor one of the harness' sentences.
+fn bare(output: &Output<'_>) -> Option<String> {
+    let text = output.head(MAX_BARE_BYTES + 1);
+    let text = text.trim();
+    let first = text.split_whitespace().next()?;
+    let harness = HARNESS.iter().chain(REFUSALS).any(|start| text.starts_with(start));
+    let program = first.ends_with(':') || first.starts_with(['(', '[', '{', '=', '-', '+', '/', '#', '$', '>']);
+    let bounded = text.len() <= MAX_BARE_BYTES && text.lines().take(MAX_BARE_LINES + 1).count() <= MAX_BARE_LINES;
+    (bounded && !harness && !program && first.contains(char::is_alphabetic)).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_redaction::raw_json::Value;
+
+    fn verdict(tool: Option<&str>, is_error: bool, text: &str, hint: Hint) -> Verdict {
+        let raw = serde_json::to_vec(&serde_json::json!({ "c": text })).unwrap();
+        of(tool, is_error, &Output::of(Value::Object((&raw).into()).get(b"c")), hint)
+    }
+
+    fn check(tool: Option<&str>, is_error: bool, text: &str, outcome: Outcome, answer: Option<&str>) {
+        let expected = Verdict { outcome, answer: answer.map(str::to_owned) };
+        assert_eq!(verdict(tool, is_error, text, Hint::None), expected, "{text}");
+    }
+
+    #[test]
+    fn what_a_person_had_to_do_with_a_result_is_told() {
+        let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. …).";
+        check(Some("Edit"), true, refused, Outcome::Denied, None);
+        let reason = "keep the name.\nIt is public.";
+        for before in [
+            "The user said:\n",
+            "To tell you how to proceed, the user said:\n",
+            "The user provided the following reason for the rejection:  ",
+        ] {
+            let with_reason = format!("{refused} {before}{reason}");
+            check(Some("Edit"), true, &with_reason, Outcome::Denied, Some(reason));
+            let noted = format!("{with_reason}\n\nNote: The user's next message may contain a correction.");
+            check(None, true, &noted, Outcome::Denied, Some(reason));
+            check(
+                None,
+                true,
+                &format!("<tool_use_error>{with_reason}</tool_use_error>"),
+                Outcome::Denied,
+                Some(reason),
+            );
+        }
+        check(Some("Bash"), false, refused, Outcome::Ok, None);
+        check(Some("Bash"), true, "Permission to use Bash with command rm has been denied.", Outcome::Denied, None);
+        let plan = "The agent proposed a plan that was rejected by the user. The user chose to stay in plan mode.";
+        check(Some("ExitPlanMode"), true, &format!("{plan}\n\nRejected plan:\nx"), Outcome::Denied, None);
+        check(
+            Some("ExitPlanMode"),
+            true,
+            &format!("{plan}\nUser feedback on this plan: rework step 2"),
+            Outcome::Denied,
+            Some("rework step 2"),
+        );
+        for cut_short in [
+            "[Request interrupted by user for tool use]",
+            "[Tool call skipped: the turn ended to deliver the message that follows before this call ran.",
+            "<tool_use_error>Error: Streaming fallback - tool execution discarded</tool_use_error>",
+            "one line\n<error>Command was aborted before completion</error>\n",
+        ] {
+            check(Some("Bash"), true, cut_short, Outcome::Interrupted, None);
+        }
+        let answered = "User has answered your questions: \"Which?\"=\"The second\". You can now continue.";
+        check(None, false, answered, Outcome::Ok, Some(answered));
+        check(Some(QUESTION_TOOL), false, "\"Which?\"=\"The second\"", Outcome::Ok, Some("\"Which?\"=\"The second\""));
+        check(Some(QUESTION_TOOL), true, "No such tool", Outcome::Failed, None);
+        check(Some("Bash"), true, "Exit code 1", Outcome::Failed, None);
+        check(Some("Read"), false, "the user said: nothing", Outcome::Ok, None);
+    }
+
+    #[test]
+    fn a_question_answered_with_a_question_is_no_answer_but_what_was_typed_is_kept() {
+        let clarify = |typed: &str| {
+            format!(
+                "The user wants to clarify these questions.\n    Start by asking them.\n\n    Questions asked:\n- \"Which?\"\n  {typed}"
+            )
+        };
+        check(Some(QUESTION_TOOL), false, &clarify("(No answer provided)"), Outcome::Denied, None);
+        check(Some(QUESTION_TOOL), true, &clarify("Answer: B"), Outcome::Denied, Some("- \"Which?\"\n  Answer: B"));
+        let notes = "(No answer provided)\n  User notes: neither";
+        check(Some(QUESTION_TOOL), true, &clarify(notes), Outcome::Denied, Some(&format!("- \"Which?\"\n  {notes}")));
+        check(Some(QUESTION_TOOL), true, "User declined to answer questions", Outcome::Denied, None);
+    }
+
+    #[test]
+    fn a_reason_without_its_frame_is_told_from_an_error() {
+        let bare = |tool, text: &str| verdict(Some(tool), true, text, Hint::MayBeBareReason);
+        for text in [
+            "please add transformer.js too first",
+            "Wait a sec, we need a.svg too",
+            "So if I open https://a.b – works?",
+            "non",
+        ] {
+            assert_eq!(bare("Bash", text), Verdict { outcome: Outcome::Denied, answer: Some(text.into()) }, "{text}");
+        }
+        for text in [
+            "Exit code 1\nplease",
+            "grep: a.rs: No such file or directory",
+            "EACCES: permission denied, open 'a'",
+            "<tool_use_error>File has not been read yet.</tool_use_error>",
+            "File has not been read yet. Read it first before writing to it.",
+            "(eval):cd:1: no such file or directory: test",
+            "============ test session starts ============",
+            "Command timed out after 2m 0.0s",
+            "This command requires approval",
+            "error[E0308]: mismatched types",
+            "",
+        ] {
+            assert_eq!(bare("Edit", text), Verdict { outcome: Outcome::Failed, answer: None }, "{text}");
+        }
+        assert_eq!(bare("Bash", &"a line\n".repeat(40)).outcome, Outcome::Failed);
+        assert_eq!(bare("WebFetch", "Request failed with status code 404").outcome, Outcome::Failed);
+        assert_eq!(verdict(Some("Bash"), true, "please not", Hint::None).outcome, Outcome::Failed);
+        assert_eq!(verdict(Some("Bash"), false, "please not", Hint::MayBeBareReason).outcome, Outcome::Ok);
+    }
+
+    #[test]
+    fn a_record_that_says_who_refused_is_believed() {
+        let denied = |answer: Option<&str>| Verdict { outcome: Outcome::Denied, answer: answer.map(str::to_owned) };
+        assert_eq!(verdict(Some("x"), true, "not that one", Hint::RefusedByPerson), denied(Some("not that one")));
+        assert_eq!(verdict(Some("x"), true, "User rejected tool use", Hint::RefusedByPerson), denied(None));
+        assert_eq!(verdict(Some("x"), true, "Blocked by the classifier", Hint::RefusedByRule), denied(None));
+        let unwilling = "The user doesn't want to take this action right now. STOP what you are doing.";
+        assert_eq!(verdict(Some("x"), true, unwilling, Hint::None), denied(None));
+        let called_off = Verdict { outcome: Outcome::Interrupted, answer: None };
+        assert_eq!(verdict(Some("x"), true, unwilling, Hint::CalledOff), called_off);
+    }
+}

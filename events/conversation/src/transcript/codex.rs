@@ -1,0 +1,318 @@
+//! Codex CLI's transcripts ("rollouts"): JSON Lines of `{timestamp, type, payload}`, where most is said twice.
+//!
+//! What model and tools said stands as a `response_item`; what a person and the screen saw as an `event_msg`, or in newer
+//! files as its `item_completed`. The first of two is taken, whichever it is; the other is recognised by a fingerprint in
+//! [`Cursor::said`](super::Cursor::said). Files from before September 2025 have bare lines, which are response items
+//! without an envelope. Everything is optional, and only what is understood is taken.
+
+mod call;
+mod event;
+mod item;
+mod output;
+mod patch;
+mod response;
+mod words;
+
+use std::borrow::Cow;
+
+use crate::filter::one_line;
+use crate::hash::Mark;
+use crate::item::{Link, Usage};
+use crate::record::Timestamp;
+
+use super::Sink;
+use super::cursor::Queued;
+use super::format::{Format, Layout};
+use super::place::{self, Located};
+use super::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
+
+/// Longest name of a model, in characters.
+const MAX_MODEL_CHARS: usize = 100;
+/// Records that say nothing of the conversation.
+const SILENT: &[&[u8]] =
+    &[b"world_state", b"inter_agent_communication_metadata", b"state", b"ghost_snapshot", b"token_usage_record"];
+
+/// The format of Codex.
+pub(super) enum Codex {}
+
+impl Format for Codex {
+    const LAYOUT: Layout = Layout {
+        title: "Codex",
+        variable: "CODEX_HOME",
+        directory: ".codex",
+        folders: &["sessions", "archived_sessions"],
+        endings: &[".jsonl", ".jsonl.zst"],
+        // `<year>/<month>/<day>/`
+        depth: 4,
+        passed_over: &[],
+        compressed: Some(".zst"),
+    };
+
+    fn classify(rel_path: &str) -> Option<Located> {
+        place::codex(rel_path)
+    }
+
+    fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+        let (mut kind, mut at, mut payload, mut is_state) = (None, None, None, false);
+        for (key, value) in fields.by_ref() {
+            match key.raw() {
+                b"type" => kind = value.text(),
+                b"timestamp" => at = value.text(),
+                b"payload" => payload = Some(value),
+                b"record_type" => is_state = value.text().is_some_and(|kind| kind.raw() == b"state"),
+                _ => {}
+            }
+        }
+        let end = fields.end()?;
+        let whole = fields.object().unwrap_or(Value::Null);
+        let at = at.and_then(|text| Timestamp::parse(&text.decode()));
+        let stamp = Stamp { at, ..Stamp::default() };
+        let kind = match kind {
+            Some(kind) => kind.raw(),
+            None if is_state => b"state",
+            // The first line of a bare file.
+            None if payload.is_none() && whole.get(b"id").is_some() => b"session_meta",
+            None => b"",
+        };
+        scribe.begin(&stamp);
+        scribe.seen.count_type(kind);
+        match payload {
+            Some(payload) => enveloped(kind, payload, &stamp, scribe),
+            None => bare(kind, whole, &stamp, scribe),
+        }
+        scribe.end(&stamp);
+        Some(end)
+    }
+
+    fn kind_of(head: &[u8]) -> Option<String> {
+        let Found::Object(mut fields) = first_object(head) else {
+            return None;
+        };
+        let kind = fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?)?;
+        Some(kind.decode().into_owned())
+    }
+}
+
+fn enveloped<S: Sink>(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    match kind {
+        b"session_meta" => session_meta(payload, stamp, scribe),
+        b"turn_context" => turn_context(payload, stamp, scribe),
+        b"response_item" => response::say(payload, stamp, scribe),
+        b"event_msg" => event::say(payload, stamp, scribe),
+        b"compacted" => compacted(payload, stamp, scribe),
+        b"inter_agent_communication" => from_agent(payload, stamp, scribe),
+        silent if SILENT.contains(&silent) => {}
+        other => scribe.seen.count_unknown(&String::from_utf8_lossy(other), 1),
+    }
+}
+
+/// A line as it was written before there was an envelope.
+fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    match kind {
+        b"session_meta" => session_meta(whole, stamp, scribe),
+        silent if SILENT.contains(&silent) => {}
+        _ if response::knows(kind) => response::say(whole, stamp, scribe),
+        other => scribe.seen.count_unknown(&String::from_utf8_lossy(other), 1),
+    }
+}
+
+/// Who the session is. Said again whenever it is resumed; a copy of another session brings that one's, too. So only what
+/// the first line says is of this one.
+fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let [cwd, git, forked_from, parent, source, thread_source] =
+        pick(meta, [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source"]);
+    text(cwd).into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
+    git.and_then(|git| text(git.get(b"branch"))).into_iter().for_each(|branch| scribe.branch(stamp, branch));
+    if scribe.cursor.line != 1 {
+        return;
+    }
+    let subagent = source.and_then(|source| source.get(b"subagent"));
+    let spawned_by = subagent.and_then(|how| text(how.get(b"thread_spawn")?.get(b"parent_thread_id")));
+    let is_subagent = subagent.is_some() || text(thread_source).is_some_and(|source| source.raw() == b"subagent");
+    let (parent, forked_from) = (spawned_by.or(text(parent)), text(forked_from));
+    match parent.or(forked_from) {
+        Some(parent) if is_subagent => scribe.session(parent),
+        _ => {}
+    }
+    forked_from.filter(|_| !is_subagent).into_iter().for_each(|id| scribe.link(stamp, Link::ForkedFrom, id));
+}
+
+/// Where a turn works, and with which model: the counts of tokens that follow do not say it.
+fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let [cwd, model] = pick(context, [b"cwd", b"model"]);
+    text(cwd).into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
+    if S::TEXT
+        && let Some(model) = text(model).map(|model| one_line(&model.decode(), MAX_MODEL_CHARS))
+        && model != scribe.model()
+    {
+        scribe.usage(stamp, None, || Usage { model, ..Usage::default() });
+    }
+}
+
+/// The conversation was cut down: the summary repeats what was said, and so does the history beside it. Where the model's last
+/// message was that summary, it is withdrawn: nobody said it to anybody.
+fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    // Who asked for it is not said.
+    scribe.compaction(stamp, "", None, None);
+    let Some(message) = text(payload.get(b"message")).filter(|message| !message.is_blank()) else { return };
+    let marks: Vec<Mark> = summaries(message).map(|summary| only(What::LastReply, summary)).collect();
+    if let Some(reply) = scribe.cursor.queue.take_first(|reply| marks.contains(&reply.mark)) {
+        scribe.withdraw(stamp, reply);
+    }
+    if S::TEXT {
+        scribe.summary(stamp, &message.decode());
+    }
+}
+
+/// What the model may have said as a summary: the message, or what stands in it behind a line that introduces it.
+fn summaries(message: Text<'_>) -> impl Iterator<Item = &[u8]> {
+    let whole = message.trim_end().raw();
+    let behind = message.trim_end().after(b"\\n").map(Text::raw).map(|mut rest| {
+        while let Some(line) = rest.strip_prefix(b"\\n") {
+            rest = line;
+        }
+        rest
+    });
+    [Some(whole), behind].into_iter().flatten()
+}
+
+/// The agent has said this: remembered until it says something else, for a compaction may say that it was its summary. No
+/// queue is recorded in this format, so its place in the cursor serves.
+fn remember_reply<S: Sink>(reply: Text<'_>, scribe: &mut Scribe<'_, S>) {
+    let (mark, line) = (only(What::LastReply, reply.trim_end().raw()), scribe.cursor.line);
+    scribe.cursor.queue.clear();
+    scribe.cursor.queue.push(Queued { mark, line });
+}
+
+/// What another agent wrote: news to this one.
+fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !S::TEXT {
+        return;
+    }
+    let [author, content] = pick(payload, [b"author", b"content"]);
+    let mut words = String::new();
+    match content {
+        Some(Value::Text(content)) => words.push_str(&content.decode()),
+        Some(blocks) => {
+            let texts = blocks.elements().filter_map(|block| text(block.get(b"text")));
+            texts.for_each(|part| words.push_str(&part.decode()));
+        }
+        None => {}
+    }
+    let author = text(author).map_or(Cow::Borrowed("another agent"), Text::decode);
+    if !words.trim().is_empty() {
+        scribe.notice(stamp, &format!("{author}: {}", words.trim()));
+    }
+}
+
+/// The fields of these names, in one pass; of one written twice the last.
+fn pick<'r, const N: usize>(object: Value<'r>, names: [&[u8]; N]) -> [Option<Value<'r>>; N] {
+    let mut found = [None; N];
+    for (key, value) in object.fields() {
+        if let Some(at) = names.iter().position(|name| *name == key.raw()) {
+            found[at] = Some(value).filter(|value| *value != Value::Null);
+        }
+    }
+    found
+}
+
+fn text(value: Option<Value<'_>>) -> Option<Text<'_>> {
+    value.and_then(Value::text)
+}
+
+/// A number as it is written, or in a string.
+fn number(value: Option<Value<'_>>) -> Option<u64> {
+    let digits = match value? {
+        Value::Number(digits) => digits,
+        Value::Text(text) => text.raw(),
+        _ => return None,
+    };
+    std::str::from_utf8(digits).ok()?.trim().parse().ok()
+}
+
+/// A duration as `{secs, nanos}`, or as seconds.
+fn duration_ms(value: Option<Value<'_>>) -> Option<u64> {
+    match value? {
+        object @ Value::Object(_) => {
+            let [secs, nanos] = pick(object, [b"secs", b"nanos"]);
+            Some(number(secs)?.checked_mul(1_000)?.saturating_add(number(nanos).unwrap_or(0) / 1_000_000))
+        }
+        Value::Number(digits) => output::seconds(std::str::from_utf8(digits).ok()?),
+        // `1.5s`, as durations are written for people.
+        Value::Text(text) => output::seconds(text.decode().trim_end_matches('s')),
+        _ => None,
+    }
+}
+
+/// The places in which one thing may be said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Channel {
+    /// A response item.
+    Response = b'r' as isize,
+    /// An event for the screen.
+    Event = b'e' as isize,
+    /// An item that was completed.
+    Item = b'i' as isize,
+}
+
+/// What may be said twice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Prompt = b'p' as isize,
+    Reply = b'a' as isize,
+    Thinking = b't' as isize,
+    /// By what was asked.
+    Search = b's' as isize,
+    /// By the call's id.
+    Result = b'o' as isize,
+    /// By the session's sum of tokens.
+    Tokens = b'n' as isize,
+    /// What the agent said last.
+    LastReply = b'l' as isize,
+}
+
+/// Whether something is said for the first time. Of two channels that say the same the second is recognised; one that
+/// says it again says it anew.
+fn is_news<S: Sink>(what: What, channel: Channel, said: &[u8], scribe: &mut Scribe<'_, S>) -> bool {
+    let mark = |channel: Channel| {
+        let mut key = vec![what as u8, channel as u8];
+        key.extend_from_slice(said);
+        Mark::of(&key)
+    };
+    let others = [Channel::Response, Channel::Event, Channel::Item].into_iter().filter(|other| *other != channel);
+    for other in others {
+        if scribe.cursor.said.take(mark(other)) {
+            return false;
+        }
+    }
+    scribe.cursor.said.push(mark(channel));
+    true
+}
+
+/// The same for what is never said anew: whoever says it again is not heard.
+fn is_first<S: Sink>(what: What, said: &[u8], scribe: &mut Scribe<'_, S>) -> bool {
+    let mark = only(what, said);
+    let is_first = !scribe.cursor.said.contains(mark);
+    scribe.cursor.said.push(mark);
+    is_first
+}
+
+/// Whether something of which there is only one was said already.
+fn was_said<S: Sink>(what: What, said: &[u8], scribe: &Scribe<'_, S>) -> bool {
+    scribe.cursor.said.contains(only(what, said))
+}
+
+fn only(what: What, said: &[u8]) -> Mark {
+    let mut key = vec![what as u8];
+    key.extend_from_slice(said);
+    Mark::of(&key)
+}
+
+/// A text in a form in which two tellings of it are the same.
+fn plain(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Calls of Codex' tools: names and parameters in the form in which the same tools of all agents are found.
+//!
+//! A command is a call of `shell` with `command`; each file of a patch is a call of `apply_patch`; a tool of an MCP server
+//! is `mcp__<server>__<tool>`.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use crate::item::{Edit, Outcome};
+use crate::transcript::Sink;
+use crate::transcript::open_calls::PART;
+use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
+use baton_redaction::redact_owned;
+
+use super::patch::{self, Change};
+use super::{What, is_first, output, text};
+
+/// How tools are called that run a command.
+pub(super) const SHELL: &str = "shell";
+const PATCH: &str = "apply_patch";
+/// What they are called by the versions of Codex.
+const SHELLS: &[&str] =
+    &["exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec", "bash"];
+/// Shells, and how each is given a script.
+const PROGRAMS: &[&str] =
+    &["bash", "sh", "zsh", "fish", "dash", "powershell", "pwsh", "powershell.exe", "pwsh.exe", "cmd", "cmd.exe"];
+const SCRIPT_FLAGS: &[&str] = &["-lc", "-c", "-ic", "-Command", "-command", "/c", "/C"];
+
+/// A tool was called with parameters that stand in a string, as the model wrote them, or as they are.
+pub(super) fn function<S: Sink>(
+    id: Option<Text<'_>>,
+    namespace: Option<Text<'_>>,
+    name: Option<Text<'_>>,
+    arguments: Option<Value<'_>>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let written = name.map_or(Cow::Borrowed(""), Text::decode);
+    let name = full_name(namespace.map(Text::decode).as_deref(), &written);
+    if !scribe.called(id, &name) || !S::TEXT {
+        return;
+    }
+    let decoded;
+    let parameters = match arguments {
+        Some(Value::Text(text)) => {
+            decoded = text.decode();
+            match decoded.trim_start().starts_with('{') {
+                true => Value::Object(decoded.trim().as_bytes().into()),
+                false => Value::Text(text),
+            }
+        }
+        other => other.unwrap_or(Value::Null),
+    };
+    if SHELLS.contains(&&*name) {
+        let field = |names: [&[u8]; 3]| names.into_iter().find_map(|name| parameters.get(name));
+        let command = field([b"command", b"cmd", b"input"]).map(command_of);
+        let place = text(field([b"workdir", b"working_directory", b"cwd"])).map(Text::decode);
+        // Some versions apply patches with it.
+        match command {
+            Some(command) => shell(id, &command, place.as_deref(), stamp, scribe),
+            None => scribe.say_call(stamp, id, SHELL, parameters, None),
+        }
+    } else if name == PATCH {
+        let patch = match parameters {
+            Value::Text(text) => Some(text.decode()),
+            object => text(object.get(b"input").or_else(|| object.get(b"patch"))).map(Text::decode),
+        };
+        apply_patch(id, patch.as_deref().unwrap_or(""), stamp, scribe);
+    } else {
+        scribe.say_call(stamp, id, &name, parameters, None);
+    }
+}
+
+/// A command was run.
+pub(super) fn shell<S: Sink>(
+    id: Option<Text<'_>>,
+    command: &str,
+    place: Option<&str>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let parameters = match place {
+        Some(place) => json!({ "command": command, "workdir": place }),
+        None => json!({ "command": command }),
+    };
+    scribe.say_call(stamp, id, SHELL, Value::Object(parameters.to_string().as_bytes().into()), None);
+    if let Some(patch) = patch::find(command) {
+        for (at, change) in patch::changes(patch).iter().enumerate() {
+            say_change(part(id, at + 1).as_deref(), change, stamp, scribe);
+        }
+    }
+}
+
+/// A patch was applied: the first of its files is the call itself.
+pub(super) fn apply_patch<S: Sink>(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
+    if changes.is_empty() {
+        let parameters = json!({ "patch": patch });
+        scribe.say_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), None);
+    }
+    changed(id, &changes, stamp, scribe);
+}
+
+/// Files were changed.
+pub(super) fn changed<S: Sink>(
+    id: Option<Text<'_>>,
+    changes: &[Change<'_>],
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    for (at, change) in changes.iter().enumerate() {
+        let part = if at == 0 { id.map(|id| id.decode().into_owned()) } else { part(id, at) };
+        say_change(part.as_deref(), change, stamp, scribe);
+    }
+}
+
+fn say_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let mut parameters = json!({ "change": change.how, "path": change.path });
+    if let Some(to) = change.to {
+        parameters["to"] = json!(to);
+    }
+    if !change.text.is_empty() {
+        parameters["patch"] = json!(change.text);
+    }
+    let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
+    let edit = Edit { path, added: change.added, removed: change.removed };
+    let id = id.map(|id| Text::of(id.as_bytes()));
+    scribe.say_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
+}
+
+fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
+    id.map(|id| format!("{}{PART}{number}", id.decode()))
+}
+
+/// A call was answered; whoever says so first is heard.
+pub(super) fn answered<S: Sink>(
+    id: Option<Text<'_>>,
+    content: Option<Value<'_>>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    if is_answered(id, scribe) && S::TEXT {
+        let mut decoded = String::new();
+        let answer = output::of(content, &mut decoded);
+        say_answer(id, answer, stamp, scribe);
+    }
+}
+
+/// Takes note that a call was answered. Whether that is to be said.
+pub(super) fn is_answered<S: Sink>(id: Option<Text<'_>>, scribe: &mut Scribe<'_, S>) -> bool {
+    if let Some(id) = id
+        && !is_first(What::Result, id.raw(), scribe)
+    {
+        return false;
+    }
+    scribe.answered(id)
+}
+
+/// The answer, for the call and for what of it are calls of their own.
+pub(super) fn say_answer<S: Sink>(
+    id: Option<Text<'_>>,
+    answer: output::Answer<'_>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let output::Answer { outcome, output } = answer;
+    for part in id.map(|id| scribe.parts_of(id)).unwrap_or_default() {
+        // A command that fails behind a patch may have applied it; a patch that fails applies nothing.
+        let part = Some(Text::of(part.as_bytes()));
+        scribe.result(stamp, part, outcome, &output);
+    }
+    scribe.result(stamp, id, outcome, &output);
+}
+
+/// Whether an answer's outcome stands for success.
+pub(super) fn outcome(success: bool) -> Outcome {
+    if success { Outcome::Ok } else { Outcome::Failed }
+}
+
+/// The name under which a tool is found: one of an MCP server has the server's before it.
+pub(super) fn full_name<'n>(namespace: Option<&str>, name: &'n str) -> Cow<'n, str> {
+    match namespace.filter(|namespace| !namespace.is_empty() && !name.starts_with(namespace)) {
+        Some(namespace) => {
+            let is_joined = namespace.ends_with("__") || name.starts_with('_');
+            Cow::Owned(format!("{namespace}{}{name}", if is_joined { "" } else { "__" }))
+        }
+        // Older versions wrote `server__tool`.
+        None if name.contains("__") && !name.starts_with("mcp__") => Cow::Owned(format!("mcp__{name}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// A command as a person would type it: of a shell that is given a script the script.
+pub(super) fn command_of(command: Value<'_>) -> String {
+    match command {
+        Value::Text(text) => text.decode().into_owned(),
+        list => {
+            let words: Vec<String> =
+                list.elements().filter_map(|word| Some(word.text()?.decode().into_owned())).collect();
+            script_of(&words)
+        }
+    }
+}
+
+fn script_of(words: &[String]) -> String {
+    if let [program, .., flag, script] = words {
+        let program = program.rsplit(['/', '\\']).next().unwrap_or(program);
+        if PROGRAMS.contains(&program) && SCRIPT_FLAGS.contains(&flag.as_str()) {
+            return script.clone();
+        }
+    }
+    let quoted = |word: &String| match word.is_empty() || word.contains([' ', '\n', '"', '\'']) {
+        true => format!("'{}'", word.replace('\'', r"'\''")),
+        false => word.clone(),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_read_as_a_person_would_type_them() {
+        let check = |raw: &str, expected: &str| {
+            let json = format!("{{\"c\":{raw}}}");
+            assert_eq!(command_of(Value::Object(json.as_bytes().into()).get(b"c").unwrap()), expected, "{raw}");
+        };
+        check(r#"["bash","-lc","cargo test"]"#, "cargo test");
+        check(r#"["/bin/zsh","-lc","cd a && ls"]"#, "cd a && ls");
+        check(r#"["powershell.exe","-NoProfile","-Command","dir"]"#, "dir");
+        check(r#"["git","commit","-m","it's done"]"#, r"git commit -m 'it'\''s done'");
+        check(r#"["apply_patch","*** Begin Patch\n*** End Patch"]"#, "apply_patch '*** Begin Patch\n*** End Patch'");
+        check(r#""make all""#, "make all");
+        check("[]", "");
+        check("7", "");
+    }
+
+    #[test]
+    fn tools_of_servers_have_their_servers_name() {
+        let check = |namespace: Option<&str>, name: &str, expected: &str| {
+            assert_eq!(full_name(namespace, name), expected);
+        };
+        check(None, "exec_command", "exec_command");
+        check(Some("mcp__codex_apps__github"), "_fetch_pr", "mcp__codex_apps__github_fetch_pr");
+        check(Some("mcp__baton__"), "get_episodes", "mcp__baton__get_episodes");
+        check(Some("mcp__baton"), "get_episodes", "mcp__baton__get_episodes");
+        check(None, "baton__get_episodes", "mcp__baton__get_episodes");
+        check(None, "mcp__baton__get_episodes", "mcp__baton__get_episodes");
+        check(Some(""), "x", "x");
+    }
+}

@@ -1,0 +1,232 @@
+//! Events: what a person and the screen saw. Most repeat a response item, and some say what that does not.
+
+use std::borrow::Cow;
+
+use crate::filter::result::{Output, Told};
+use crate::item::{Outcome, TitleSource, Usage};
+use crate::transcript::Sink;
+use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
+
+use super::output::{Answer, exit_code};
+use super::{Channel, What, call, duration_ms, is_first, item, number, pick, response, text, words};
+
+/// Events that say nothing that is not said elsewhere, or nothing of the conversation.
+const SILENT: &[&[u8]] = &[
+    b"agent_message_content_delta",
+    b"agent_message_delta",
+    b"agent_reasoning_delta",
+    b"agent_reasoning_section_break",
+    b"apply_patch_approval_request",
+    b"background_event",
+    b"collab_agent_interaction_begin",
+    b"collab_agent_interaction_end",
+    b"collab_agent_spawn_begin",
+    b"collab_agent_spawn_end",
+    b"collab_close_begin",
+    b"collab_close_end",
+    b"collab_resume_begin",
+    b"collab_resume_end",
+    b"collab_waiting_begin",
+    b"collab_waiting_end",
+    b"context_compacted",
+    b"deprecation_notice",
+    b"dynamic_tool_call_request",
+    b"dynamic_tool_call_response",
+    b"elicitation_request",
+    b"entered_review_mode",
+    b"exec_approval_request",
+    b"exec_command_begin",
+    b"exec_command_output_delta",
+    b"exited_review_mode",
+    b"guardian_assessment",
+    b"guardian_warning",
+    b"hook_completed",
+    b"hook_started",
+    b"image_generation_begin",
+    b"image_generation_end",
+    b"item_started",
+    b"mcp_startup_complete",
+    b"mcp_startup_update",
+    b"mcp_tool_call_begin",
+    b"model_reroute",
+    b"model_verification",
+    b"patch_apply_begin",
+    b"patch_apply_updated",
+    b"plan_delta",
+    b"plan_update",
+    b"raw_response_item",
+    b"reasoning_content_delta",
+    b"request_permissions",
+    b"request_user_input",
+    b"session_configured",
+    b"shutdown_complete",
+    b"skills_update_available",
+    b"sub_agent_activity",
+    b"terminal_interaction",
+    b"thread_goal_updated",
+    b"thread_settings_applied",
+    b"token_usage_record",
+    b"turn_diff",
+    b"undo_completed",
+    b"undo_started",
+    b"user_input",
+    b"view_image_tool_call",
+    b"warning",
+    b"web_search_begin",
+    b"web_search_end",
+];
+
+/// Says what one event says.
+pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let names: [&[u8]; 6] = [b"type", b"message", b"text", b"call_id", b"item", b"info"];
+    let [kind, message, words, call_id, item, info] = pick(payload, names);
+    let (message, words, call_id) = (text(message), text(words), text(call_id));
+    match text(kind).map_or(&b""[..], Text::raw) {
+        b"user_message" => {
+            if let Some(message) = message.map(Text::decode) {
+                response::prompt(words::request(&message), Channel::Event, stamp, scribe);
+            }
+        }
+        b"agent_message" => {
+            let ends_turn = text(payload.get(b"phase")).is_none_or(|phase| phase.raw() != b"commentary");
+            message.into_iter().for_each(|it| response::reply(it, Channel::Event, ends_turn, stamp, scribe));
+        }
+        b"agent_reasoning" | b"agent_reasoning_raw_content" => {
+            words.into_iter().for_each(|it| response::thinking(it, Channel::Event, stamp, scribe));
+        }
+        b"token_count" => info.into_iter().for_each(|info| tokens(info, stamp, scribe)),
+        b"task_started" | b"turn_started" => scribe.cursor.working = true,
+        b"task_complete" | b"turn_complete" => {
+            scribe.abandon_calls(stamp);
+            scribe.cursor.working = false;
+        }
+        b"turn_aborted" => match text(payload.get(b"reason")).map(Text::raw) {
+            // Another prompt took its place, or a review was over.
+            Some(b"replaced" | b"review_ended") => scribe.abandon_calls(stamp),
+            _ => scribe.interruption(stamp),
+        },
+        b"exec_command_end" => command_end(call_id, payload, stamp, scribe),
+        b"patch_apply_end" => patch_end(call_id, payload, stamp, scribe),
+        b"mcp_tool_call_end" => {
+            // Some files have no call of it but this.
+            payload.get(b"invocation").into_iter().for_each(|told| item::server_call(call_id, told, stamp, scribe));
+            server_end(call_id, payload, stamp, scribe);
+        }
+        b"item_completed" => item.into_iter().for_each(|it| item::say(it, stamp, scribe)),
+        b"error" | b"stream_error" => {
+            message
+                .filter(|_| S::TEXT)
+                .into_iter()
+                .for_each(|it| scribe.notice(stamp, &format!("error: {}", it.decode())));
+        }
+        b"thread_rolled_back" => {
+            let turns = number(payload.get(b"num_turns")).unwrap_or(1);
+            scribe.notice(stamp, &format!("the user went back by {turns} turns"));
+        }
+        b"thread_name_updated" | b"session_name_updated" => {
+            let [thread, name, title] = pick(payload, [b"thread_name", b"name", b"title"]);
+            let name = text(thread).or(text(name)).or(text(title));
+            name.into_iter().for_each(|name| scribe.title(stamp, TitleSource::Person, &name.decode()));
+        }
+        silent if SILENT.contains(&silent) => {}
+        other => {
+            let name = format!("event_msg:{}", String::from_utf8_lossy(other));
+            scribe.seen.count_unknown(name.trim_end_matches(':'), 1);
+        }
+    }
+}
+
+/// What the last request cost. The same is told again when nothing was asked meanwhile; the sum of the session tells.
+fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let names: [&[u8]; 5] =
+        [b"input_tokens", b"cached_input_tokens", b"output_tokens", b"cache_write_input_tokens", b"total_tokens"];
+    let [total, last] = pick(info, [b"total_token_usage", b"last_token_usage"]);
+    let numbers = |usage: Value<'_>| pick(usage, names).map(|value| number(value).unwrap_or(0));
+    let Some([input, cached, output, written, sum]) = last.or(total).map(numbers) else {
+        return;
+    };
+    let so_far = total.map_or([input, cached, output, written, sum], numbers);
+    let key = so_far.map(|count| count.to_string()).join("-");
+    if !is_first(What::Tokens, key.as_bytes(), scribe) || !S::TEXT || (input == 0 && output == 0) {
+        return;
+    }
+    let usage = Usage {
+        model: scribe.model().to_owned(),
+        // What was read from the cache is counted into the input here.
+        input: input.saturating_sub(cached).saturating_sub(written),
+        output,
+        cache_read: cached,
+        cache_creation: written,
+        ..Usage::default()
+    };
+    // A name for the request, which has none: the session's tokens up to it.
+    let message = format!("tokens-{key}");
+    scribe.usage(&Stamp { message: Some(Text::of(message.as_bytes())), ..*stamp }, None, || usage);
+}
+
+/// A command ended: told with its exit code, before its output is.
+pub(super) fn command_end<S: Sink>(
+    id: Option<Text<'_>>,
+    end: Value<'_>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    if !call::is_answered(id, scribe) || !S::TEXT {
+        return;
+    }
+    let names: [&[u8]; 6] =
+        [b"exit_code", b"duration", b"aggregated_output", b"formatted_output", b"stdout", b"status"];
+    let [code, duration, whole, shown, stdout, status] = pick(end, names);
+    let told = Told { exit_code: exit_code(code), duration_ms: duration_ms(duration), ..Told::default() };
+    let outcome = match (told.exit_code, text(status).map(Text::raw)) {
+        (_, Some(b"declined")) => Outcome::Denied,
+        (Some(code), _) => call::outcome(code == 0),
+        (None, Some(b"failed")) => Outcome::Failed,
+        _ => Outcome::Ok,
+    };
+    let filled = [whole, shown, stdout].into_iter().find(|it| text(*it).is_some_and(|text| !text.is_blank()));
+    let mut output = Output::of(filled.flatten());
+    output.told = told;
+    call::say_answer(id, Answer { outcome, output }, stamp, scribe);
+}
+
+/// A patch was applied, or not.
+fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !call::is_answered(id, scribe) || !S::TEXT {
+        return;
+    }
+    let [success, stdout, stderr, status] = pick(end, [b"success", b"stdout", b"stderr", b"status"]);
+    let outcome = match text(status).map(Text::raw) {
+        Some(b"declined") => Outcome::Denied,
+        Some(b"failed") => Outcome::Failed,
+        _ => call::outcome(success.is_none_or(Value::is_true)),
+    };
+    let output = Output::of(if outcome == Outcome::Failed { stderr.or(stdout) } else { stdout });
+    call::say_answer(id, Answer { outcome, output }, stamp, scribe);
+}
+
+/// A tool of an MCP server answered.
+pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !call::is_answered(id, scribe) || !S::TEXT {
+        return;
+    }
+    let [result, duration, error, status] = pick(end, [b"result", b"duration", b"error", b"status"]);
+    // `{"Ok": {content, isError}}` or `{"Err": "..."}`; in items the answer itself.
+    let [ok, err] = result.map_or([None, None], |result| pick(result, [b"Ok", b"Err"]));
+    let answer = ok.or(result.filter(|_| err.is_none()));
+    let [content, is_error] = answer.map_or([None, None], |answer| pick(answer, [b"content", b"isError"]));
+    let failure = err.or(error.and_then(|error| error.get(b"message").or(Some(error))));
+    let has_failed = failure.is_some()
+        || is_error.is_some_and(Value::is_true)
+        || text(status).is_some_and(|status| status.raw() == b"failed");
+    let told = Told { duration_ms: duration_ms(duration), ..Told::default() };
+    let mut output = Output::of(failure.or(content));
+    output.told = told;
+    let said: Cow<'_, str> = Cow::Owned(output.head(40));
+    let outcome = match said.contains("rejected") && failure.is_some() {
+        true => Outcome::Denied,
+        false => call::outcome(!has_failed),
+    };
+    call::say_answer(id, Answer { outcome, output }, stamp, scribe);
+}

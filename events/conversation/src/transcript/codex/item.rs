@@ -1,0 +1,156 @@
+//! Completed items, in which newer files tell what others tell by events.
+
+use serde_json::json;
+
+use crate::filter::result::Output;
+use crate::item::Outcome;
+use crate::transcript::Sink;
+use crate::transcript::scribe::{Scribe, Stamp};
+use baton_redaction::raw_json::{Text, Value};
+
+use super::output::Answer;
+use super::patch::{self, Change};
+use super::{Channel, call, event, pick, response, text, words};
+
+/// Items that say nothing that is not said elsewhere, in lower case.
+const SILENT: &[&str] = &[
+    "collabagenttoolcall",
+    "contextcompaction",
+    "enteredreviewmode",
+    "exitedreviewmode",
+    "hookprompt",
+    "imagegeneration",
+    "imageview",
+    "sleep",
+    "subagentactivity",
+];
+
+/// Says what one item says.
+pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let names: [&[u8]; 7] = [b"type", b"id", b"content", b"text", b"summary_text", b"raw_content", b"action"];
+    let [kind, id, content, whole, summary, raw, action] = pick(item, names);
+    let id = text(id).filter(|id| !id.is_blank());
+    let own = Stamp { uuid: id, ..*stamp };
+    let stamp = &own;
+    let kind = text(kind).map(|kind| kind.decode().replace('_', "").to_ascii_lowercase()).unwrap_or_default();
+    match kind.as_str() {
+        "usermessage" => {
+            let mut typed = Vec::new();
+            response::texts(content, |part| typed.push(part.decode().into_owned()));
+            response::prompt(words::request(&typed.concat()), Channel::Item, stamp, scribe);
+        }
+        "agentmessage" => {
+            let ends_turn = text(item.get(b"phase")).is_none_or(|phase| phase.raw() != b"commentary");
+            let stamp = Stamp { message: id, ..*stamp };
+            response::texts(content.or(whole), |part| {
+                response::reply(part, Channel::Item, ends_turn, &stamp, scribe);
+            });
+        }
+        "plan" => whole.and_then(Value::text).into_iter().for_each(|plan| {
+            response::reply(plan, Channel::Item, true, stamp, scribe);
+        }),
+        "reasoning" => {
+            let parts = [summary, raw].into_iter().flatten().flat_map(Value::elements).filter_map(Value::text);
+            parts.for_each(|part| response::thinking(part, Channel::Item, stamp, scribe));
+        }
+        "commandexecution" => {
+            if is_called(id, call::SHELL, scribe) && S::TEXT {
+                let [command, place] = pick(item, [b"command", b"cwd"]);
+                let command = command.map(call::command_of).unwrap_or_default();
+                // As a path, or as a URL of one.
+                let place = text(place).map(Text::decode);
+                let place = place.as_deref().map(|place| place.strip_prefix("file://").unwrap_or(place));
+                call::shell(id, &command, place, stamp, scribe);
+            }
+            event::command_end(id, item, stamp, scribe);
+        }
+        "filechange" => file_change(id, item, stamp, scribe),
+        "mcptoolcall" | "dynamictoolcall" => {
+            server_call(id, item, stamp, scribe);
+            event::server_end(id, item, stamp, scribe);
+        }
+        "websearch" => {
+            let named;
+            let action = match action {
+                Some(action) => action,
+                None => {
+                    let query = text(item.get(b"query")).map(Text::decode).unwrap_or_default();
+                    named = json!({ "type": "search", "query": query }).to_string();
+                    Value::Object(named.as_bytes().into())
+                }
+            };
+            response::web_search(Some(action), Channel::Item, stamp, scribe);
+        }
+        silent if SILENT.contains(&silent) => {}
+        other => scribe.seen.count_unknown(&format!("item_completed:{other}"), 1),
+    }
+}
+
+/// A tool of an MCP server was called, if that was not told before.
+pub(super) fn server_call<S: Sink>(
+    id: Option<Text<'_>>,
+    told: Value<'_>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let [server, namespace, tool, arguments] = pick(told, [b"server", b"namespace", b"tool", b"arguments"]);
+    let namespace = match text(server) {
+        Some(server) => Some(format!("mcp__{}", server.decode())),
+        None => text(namespace).map(|namespace| namespace.decode().into_owned()),
+    };
+    let tool = text(tool).map(Text::decode).unwrap_or_default();
+    let name = call::full_name(namespace.as_deref(), &tool);
+    if is_called(id, &name, scribe) && S::TEXT {
+        scribe.say_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
+    }
+}
+
+/// Whether a call is told here for the first time: not when its response item stands above.
+fn is_called<S: Sink>(id: Option<Text<'_>>, name: &str, scribe: &mut Scribe<'_, S>) -> bool {
+    let mark = id.map(|id| crate::hash::Mark::of(id.raw()));
+    let is_known =
+        mark.is_some_and(|mark| scribe.cursor.open_calls.contains(mark) || scribe.cursor.own_calls.contains(mark));
+    !is_known
+        && !super::was_said(super::What::Result, id.map_or(&b""[..], Text::raw), scribe)
+        && scribe.called(id, name)
+}
+
+/// Files were changed: each with its diff, or its whole content.
+fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let [changes, status, stderr] = pick(item, [b"changes", b"status", b"stderr"]);
+    if is_called(id, "apply_patch", scribe) && S::TEXT {
+        let told: Vec<_> = changes
+            .into_iter()
+            .flat_map(Value::fields)
+            .take(patch::MAX_FILES)
+            .map(|(path, change)| {
+                let [how, content, diff, to] = pick(change, [b"type", b"content", b"unified_diff", b"move_path"]);
+                let decoded = |value| text(value).map(|text| text.decode().into_owned());
+                (path.decode().into_owned(), decoded(how), decoded(content), decoded(diff), decoded(to))
+            })
+            .collect();
+        let changes: Vec<Change<'_>> = told
+            .iter()
+            .map(|(path, how, content, diff, to)| {
+                let lines = |text: &Option<String>| {
+                    u32::try_from(text.as_deref().map_or(0, |text| text.lines().count())).unwrap_or(u32::MAX)
+                };
+                let (how, (added, removed), text) = match how.as_deref() {
+                    Some("add") => ("add", (lines(content), 0), content),
+                    Some("delete") => ("delete", (0, lines(content)), content),
+                    _ => ("update", patch::count(diff.as_deref().unwrap_or("")), diff),
+                };
+                Change { path, how, to: to.as_deref(), added, removed, text: text.clone().unwrap_or_default() }
+            })
+            .collect();
+        call::changed(id, &changes, stamp, scribe);
+    }
+    if call::is_answered(id, scribe) && S::TEXT {
+        let outcome = match text(status).map(Text::raw) {
+            Some(b"failed") => Outcome::Failed,
+            Some(b"declined") => Outcome::Denied,
+            _ => Outcome::Ok,
+        };
+        call::say_answer(id, Answer { outcome, output: Output::of(stderr) }, stamp, scribe);
+    }
+}

@@ -1,0 +1,230 @@
+//! What a tool of Codex gave back: the text itself, and what stands around it of exit codes, times and refusals.
+
+use std::borrow::Cow;
+
+use crate::filter::result::{Output, Told};
+use crate::item::Outcome;
+use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
+
+use super::{number, pick, text};
+
+/// How much of an output is looked at for what it says of itself, in bytes.
+const HEAD_BYTES: usize = 600;
+/// Most lines of a heading.
+const MAX_HEAD_LINES: usize = 10;
+/// What stands between an output's heading and the output, as it is written in JSON.
+const OUTPUT: &[u8] = b"Output:\\n";
+const OUTPUT_AT_END: &[u8] = b"Output:";
+/// How answers begin to calls that a person, or a rule for one, refused.
+const REFUSALS: &[&str] = &[
+    "exec command rejected by user",
+    "rejected by user",
+    "patch rejected by user",
+    "user rejected",
+    "approval policy is",
+    "This action was rejected",
+];
+const INTERRUPTIONS: &[&str] = &["aborted by user", "aborted"];
+const FAILURES: &[&str] = &[
+    "execution error:",
+    "failed to ",
+    "unsupported call:",
+    "apply_patch verification failed",
+    "tool call error:",
+    "Err:",
+];
+
+/// An answer, taken apart.
+pub(super) struct Answer<'a> {
+    pub(super) outcome: Outcome,
+    pub(super) output: Output<'a>,
+}
+
+/// Reads what answers a call: a string, often with a heading, or a list of blocks. `decoded` holds what has to be decoded.
+pub(super) fn of<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Answer<'a> {
+    let (text, success) = match content {
+        Some(Value::Text(text)) => (text, None),
+        // `{content, success}`, as some versions write it.
+        Some(object @ Value::Object(_)) => {
+            let [content, success] = pick(object, [b"content", b"success"]);
+            let success = success.map(Value::is_true);
+            match content {
+                Some(Value::Text(text)) => (text, success),
+                other => return judged(Told::default(), Output::of(other), success),
+            }
+        }
+        Some(list @ Value::Array(_)) => return of_list(list),
+        _ => return judged(Told::default(), Output::default(), None),
+    };
+    // An object in a string: `{"output": "...", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`.
+    if text.raw().starts_with(b"{\\\"output\\\"") {
+        *decoded = text.decode().into_owned();
+        if let Some((told, output)) = of_object(decoded) {
+            return judged(told, output, success);
+        }
+    }
+    let (told, output) = of_text(text);
+    judged(told, Output::of(Some(Value::Text(output))), success)
+}
+
+/// Blocks: the first may be a heading, the rest the output.
+fn of_list(list: Value<'_>) -> Answer<'_> {
+    let first = list.elements().find_map(|block| super::text(block.get(b"text")));
+    let told = first.map(|first| of_text(first).0).unwrap_or_default();
+    judged(told, Output::of(Some(list)), None)
+}
+
+fn of_object(json: &str) -> Option<(Told, Output<'_>)> {
+    let Found::Object(mut fields) = first_object(json.as_bytes()) else {
+        return None;
+    };
+    let (mut output, mut metadata) = (None, None);
+    for (key, value) in Fields::by_ref(&mut fields) {
+        match key.raw() {
+            b"output" => output = Some(value),
+            b"metadata" => metadata = Some(value),
+            _ => {}
+        }
+    }
+    fields.end()?;
+    let [exit_code, duration] =
+        metadata.map_or([None, None], |object| pick(object, [b"exit_code", b"duration_seconds"]));
+    let duration_ms = match duration {
+        Some(Value::Number(digits)) => std::str::from_utf8(digits).ok().and_then(seconds),
+        _ => None,
+    };
+    let told = Told { exit_code: self::exit_code(exit_code), duration_ms, ..Told::default() };
+    Some((told, Output::of(Some(Value::Text(text(output)?)))))
+}
+
+/// An output behind a heading of lines such as `Wall time: 0.2 seconds`, or without one.
+fn of_text(whole: Text<'_>) -> (Told, Text<'_>) {
+    let head = whole.head(HEAD_BYTES).decode();
+    let mut told = Told::default();
+    let mut any = false;
+    for line in head.lines().take(MAX_HEAD_LINES) {
+        let line = line.trim();
+        if let Some(time) = line.strip_prefix("Wall time: ") {
+            told.duration_ms = seconds(time.trim_end_matches(" seconds"));
+        } else if let Some(code) = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: ")) {
+            told.exit_code = code.trim().parse().ok();
+        } else if line.starts_with("Process running with session ID ") {
+            told.background = Some(String::new());
+        } else if line == "Output:" && any {
+            let output = whole.after(OUTPUT).or_else(|| whole.after(OUTPUT_AT_END));
+            return (told, output.unwrap_or(whole));
+        } else if !["Chunk ID: ", "Original token count: ", "Total output lines: ", "Warning: "]
+            .iter()
+            .any(|known| line.starts_with(known))
+        {
+            break;
+        }
+        any = true;
+    }
+    // Without the word before the output the lines are a tool's own.
+    (Told::default(), whole)
+}
+
+fn judged(told: Told, mut output: Output<'_>, success: Option<bool>) -> Answer<'_> {
+    let head = output.head(HEAD_BYTES);
+    let head = head.trim_start();
+    let begins = |starts: &[&str]| starts.iter().any(|start| head.starts_with(start));
+    let outcome = match told.exit_code {
+        Some(0) => Outcome::Ok,
+        Some(_) if begins(INTERRUPTIONS) => Outcome::Interrupted,
+        Some(_) => Outcome::Failed,
+        None if begins(REFUSALS) => Outcome::Denied,
+        None if begins(INTERRUPTIONS) => Outcome::Interrupted,
+        None if success == Some(false) || begins(FAILURES) => Outcome::Failed,
+        None => Outcome::Ok,
+    };
+    output.told = told;
+    Answer { outcome, output }
+}
+
+/// An exit code, which may be negative.
+pub(super) fn exit_code(value: Option<Value<'_>>) -> Option<i32> {
+    match value? {
+        Value::Number(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
+        other => i32::try_from(number(Some(other))?).ok(),
+    }
+}
+
+/// Seconds with a fraction, in milliseconds: `0.2054` is 205.
+pub(super) fn seconds(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits: Cow<'_, str> = Cow::Owned(format!("{fraction:0<3}"));
+    let millis: u64 = digits.get(..3)?.parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(raw: &str, outcome: Outcome, told: (Option<i32>, Option<u64>, bool), output: &str) {
+        let json = format!("{{\"o\":{raw}}}");
+        let mut decoded = String::new();
+        let answer = of(Value::Object(json.as_bytes().into()).get(b"o"), &mut decoded);
+        let Told { exit_code, duration_ms, background, .. } = answer.output.told.clone();
+        assert_eq!((answer.outcome, (exit_code, duration_ms, background.is_some())), (outcome, told), "{raw}");
+        assert_eq!(answer.output.whole(), output, "{raw}");
+    }
+
+    #[test]
+    fn what_stands_around_an_output_is_told_from_it() {
+        check(
+            r#""Chunk ID: 1f\nWall time: 1.2345 seconds\nProcess exited with code 101\nOriginal token count: 7\nOutput:\nerror: no\n""#,
+            Outcome::Failed,
+            (Some(101), Some(1234), false),
+            "error: no\n",
+        );
+        check(
+            r#""Exit code: 0\nWall time: 2 seconds\nOutput:\nSuccess.\n""#,
+            Outcome::Ok,
+            (Some(0), Some(2000), false),
+            "Success.\n",
+        );
+        check(r#""Chunk ID: 1\nProcess exited with code 1\nOutput:""#, Outcome::Failed, (Some(1), None, false), "");
+        check(
+            r#""Wall time: 30.0017 seconds\nProcess running with session ID 43225\nOutput:\nstill""#,
+            Outcome::Ok,
+            (None, Some(30001), true),
+            "still",
+        );
+        check(
+            r#""{\"output\":\"no such\\nfile\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}""#,
+            Outcome::Failed,
+            (Some(2), Some(100), false),
+            "no such\nfile",
+        );
+        let none = (None, None, false);
+        check(r#""Plan updated""#, Outcome::Ok, none, "Plan updated");
+        check(r#""Wall time: a\nmy own words""#, Outcome::Ok, none, "Wall time: a\nmy own words");
+        check(r#""exec command rejected by user""#, Outcome::Denied, none, "exec command rejected by user");
+        check(r#""aborted by user after 3.2s""#, Outcome::Interrupted, none, "aborted by user after 3.2s");
+        check(r#""unsupported call: foo""#, Outcome::Failed, none, "unsupported call: foo");
+        check(r#"{"content":"x","success":false}"#, Outcome::Failed, none, "x");
+        check(r#"[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]"#, Outcome::Ok, none, "a\nb");
+        check("null", Outcome::Ok, none, "");
+        check("7", Outcome::Ok, none, "");
+    }
+
+    #[test]
+    fn seconds_become_milliseconds() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("1.5", Some(1500)),
+            ("0.0004", Some(0)),
+            ("2.", Some(2000)),
+            ("x", None),
+            ("1.x", None),
+            ("-1", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! What every agent's reader says into: it counts, remembers, filters and hands on items.
+//!
+//! A reader of one agent's format knows where things stand in a record; everything that must be the same
+//! for all agents happens here. Without a sink for texts nothing is decoded that need not be.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::filter::result::{Output, summarise};
+use crate::filter::{
+    MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,
+};
+use crate::hash::Mark;
+use crate::item::{Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
+use crate::record::Timestamp;
+use baton_redaction::redact_owned;
+
+use super::Sink;
+use super::cursor::{Cursor, Queued};
+use super::observation::Observation;
+use super::open_calls::OpenCalls;
+use super::spilled::Spilled;
+use baton_redaction::raw_json::{Text, Value};
+
+/// Longest title, branch or path in an item, in characters.
+const MAX_META_CHARS: usize = 1_000;
+/// Longest path and id in an observation, in bytes; a longer one is not taken over.
+const MAX_FACT_BYTES: usize = 4_096;
+/// Longest record, message and call id in an item, in bytes; a longer one stands as its fingerprint.
+const MAX_ID_BYTES: usize = 128;
+/// Longest name of what brought a compaction about, in characters.
+const MAX_TRIGGER_CHARS: usize = 40;
+/// What stands in a conversation for a line over which this version stumbles.
+pub(super) const UNREAD: &str = "[baton: this record could not be read]";
+/// The name under which such lines are counted.
+const UNREAD_KIND: &str = "unread";
+/// Most line ends of a delivered text at which a queued prompt is looked for.
+const MAX_JOINS: usize = 64;
+
+/// What is the same for all items of one record.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stamp<'r> {
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) uuid: Option<Text<'r>>,
+    pub(crate) message: Option<Text<'r>>,
+    /// The record on which a prompt of this one hangs; blank when it says that it hangs on none.
+    pub(crate) below: Option<Text<'r>>,
+    /// Whether the record is marked as a subagent's.
+    pub(crate) sidechain: bool,
+}
+
+/// What the record at hand turned out to hold.
+#[derive(Default)]
+struct Holds {
+    conversation: bool,
+    prompt: bool,
+    text: bool,
+}
+
+pub(crate) struct Scribe<'a, S> {
+    pub(crate) cursor: Cursor,
+    pub(crate) seen: Observation,
+    open: OpenCalls,
+    /// Both as they were before the line at hand.
+    before: (Cursor, OpenCalls),
+    /// What the line at hand has said so far.
+    said: Vec<Item>,
+    sink: &'a mut S,
+    /// Where outputs lie that are too large for the transcript.
+    pub(crate) spilled: Option<&'a dyn Spilled>,
+    subagent: bool,
+    holds: Holds,
+    /// The last working directory and branch as they are written: nearly every record says them again.
+    last_cwd: Vec<u8>,
+    last_branch: Vec<u8>,
+}
+
+impl<'a, S: Sink> Scribe<'a, S> {
+    pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut S) -> Self {
+        Self {
+            cursor,
+            seen: Observation::default(),
+            open,
+            before: Default::default(),
+            said: Vec::new(),
+            sink,
+            spilled: None,
+            subagent,
+            holds: Holds::default(),
+            last_cwd: Vec::new(),
+            last_branch: Vec::new(),
+        }
+    }
+
+    /// Reads one line by `step`. What it said is handed on when the step is over. A step that panics leaves the state as it
+    /// was before, and one item that names the line.
+    pub(crate) fn line<T: Default>(&mut self, step: impl FnOnce(&mut Self) -> T) -> T {
+        self.before.0.clone_from(&self.cursor);
+        self.before.1.clone_from(&self.open);
+        let read = catch_unwind(AssertUnwindSafe(|| step(self))).unwrap_or_else(|_| {
+            (self.cursor, self.open) = std::mem::take(&mut self.before);
+            self.said.clear();
+            self.last_cwd.clear();
+            self.last_branch.clear();
+            self.seen.count_unknown(UNREAD_KIND, 1);
+            self.say(&Stamp::default(), || Some(Body::Notice { text: UNREAD.to_owned() }));
+            T::default()
+        });
+        self.said.drain(..).for_each(|item| self.sink.item(item));
+        read
+    }
+
+    /// A record begins.
+    pub(crate) fn begin(&mut self, stamp: &Stamp<'_>) {
+        self.holds = Holds::default();
+        self.seen.records += 1;
+        self.seen.see(stamp.at);
+    }
+
+    /// The record is over: what it held is counted, each prompt and message once.
+    pub(crate) fn end(&mut self, stamp: &Stamp<'_>) {
+        if self.holds.conversation {
+            self.seen.conversation += 1;
+            self.seen.last_conversation_at = self.seen.last_conversation_at.max(stamp.at);
+        }
+        if self.aside(stamp) {
+            return;
+        }
+        if self.holds.prompt {
+            self.seen.prompts += 1;
+            self.count_message();
+        }
+        if self.holds.text {
+            let mark = stamp.message.map(|id| Mark::of(id.raw()));
+            if mark.is_none_or(|mark| !self.cursor.recent_messages.contains(mark)) {
+                self.count_message();
+            }
+            mark.into_iter().for_each(|mark| self.cursor.recent_messages.push(mark));
+        }
+    }
+
+    /// What was read is counted for good, so that a withdrawn message is made up for by the next one.
+    fn count_message(&mut self) {
+        match self.cursor.overcounted.checked_sub(1) {
+            Some(left) => self.cursor.overcounted = left,
+            None => self.seen.messages += 1,
+        }
+    }
+
+    /// Whether the whole file is a subagent's.
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.subagent
+    }
+
+    /// Whether the record belongs to a subagent's conversation inside another's file.
+    pub(crate) fn aside(&self, stamp: &Stamp<'_>) -> bool {
+        stamp.sidechain && !self.subagent
+    }
+
+    /// The agent said that it is somewhere.
+    pub(crate) fn cwd(&mut self, stamp: &Stamp<'_>, cwd: Text<'_>) {
+        if self.last_cwd == cwd.raw() {
+            return;
+        }
+        let written = cwd.raw();
+        let cwd = cwd.decode();
+        if self.seen.cwd.is_none() && !cwd.is_empty() && cwd.len() <= MAX_FACT_BYTES {
+            self.seen.cwd = Some(cwd.clone().into_owned());
+        }
+        if !cwd.is_empty() && !self.aside(stamp) {
+            self.last_cwd = written.to_owned();
+            if self.cursor.enter_cwd(&cwd) {
+                self.meta(stamp, &cwd, Meta::Cwd);
+            }
+        }
+    }
+
+    /// The agent said on which branch it is.
+    pub(crate) fn branch(&mut self, stamp: &Stamp<'_>, branch: Text<'_>) {
+        if self.last_branch == branch.raw() || self.aside(stamp) {
+            return;
+        }
+        self.last_branch = branch.raw().to_owned();
+        let branch = branch.decode();
+        if !branch.is_empty() && self.cursor.enter_branch(&branch) {
+            self.meta(stamp, &branch, Meta::Branch);
+        }
+    }
+
+    /// The session was given a title.
+    pub(crate) fn title(&mut self, stamp: &Stamp<'_>, source: TitleSource, title: &str) {
+        if !title.trim().is_empty() && self.cursor.enter_title(source, title) {
+            self.meta(stamp, title, |text| Meta::Title { source, text });
+        }
+    }
+
+    /// A person gave the session a name, by a command.
+    pub(crate) fn renamed(&mut self, stamp: &Stamp<'_>, name: &str) {
+        if !self.aside(stamp) {
+            self.title(stamp, TitleSource::Person, name.trim());
+        }
+    }
+
+    /// The record names the session it belongs to.
+    pub(crate) fn session(&mut self, id: Text<'_>) {
+        if self.seen.agent_session.is_none() && !id.is_blank() && id.raw().len() <= MAX_ID_BYTES {
+            self.seen.agent_session = Some(id.decode().into_owned());
+        }
+    }
+
+    /// A person typed a prompt.
+    pub(crate) fn prompt(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.wordless_prompt(stamp);
+        self.say(stamp, || kept(text).map(|text| Body::Prompt { text }));
+    }
+
+    /// A prompt begins; perhaps of nothing but a picture.
+    pub(crate) fn wordless_prompt(&mut self, stamp: &Stamp<'_>) {
+        let first = !std::mem::replace(&mut self.holds.prompt, true);
+        self.holds.conversation = true;
+        self.cursor.working = true;
+        if let Some(parent) = stamp.below.filter(|_| first && !self.aside(stamp)) {
+            self.say(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
+        }
+    }
+
+    /// Somebody gave something beside words.
+    pub(crate) fn media(&mut self, stamp: &Stamp<'_>, line: &str) {
+        self.say(stamp, || Some(Body::Media { text: line.to_owned() }));
+    }
+
+    /// The service counted something for the message; `mark` tells it from all that was counted, where that can be told.
+    pub(crate) fn usage(&mut self, stamp: &Stamp<'_>, mark: Option<Mark>, usage: impl FnOnce() -> Usage) {
+        if mark.is_none_or(|mark| self.cursor.says_first(mark)) {
+            self.say(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
+        }
+    }
+
+    /// The harness cut the conversation down.
+    pub(crate) fn compaction(&mut self, stamp: &Stamp<'_>, trigger: &str, before: Option<u64>, after: Option<u64>) {
+        self.say(stamp, || {
+            let trigger = one_line(trigger, MAX_TRIGGER_CHARS);
+            Some(Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before: before, tokens_after: after })))
+        });
+    }
+
+    /// The transcript names another session, perhaps on every line.
+    pub(crate) fn link(&mut self, stamp: &Stamp<'_>, link: Link, session: Text<'_>) {
+        let name = [link.as_str().as_bytes(), session.raw()].join(&0);
+        if !session.is_blank() && self.cursor.says_first(Mark::of(&name)) {
+            self.say(stamp, || Some(Body::Meta(Meta::Link { link, session: bounded_id(session) })));
+        }
+    }
+
+    /// A turn begins anew: calls that were never answered never will be.
+    pub(crate) fn abandon_calls(&mut self, stamp: &Stamp<'_>) {
+        if !self.aside(stamp) {
+            self.cursor.open_calls.clear();
+        }
+    }
+
+    /// A person interrupted the agent.
+    pub(crate) fn interruption(&mut self, stamp: &Stamp<'_>) {
+        self.abandon_calls(stamp);
+        self.cursor.working = false;
+        self.notice(stamp, "interrupted by the user");
+    }
+
+    /// A person typed something into a tool's result.
+    pub(crate) fn answer(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.holds.conversation = true;
+        self.say(stamp, || kept(text).map(|text| Body::Answer { text }));
+    }
+
+    /// The agent said something. `ends_turn` when it waits for a person now.
+    pub(crate) fn reply(&mut self, stamp: &Stamp<'_>, text: Text<'_>, ends_turn: bool) {
+        self.holds.conversation = true;
+        self.cursor.working = !ends_turn || !self.cursor.open_calls.is_empty();
+        if !text.is_blank() {
+            self.holds.text = true;
+            self.say(stamp, || kept(&text.decode()).map(|text| Body::Reply { text }));
+        }
+    }
+
+    /// The agent thought, if only to itself.
+    pub(crate) fn thinking(&mut self, stamp: &Stamp<'_>, text: Option<Text<'_>>) {
+        self.holds.conversation = true;
+        self.cursor.working = true;
+        if let Some(text) = text.filter(|text| !text.is_blank()) {
+            self.say(stamp, || kept(&text.decode()).map(|text| Body::Thinking { text }));
+        }
+    }
+
+    /// The agent called a tool.
+    pub(crate) fn call(
+        &mut self,
+        stamp: &Stamp<'_>,
+        id: Option<Text<'_>>,
+        name: Option<Text<'_>>,
+        parameters: Value<'_>,
+    ) {
+        let name = name.map_or(Cow::Borrowed(""), Text::decode);
+        if self.called(id, &name) {
+            let edit = if S::TEXT { edit::of(&name, parameters) } else { None };
+            self.say_call(stamp, id, &name, parameters, edit);
+        }
+    }
+
+    /// The agent called a tool by this name. Whether that is to be said: not when it is Baton's own.
+    pub(crate) fn called(&mut self, id: Option<Text<'_>>, name: &str) -> bool {
+        let mark = id.map(|id| Mark::of(id.raw()));
+        self.cursor.working = true;
+        if is_own_tool(name) {
+            mark.into_iter().for_each(|mark| self.cursor.own_calls.push(mark));
+            return false;
+        }
+        self.holds.conversation = true;
+        // Two writers: its result may stand before it, and then nothing is in flight.
+        if let Some(mark) = mark.filter(|mark| !self.cursor.said.contains(early(*mark))) {
+            self.cursor.open_calls.push(mark);
+        }
+        true
+    }
+
+    /// What was called with what, and what it does to a file.
+    pub(crate) fn say_call(
+        &mut self,
+        stamp: &Stamp<'_>,
+        id: Option<Text<'_>>,
+        name: &str,
+        parameters: Value<'_>,
+        edit: Option<Edit>,
+    ) {
+        self.say(stamp, || {
+            let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
+            Some(Body::Call(Call { id, name: one_line(name, MAX_NAME_CHARS), input, edit }))
+        });
+    }
+
+    /// The ids of the further parts of a call that nothing has answered.
+    pub(crate) fn parts_of(&self, id: Text<'_>) -> Vec<Box<str>> {
+        self.open.parts(&bounded_id(id))
+    }
+
+    /// The model that was last named; empty when none was, and while nothing is said.
+    pub(crate) fn model(&self) -> &str {
+        self.open.model()
+    }
+
+    /// A tool answered. Whether its answer is to be kept: not when it is Baton's own.
+    pub(crate) fn answered(&mut self, id: Option<Text<'_>>) -> bool {
+        let mark = id.map(|id| Mark::of(id.raw()));
+        self.cursor.working = true;
+        if mark.is_some_and(|mark| self.cursor.own_calls.take(mark)) {
+            return false;
+        }
+        if let Some(mark) = mark
+            && !self.cursor.open_calls.take(mark)
+        {
+            self.cursor.says_first(early(mark));
+        }
+        self.holds.conversation = true;
+        true
+    }
+
+    /// The name of the tool that a result answers, where its call is known.
+    pub(crate) fn tool_of(&self, id: Option<Text<'_>>) -> Option<&str> {
+        self.open.get(&bounded_id(id?)).map(|call| call.name.as_str())
+    }
+
+    /// What a tool answered, as one line.
+    pub(crate) fn result(&mut self, stamp: &Stamp<'_>, id: Option<Text<'_>>, outcome: Outcome, output: &Output<'_>) {
+        if S::TEXT {
+            let id = id.map(bounded_id).unwrap_or_default();
+            let result = summarise(&id, self.open.get(&id), outcome, output);
+            self.say(stamp, || Some(Body::Result(result)));
+        }
+    }
+
+    /// The harness repeated in short what it cut away.
+    pub(crate) fn summary(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.say(stamp, || kept(text).map(|text| Body::Summary { text }));
+    }
+
+    /// The harness had news.
+    pub(crate) fn notice(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.say(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
+    }
+
+    /// Somebody put these words into the agent's queue; `said` when they were said as a prompt of this record.
+    pub(crate) fn enqueue(&mut self, words: &str, said: bool) {
+        let line = if said { self.cursor.line } else { 0 };
+        self.cursor.queue.push(Queued { mark: Mark::of(words.trim().as_bytes()), line });
+    }
+
+    /// These words have left the queue. Several of its entries may leave as one text, joined by line breaks.
+    pub(crate) fn dequeue_named(&mut self, stamp: &Stamp<'_>, words: &str) {
+        let mut rest = words.trim();
+        while !self.cursor.queue.is_empty() && !rest.is_empty() {
+            let mut ends = memchr::memchr_iter(b'\n', rest.as_bytes()).take(MAX_JOINS).chain([rest.len()]);
+            let found = ends.find_map(|end| {
+                let mark = Mark::of(rest[..end].trim().as_bytes());
+                Some((self.cursor.queue.take_first(|queued| queued.mark == mark)?, end))
+            });
+            let Some((queued, end)) = found else { break };
+            self.withdraw(stamp, queued);
+            rest = rest[end..].trim_start();
+        }
+    }
+
+    /// The oldest entry of the queue has left it, or the oldest prompt: these come first when an agent begins anew.
+    pub(crate) fn dequeue(&mut self, stamp: &Stamp<'_>, prompts_first: bool) {
+        let queue = &mut self.cursor.queue;
+        let prompt = if prompts_first { queue.take_first(|queued| queued.line > 0) } else { None };
+        let left = prompt.or_else(|| queue.take_first(|_| true));
+        left.into_iter().for_each(|queued| self.withdraw(stamp, queued));
+    }
+
+    /// All prompts have left the queue.
+    pub(crate) fn dequeue_prompts(&mut self, stamp: &Stamp<'_>) {
+        while let Some(queued) = self.cursor.queue.take_first(|queued| queued.line > 0) {
+            self.withdraw(stamp, queued);
+        }
+    }
+
+    /// What was said when it was queued does not stand there: it was delivered, and stands in that record, or taken back. The
+    /// same of a reply that turned out to be none.
+    pub(crate) fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
+        if queued.line > 0 {
+            self.holds.conversation = true;
+            self.cursor.overcounted = self.cursor.overcounted.saturating_add(1);
+            self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(queued.line))));
+        }
+    }
+
+    fn meta(&mut self, stamp: &Stamp<'_>, text: &str, meta: impl FnOnce(String) -> Meta) {
+        self.say(stamp, || kept_head(text, MAX_META_CHARS).map(|text| Body::Meta(meta(text))));
+    }
+
+    fn say(&mut self, stamp: &Stamp<'_>, body: impl FnOnce() -> Option<Body>) {
+        if !S::TEXT {
+            return;
+        }
+        if let Some(body) = body() {
+            let item = Item {
+                line: self.cursor.line,
+                at: stamp.at,
+                uuid: stamp.uuid.map(bounded_id),
+                message: stamp.message.map(bounded_id),
+                sidechain: self.aside(stamp),
+                body,
+            };
+            self.open.note(&item);
+            self.said.push(item);
+        }
+    }
+}
+
+/// What is remembered of a result whose call was not in flight.
+fn early(call: Mark) -> Mark {
+    Mark(!call.0)
+}
+
+/// An id as it is kept: redacted like every text, and bounded.
+pub(crate) fn bounded_id(id: Text<'_>) -> Box<str> {
+    if id.raw().len() > MAX_ID_BYTES {
+        return Mark::of(id.raw()).to_string().into();
+    }
+    redact_owned(id.decode().into_owned()).into()
+}

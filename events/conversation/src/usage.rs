@@ -1,0 +1,258 @@
+//! What a conversation took of its models: tokens, counted once for each request, whatever its transcript repeats.
+
+use std::collections::BTreeMap;
+
+use crate::item::{Body, Item, Meta, Usage};
+
+/// The model's name where no model answered: errors, limits, the harness' own words.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Most tokens that one count of a request is believed to be: hundreds of times the largest context there is.
+const COUNT_MAX: u64 = 1_000_000_000;
+
+/// What tells a message of a model from others: its id, which the service gives once; where a gateway gives none, the request
+/// that brought it. Not all lines of a message name its request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Message(Box<str>),
+    Request(Box<str>),
+}
+
+impl Key {
+    fn of(item: &Item, usage: &Usage) -> Option<Self> {
+        let message = item.message.clone().filter(|id| !id.is_empty()).map(Self::Message);
+        message.or_else(|| usage.request.clone().map(Self::Request))
+    }
+}
+
+/// The requests of a conversation, each with the most that was said of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Requests(BTreeMap<Key, Usage>);
+
+/// What was used of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelUsage {
+    /// Its name, as the transcript writes it.
+    pub model: String,
+    /// How many messages it wrote.
+    pub messages: u64,
+    /// Tokens read that no cache held.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_creation: u64,
+    /// Those of them for an hour.
+    pub cache_creation_1h: u64,
+    /// Whether `output` is known to be less than was written.
+    pub output_is_lower_bound: bool,
+}
+
+impl Requests {
+    /// The requests of a conversation; linear in the items, but for a logarithm. Said of one message is the usage with the
+    /// greatest output, of equals the last. What nobody's model wrote is left out, and so is what names no message and no
+    /// request, and what subagents took inside of the conversation.
+    pub fn of(items: &[Item]) -> Self {
+        Self::where_aside(items, false)
+    }
+
+    /// The same of the subagents whose conversations stand inside of this one, as the first versions wrote them.
+    pub fn of_subagents_inside(items: &[Item]) -> Self {
+        Self::where_aside(items, true)
+    }
+
+    fn where_aside(items: &[Item], aside: bool) -> Self {
+        let mut requests = Self::default();
+        items.iter().filter(|item| item.sidechain == aside).for_each(|item| requests.add(item));
+        requests
+    }
+
+    /// Takes the next item of the conversation: all of them come to [`Requests::of`] it.
+    pub fn note(&mut self, item: &Item) {
+        if !item.sidechain {
+            self.add(item);
+        }
+    }
+
+    /// Takes the next item of the conversation: all of them come to [`Requests::of_subagents_inside`] it.
+    pub fn note_inside(&mut self, item: &Item) {
+        if item.sidechain {
+            self.add(item);
+        }
+    }
+
+    fn add(&mut self, item: &Item) {
+        let Body::Meta(Meta::Usage(usage)) = &item.body else { return };
+        let Some(key) = Key::of(item, usage).filter(|_| usage.model != SYNTHETIC) else { return };
+        let usage = bounded(usage.clone());
+        match self.0.get_mut(&key) {
+            Some(known) if known.output > usage.output => {}
+            Some(known) => *known = usage,
+            None => drop(self.0.insert(key, usage)),
+        }
+    }
+
+    /// Those that `other` has too: what a fork has copied.
+    pub fn shared_with(&self, other: &Self) -> Self {
+        let shared = self.0.iter().filter(|(key, _)| other.0.contains_key(*key));
+        Self(shared.map(|(key, usage)| (key.clone(), usage.clone())).collect())
+    }
+
+    /// Takes in those of another conversation; what both have counts once.
+    pub fn join(&mut self, other: Self) {
+        for (key, usage) in other.0 {
+            match self.0.get(&key) {
+                Some(known) if known.output >= usage.output => {}
+                _ => drop(self.0.insert(key, usage)),
+            }
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sums by model, in the order of names.
+    pub fn by_model(&self) -> Vec<ModelUsage> {
+        let mut models: BTreeMap<&str, ModelUsage> = BTreeMap::new();
+        for usage in self.0.values() {
+            let sum = models.entry(&usage.model).or_insert_with(|| ModelUsage::named(&usage.model));
+            sum.add(&ModelUsage {
+                model: String::new(),
+                messages: 1,
+                input: usage.input,
+                output: usage.output,
+                cache_read: usage.cache_read,
+                cache_creation: usage.cache_creation,
+                cache_creation_1h: usage.cache_creation_1h,
+                output_is_lower_bound: usage.output_is_lower_bound,
+            });
+        }
+        models.into_values().collect()
+    }
+}
+
+/// What no request can have taken is not believed beyond what any can.
+fn bounded(mut usage: Usage) -> Usage {
+    let Usage { input, output, cache_read, cache_creation, cache_creation_1h, .. } = &mut usage;
+    for count in [input, output, cache_read, cache_creation, cache_creation_1h] {
+        *count = (*count).min(COUNT_MAX);
+    }
+    usage
+}
+
+impl ModelUsage {
+    fn named(model: &str) -> Self {
+        Self { model: model.to_owned(), ..Self::default() }
+    }
+
+    /// Adds what was used beside; the name stays.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, part) in [
+            (&mut self.messages, other.messages),
+            (&mut self.input, other.input),
+            (&mut self.output, other.output),
+            (&mut self.cache_read, other.cache_read),
+            (&mut self.cache_creation, other.cache_creation),
+            (&mut self.cache_creation_1h, other.cache_creation_1h),
+        ] {
+            *sum = sum.saturating_add(part);
+        }
+        self.output_is_lower_bound |= other.output_is_lower_bound;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `message request model output`; `-` is none, `~` before it a subagent's. Input is ten times the output.
+    fn item(text: &str) -> Item {
+        let (text, sidechain) = text.strip_prefix('~').map_or((text, false), |text| (text, true));
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [message, request, model, output] = words[..] else { panic!("{text}") };
+        let id = |word: &str| (word != "-").then(|| word.into());
+        let output = output.parse().unwrap();
+        let usage = Usage {
+            model: model.to_owned(),
+            request: id(request),
+            input: output * 10,
+            output,
+            output_is_lower_bound: output < 10,
+            ..Usage::default()
+        };
+        let body = Body::Meta(Meta::Usage(usage));
+        Item { line: 1, at: None, uuid: None, message: id(message), sidechain, body }
+    }
+
+    fn requests(lines: &[&str]) -> Requests {
+        Requests::of(&lines.iter().map(|line| item(line)).collect::<Vec<_>>())
+    }
+
+    fn told(requests: &Requests) -> String {
+        let models = requests.by_model().into_iter().map(|usage| {
+            let bound = if usage.output_is_lower_bound { "+" } else { "" };
+            assert_eq!(usage.input, usage.output * 10);
+            format!("{}:{}x{}{bound}", usage.model, usage.messages, usage.output)
+        });
+        models.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_request_counts_once_with_its_greatest_output() {
+        for (lines, expected) in [
+            (&[][..], ""),
+            (&["m1 r1 opus 10", "m1 r1 opus 10"], "opus:1x10"),
+            (&["m1 r1 opus 5", "m2 r2 haiku 10", "m1 r1 opus 631"], "haiku:1x10 opus:1x631"),
+            (&["m1 r1 opus 631", "m1 r1 opus 5"], "opus:1x631"),
+            (&["m1 r1 opus 10", "m1 r2 opus 10"], "opus:1x10"),
+            (&["m1 - opus 10", "m1 r1 opus 10", "m1 - opus 10", "m2 r2 opus 15"], "opus:2x25"),
+            (&["~m1 r1 opus 10", "m2 r2 opus 20"], "opus:1x20"),
+            (&["m1 - opus 10", "m1 - opus 20"], "opus:1x20"),
+            (&["- r1 opus 10", "- r2 opus 20"], "opus:2x30"),
+            (&["- - opus 10"], ""),
+            (&["m1 r1 <synthetic> 10", "m2 r2 opus 2", "m3 r3 opus 20"], "opus:2x22+"),
+        ] {
+            assert_eq!(told(&requests(lines)), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_subagents_took_inside_of_a_conversation_is_told_apart() {
+        let items = ["~s1 r1 haiku 10", "m2 r2 opus 20", "~s1 r1 haiku 30"].map(item);
+        assert_eq!(told(&Requests::of(&items)), "opus:1x20");
+        assert_eq!(told(&Requests::of_subagents_inside(&items)), "haiku:1x30");
+    }
+
+    #[test]
+    fn what_a_fork_has_copied_is_told_and_families_count_once() {
+        let base = requests(&["m1 r1 opus 10", "m2 r2 opus 20"]);
+        let fork = requests(&["m1 r1 opus 10", "m2 r2 opus 20", "m3 r3 opus 30"]);
+        assert_eq!(told(&fork.shared_with(&base)), "opus:2x30");
+        assert_eq!(told(&base.shared_with(&fork)), "opus:2x30");
+        assert!(base.shared_with(&requests(&["m9 r9 opus 10"])).is_empty());
+        let mut family = base.clone();
+        family.join(fork);
+        family.join(base);
+        assert_eq!(told(&family), "opus:3x60");
+    }
+
+    #[test]
+    fn a_count_is_believed_up_to_a_bound() {
+        let mut item = item("m1 r1 opus 10");
+        if let Body::Meta(Meta::Usage(usage)) = &mut item.body {
+            usage.cache_read = u64::MAX;
+        }
+        assert_eq!(Requests::of(&[item]).by_model()[0].cache_read, COUNT_MAX);
+    }
+
+    #[test]
+    fn sums_do_not_overflow() {
+        let mut sum = ModelUsage { input: u64::MAX, ..ModelUsage::default() };
+        sum.add(&ModelUsage { input: 1, output: 2, ..ModelUsage::default() });
+        assert_eq!((sum.input, sum.output), (u64::MAX, 2));
+    }
+}

@@ -1,0 +1,270 @@
+//! What is sent: one request for a conversation that fits, else one for each part and those that join their answers.
+
+use sha2::{Digest, Sha256};
+
+use super::answer::{Answer, Complaint};
+use super::division::{Joins, Limits, Rooms, divided};
+use super::fence::fenced;
+use super::form;
+use super::lines::Lines;
+use super::telling::told;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Item;
+use baton_conversation::queued_prompts::standing;
+use baton_conversation::tokens;
+use baton_episode::digest::{Abridged, Show};
+use baton_events::session::{Ask, EnrichedBy};
+
+/// Words that a model is told to keep to for each hundred tokens that it may write: JSON takes its part.
+const WORDS_PER_HUNDRED_TOKENS: u64 = 50;
+
+/// One request. [`form::response_format`] goes with each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Which request of the conversation's.
+    pub ask: Ask,
+    /// With [`Ask::Part`] which part, from 1; with [`Ask::Merge`] which step, from 1, or 0 for the last one; else 0.
+    pub part: u32,
+    /// Into how many parts the conversation is divided.
+    pub parts: u32,
+    /// What the model is told to do.
+    pub system: String,
+    /// The data, fenced.
+    pub user: String,
+    /// What was wrong with the answer before, if it is asked once more: another message of the user's.
+    pub correction: Option<String>,
+    /// Estimated tokens of all that.
+    pub tokens_in: u64,
+    /// Most tokens of the answer.
+    pub tokens_out: u64,
+    /// Claims that were dropped from the answers that it joins, and such as were beyond a bound.
+    pub lost: Lost,
+}
+
+/// See [`Answer::dropped`] and [`Answer::left_out`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Of lines that are not there.
+    pub dropped: u32,
+    /// Beyond a bound.
+    pub left_out: u32,
+}
+
+impl Request {
+    /// `tokens`: those of what goes with each request, and most of the answer.
+    fn new(ask: Ask, part: u32, parts: u32, user: String, tokens: (u64, u64)) -> Self {
+        let (system, (overhead, tokens_out)) = (form::SYSTEM.to_owned(), tokens);
+        let tokens_in = overhead + tokens::at_most(&user);
+        Self { ask, part, parts, system, user, correction: None, tokens_in, tokens_out, lost: Lost::default() }
+    }
+
+    /// Whether the answer to it makes the episode.
+    pub fn is_last(&self) -> bool {
+        self.ask.is_last(self.part)
+    }
+
+    /// Hash of what it asks: the same for one that is asked once more.
+    pub fn hash(&self) -> ContentHash {
+        let digest = Sha256::new().chain_update(&self.system).chain_update([0]).chain_update(&self.user);
+        ContentHash(digest.finalize().into())
+    }
+
+    /// The same request, with what was wrong with the answer to it.
+    pub fn again(mut self, complaint: &Complaint) -> Self {
+        let correction = format!("{} {complaint}", form::CORRECTION);
+        self.tokens_in += tokens::at_most(&correction);
+        self.correction = Some(correction);
+        self
+    }
+}
+
+/// All requests for one conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// One for the whole, or one for each part in their order; none for a conversation in which nothing was said.
+    pub requests: Vec<Request>,
+    /// Things said or done that are in none of them, for there is a bound to the parts.
+    pub left_out: u64,
+    /// Things that were not given to be told, for there is a bound to what is held of a conversation.
+    pub not_held: u64,
+    /// Of the requests, in their order.
+    hashes: Vec<ContentHash>,
+    steps: Vec<Joins>,
+    rooms: Rooms,
+}
+
+/// What is left to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What is next.
+    pub request: Request,
+    /// Estimated tokens of it and of all requests after it.
+    pub tokens_in: u64,
+    /// Most tokens of their answers.
+    pub tokens_out: u64,
+}
+
+/// The requests for a conversation, always the same for the same items, limits and `show`: what a digest shall not show is
+/// not told. Linear in the items. Items beyond what a digest holds ([`Abridged`](baton_episode::digest::Abridged)) need not be given.
+pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
+    let rooms = Rooms::of(limits);
+    let told = told(&standing(items), show, rooms.whole);
+    let length = told.iter().map(|told| told.tokens).sum();
+    let room = rooms.for_length(length);
+    let (parts, left_out) = divided(told, room);
+    let count = number(parts.len());
+    let requests = (1..).zip(parts).map(|(part, text)| match count {
+        1 => {
+            let user = form::whole(&fenced("conversation", &text));
+            Request::new(Ask::Whole, 0, 1, user, (rooms.overhead, rooms.answer_to(length)))
+        }
+        _ => {
+            let missing = if part <= 2 { left_out } else { 0 };
+            let user = form::part(part, count, missing, rooms.words(), &fenced("conversation", &text));
+            Request::new(Ask::Part, part, count, user, (rooms.overhead, rooms.short_answer))
+        }
+    });
+    let requests: Vec<Request> = requests.collect();
+    let hashes = requests.iter().map(Request::hash).collect();
+    Plan { steps: rooms.steps(requests.len()), hashes, requests, left_out, not_held: 0, rooms }
+}
+
+/// The same for a conversation that was given item by item, and the lines to which a claim about it may point.
+pub fn plan_of(abridged: Abridged, limits: &Limits, show: &Show) -> (Plan, Lines) {
+    let not_held = abridged.left_out();
+    let items = abridged.into_items();
+    (Plan { not_held, ..plan(&items, limits, show) }, Lines::of(&items, show))
+}
+
+impl Rooms {
+    /// Words that a short answer may have.
+    fn words(&self) -> u64 {
+        (self.short_answer * WORDS_PER_HUNDRED_TOKENS / 100).max(1)
+    }
+}
+
+impl Plan {
+    /// How much of the conversation no model is sent.
+    pub fn unseen(&self) -> u64 {
+        self.left_out.saturating_add(self.not_held)
+    }
+
+    /// Whether it tells more of the conversation than the model was sent that has enriched it.
+    pub fn tells_more_than(&self, before: &EnrichedBy) -> bool {
+        // For a while what is not held was counted and not kept apart.
+        let is_same = before.not_held == 0 && before.unseen == self.unseen();
+        self.left_out < before.for_want_of_context() && !is_same
+    }
+
+    /// Whether answers have to be joined.
+    pub fn merges(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// What is asked next, where `answer_to` gives the answer to the request of a hash, if it has one: the first part without,
+    /// then the first step that joins. None of a conversation in which nothing was said; the last step is never taken for
+    /// answered. The error is that of `answer_to`.
+    pub fn next<E>(
+        &self,
+        mut answer_to: impl FnMut(&ContentHash) -> Result<Option<Answer>, E>,
+    ) -> Result<Option<Left>, E> {
+        let mut left: Option<Left> = None;
+        let mut answers: Vec<Option<Answer>> = Vec::with_capacity(self.requests.len() + self.steps.len());
+        for (request, hash) in self.requests.iter().zip(&self.hashes) {
+            let answer = if self.merges() { answer_to(hash)? } else { None };
+            if answer.is_none() {
+                add(&mut left, request.tokens_in, request.tokens_out, || request.clone());
+            }
+            answers.push(answer);
+        }
+        for (at, joins) in self.steps.iter().enumerate() {
+            let joined: Option<Vec<&Answer>> =
+                joins.iter().map(|joined| answers.get(*joined).and_then(Option::as_ref)).collect();
+            let request = joined.map(|joined| self.step(at, &joined));
+            let answer = match &request {
+                Some(request) if !request.is_last() => answer_to(&request.hash())?,
+                _ => None,
+            };
+            match request {
+                _ if answer.is_some() => {}
+                Some(request) => add(&mut left, request.tokens_in, request.tokens_out, || request.clone()),
+                // There is one before it, so this is only counted.
+                None => {
+                    let read = self.rooms.overhead.saturating_add(joins.len() as u64 * self.rooms.joined());
+                    add_tokens(&mut left, read, self.longest(at));
+                }
+            }
+            answers.push(answer);
+        }
+        Ok(left)
+    }
+
+    /// Estimated tokens of all requests and most tokens of all answers.
+    pub fn tokens(&self) -> (u64, u64) {
+        let all: Result<_, std::convert::Infallible> = self.next(|_| Ok(None));
+        all.ok().flatten().map_or((0, 0), |left| (left.tokens_in, left.tokens_out))
+    }
+
+    /// Longest answer to a step, in tokens.
+    fn longest(&self, at: usize) -> u64 {
+        if at + 1 == self.steps.len() { self.rooms.answer } else { self.rooms.short_answer }
+    }
+
+    /// The request that joins these answers.
+    fn step(&self, at: usize, answers: &[&Answer]) -> Request {
+        let (parts, is_last) = (number(self.requests.len()), at + 1 == self.steps.len());
+        let room = if is_last { self.rooms.whole } else { self.rooms.part };
+        let each = (room / answers.len().max(1) as u64).max(self.rooms.joined()) - self.rooms.frame();
+        let mut lost = Lost::default();
+        let mut text = String::new();
+        let joins = self.steps.get(at).map(Vec::as_slice).unwrap_or_default();
+        for (joined, answer) in joins.iter().zip(answers) {
+            let mut answer = Answer::clone(answer).within(each);
+            lost.dropped = lost.dropped.saturating_add(std::mem::take(&mut answer.dropped));
+            lost.left_out = lost.left_out.saturating_add(std::mem::take(&mut answer.left_out));
+            let name = match self.covers(*joined) {
+                (first, last) if first == last => format!("part {first}"),
+                (first, last) => format!("parts {first} to {last}"),
+            };
+            text.push_str(&format!("{name}: {}\n", answer.json()));
+        }
+        let data = fenced("parts", &text);
+        let (first, last) = self.covers(self.requests.len() + at);
+        let missing = if first == 1 { self.left_out } else { 0 };
+        let (part, user) = match is_last {
+            true => (0, form::merge(parts, missing, &data)),
+            false => (number(at + 1), form::step(first, last, parts, missing, self.rooms.words(), &data)),
+        };
+        Request { lost, ..Request::new(Ask::Merge, part, parts, user, (self.rooms.overhead, self.longest(at))) }
+    }
+
+    /// The first and the last part of which an answer is made.
+    fn covers(&self, joined: usize) -> (u32, u32) {
+        let Some(step) = joined.checked_sub(self.requests.len()) else {
+            return (number(joined + 1), number(joined + 1));
+        };
+        // A step joins only what stands before it.
+        let joins = self.steps.get(step).map(Vec::as_slice).unwrap_or_default();
+        let first = joins.first().map_or(1, |first| self.covers(*first).0);
+        (first, joins.last().map_or(first, |last| self.covers(*last).1))
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// One more that is left: the first of them is what is asked next.
+fn add(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64, request: impl FnOnce() -> Request) {
+    match left {
+        Some(_) => add_tokens(left, tokens_in, tokens_out),
+        None => *left = Some(Left { request: request(), tokens_in, tokens_out }),
+    }
+}
+
+fn add_tokens(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64) {
+    if let Some(left) = left {
+        left.tokens_in = left.tokens_in.saturating_add(tokens_in);
+        left.tokens_out = left.tokens_out.saturating_add(tokens_out);
+    }
+}

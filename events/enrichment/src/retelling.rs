@@ -1,0 +1,164 @@
+//! The episode that an extractive one becomes by a model's answer: what programs have measured and people have said stays,
+//! and what only the model says is marked as the model's.
+
+use std::collections::BTreeSet;
+
+use super::answer::{Answer, Claim};
+use super::lines::Lines;
+use baton_episode::digest::{Episode, ErrorLine, Pointed};
+
+/// How a decision of the person who types the prompts begins, or goes on where it answers a question.
+const PERSON: &str = "User: ";
+/// How one begins with which that person refused something.
+const REFUSED: &str = "User refused ";
+/// The share of the fewer words of two texts that both have where they say the same, of one line and of any.
+const SAME_OF_LINE: f32 = 0.6;
+const SAME: f32 = 0.9;
+
+impl Answer {
+    /// The episode that an extractive one becomes by it. What programs and files say stays the digest's: files, commands,
+    /// changes, prompts, title and numbers, what failed and what resolved it, what was looked up and stored; so does what the
+    /// person decided. Of which the answer says nothing, stays too. A claim whose line is not among `lines` is left out.
+    pub fn tell(&self, mut episode: Episode, lines: &Lines) -> Episode {
+        let teller = Teller { lines };
+        let mut said = BTreeSet::new();
+        let mut mark = |claims: &[Pointed]| said.extend(claims.iter().map(|claim| (claim.line, claim.text.clone())));
+        if !self.objective.is_empty() {
+            episode.objective.clone_from(&self.objective);
+            mark(&[Pointed { text: self.objective.clone(), line: 0, at: None }]);
+        }
+        if !self.continuation_context.is_empty() {
+            episode.continuation_context.clone_from(&self.continuation_context);
+            mark(&[Pointed { text: self.continuation_context.clone(), line: 0, at: None }]);
+        }
+        if !self.work_completed.is_empty() {
+            episode.work_completed.remove("answers");
+        }
+        for (category, claims) in &self.work_completed {
+            let claims = teller.all(claims);
+            mark(&claims);
+            let list = episode.work_completed.entry(category.clone()).or_default();
+            list.extend(claims);
+            list.sort_by_key(|entry| entry.line);
+        }
+        episode.work_completed.retain(|_, list| !list.is_empty());
+
+        let decisions = teller.all(&self.decisions);
+        let (person, agent): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut episode.decisions).into_iter().partition(|said| is_of_person(&said.text));
+        episode.decisions = match decisions.is_empty() {
+            true => joined(agent, person),
+            // In their own words.
+            false => {
+                let new = decisions.into_iter().filter(|claim| !person.iter().any(|said| says_the_same(said, claim)));
+                let new: Vec<Pointed> = new.collect();
+                mark(&new);
+                joined(new, person)
+            }
+        };
+        // What was measured stays, and what a model says of the same line stands beside it.
+        let research = new_of(teller.all(&self.external_research), &episode.external_research);
+        mark(&research);
+        episode.external_research = joined(research, std::mem::take(&mut episode.external_research));
+        let measured: Vec<Pointed> = episode.knowledge_stored.values().flatten().cloned().collect();
+        for (tool, claims) in &self.knowledge_stored {
+            let claims = new_of(teller.all(claims), &measured);
+            mark(&claims);
+            episode.knowledge_stored.entry(tool.clone()).or_default().extend(claims);
+        }
+        episode.knowledge_stored.retain(|_, list| !list.is_empty());
+
+        // What was measured and is open is open whatever a model says.
+        let failed: BTreeSet<u64> = episode.errors.iter().map(|error| error.line).collect();
+        for (claims, list) in [(&self.unresolved, &mut episode.unresolved), (&self.next_steps, &mut episode.next_steps)]
+        {
+            let claims = teller.all(claims);
+            if !claims.is_empty() {
+                list.retain(|open| failed.contains(&open.line));
+                let claims = new_of(claims, list);
+                mark(&claims);
+                *list = joined(claims, std::mem::take(list));
+            }
+        }
+
+        for failed in &self.errors {
+            let Some(error) = teller.one(&failed.error) else { continue };
+            let resolution = failed.resolution.as_ref().and_then(|resolution| teller.one(resolution));
+            let is_it = |known: &&mut ErrorLine| known.line == error.line && adds_nothing(&known.text, &error.text);
+            match episode.errors.iter_mut().find(is_it) {
+                Some(known) => {
+                    if let (None, Some(resolution)) = (&known.resolution, resolution) {
+                        mark(std::slice::from_ref(&resolution));
+                        known.resolution = Some(resolution);
+                    }
+                }
+                None => {
+                    mark(std::slice::from_ref(&error));
+                    mark(resolution.as_slice());
+                    episode.errors.push(ErrorLine { text: error.text, line: error.line, at: error.at, resolution });
+                }
+            }
+        }
+        episode.errors.sort_by_key(|error| error.line);
+        episode.said_by_model = said;
+        episode
+    }
+}
+
+/// Knows the lines.
+struct Teller<'a> {
+    lines: &'a Lines,
+}
+
+impl Teller<'_> {
+    fn one(&self, claim: &Claim) -> Option<Pointed> {
+        let is_there = self.lines.has(claim.line);
+        is_there.then(|| Pointed { text: claim.text.clone(), line: claim.line, at: self.lines.at(claim.line) })
+    }
+
+    fn all(&self, claims: &[Claim]) -> Vec<Pointed> {
+        claims.iter().filter_map(|claim| self.one(claim)).collect()
+    }
+}
+
+/// What a model claims and what was there before, in the order of the lines.
+fn joined(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
+    let is_mixed = !before.is_empty();
+    let mut all: Vec<Pointed> = before.into_iter().chain(claims).collect();
+    if is_mixed {
+        all.sort_by_key(|entry| entry.line);
+    }
+    all
+}
+
+/// The claims that say more than what is known of their lines.
+fn new_of(claims: Vec<Pointed>, known: &[Pointed]) -> Vec<Pointed> {
+    let is_known =
+        |claim: &Pointed| known.iter().any(|it| it.line == claim.line && adds_nothing(&it.text, &claim.text));
+    claims.into_iter().filter(|claim| !is_known(claim)).collect()
+}
+
+/// Whether a claim has no word that is not known already.
+fn adds_nothing(known: &str, claim: &str) -> bool {
+    words(claim).is_subset(&words(known))
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let text = text.trim_start_matches(PERSON).to_lowercase();
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether a digest has a decision from the person who types the prompts.
+fn is_of_person(decision: &str) -> bool {
+    // An answer stands behind its question.
+    let is_answer = || decision.find(PERSON).is_some_and(|at| decision[..at].ends_with(' '));
+    decision.starts_with(PERSON) || decision.starts_with(REFUSED) || is_answer()
+}
+
+/// Whether a claim says what somebody has said.
+fn says_the_same(said: &Pointed, claim: &Pointed) -> bool {
+    let (said_words, claim_words) = (words(&said.text), words(&claim.text));
+    let both = said_words.intersection(&claim_words).count() as f32;
+    let fewer = said_words.len().min(claim_words.len()).max(1) as f32;
+    both / fewer >= if said.line == claim.line { SAME_OF_LINE } else { SAME }
+}

@@ -1,0 +1,416 @@
+//! Conversation in, episode out: what a session was for, what was done, what failed and how it ended.
+//!
+//! Deterministic and offline. Every line of an [`Episode`] points at the transcript line that says it.
+//! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
+
+mod abridged;
+mod apart;
+mod attempt;
+mod choice;
+mod command;
+mod content;
+mod continuation;
+mod decision;
+mod excerpt;
+mod failure;
+mod file;
+mod knowledge;
+mod metadata;
+mod open_end;
+mod phrase;
+mod question;
+mod remainder;
+mod research;
+mod sameness;
+mod sentence;
+mod setback;
+mod show;
+mod statement;
+mod timeline;
+mod todo;
+mod work;
+
+pub use self::abridged::{Abridged, WHOLE_BYTES};
+pub use self::apart::{MODEL_BEGINS, MODEL_ENDS};
+pub use self::excerpt::head;
+pub use self::metadata::{Counting, Metadata, seconds_between};
+pub use self::show::Show;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use self::attempt::{Attempt, What, attempts};
+pub use self::choice::{clauses, is_choice, is_laid_down};
+pub use self::command::{Part, Ran, programs};
+pub(crate) use self::continuation::is_courtesy;
+pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
+pub use self::question::answered;
+use self::timeline::Timeline;
+use baton_conversation::item::Item;
+use baton_conversation::queued_prompts::standing;
+use baton_conversation::record::Timestamp;
+
+/// Most entries of any list of an episode.
+pub const MAX_ENTRIES: usize = 200;
+/// Longest objective, in characters.
+const OBJECTIVE_CHARS: usize = 600;
+/// Longest title, in characters.
+const TITLE_CHARS: usize = 120;
+/// Longest prompt in a list, in characters.
+const PROMPT_CHARS: usize = 240;
+/// Longest answer, in characters.
+const ANSWER_CHARS: usize = 400;
+/// Longest decision, in characters.
+const DECISION_CHARS: usize = 400;
+/// Longest failure with its command, and longest resolution, in characters.
+const ERROR_CHARS: usize = 400;
+/// Longest command or changed file in a list, in characters.
+const LINE_CHARS: usize = 300;
+/// Longest command or file inside a sentence, in characters.
+const SHORT_CHARS: usize = 120;
+/// A first prompt of fewer characters ("hi", "continue") says nothing of the purpose: the next one joins it.
+const TELLING_PROMPT_CHARS: usize = 12;
+/// Slash commands that set up the harness, whatever their arguments; sorted.
+const HARNESS_COMMANDS: [&str; 16] = [
+    "add-dir",
+    "agents",
+    "allowed-tools",
+    "config",
+    "effort",
+    "export",
+    "fast",
+    "hooks",
+    "mcp",
+    "memory",
+    "model",
+    "output-style",
+    "permissions",
+    "plugin",
+    "rename",
+    "theme",
+];
+/// How people greet.
+const GREETINGS: [&str; 4] = ["hey", "hi", "hello", "dear"];
+/// A first sentence of fewer characters is no title.
+const TELLING_TITLE_CHARS: usize = 20;
+
+/// What one session comes to, as `show` prints it. Field order is the order of the contract.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Episode {
+    /// The title: the best that the transcript gives, but for a repeated prompt, else the first sentence of the objective, else
+    /// of the first reply.
+    pub title: String,
+    /// Whether the transcript gives the title.
+    pub is_titled: bool,
+    /// Whether all it gives is a prompt that the harness repeats: the last one, and no name of the whole.
+    pub title_is_prompt: bool,
+    /// What the session was for: its first typed prompt, after the title when the transcript gives one.
+    pub objective: String,
+    /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
+    /// refusal, the answer to a question).
+    pub prompts: Vec<Pointed>,
+    /// What was done, by category (`changes`, `commands`, `answers`), in transcript order.
+    pub work_completed: BTreeMap<String, Vec<Pointed>>,
+    /// What was decided, by whom and why, in transcript order.
+    pub decisions: Vec<Pointed>,
+    /// What was tried and said not to do, in transcript order; told by recall alone.
+    pub setbacks: Vec<Pointed>,
+    /// What failed, with the later success that resolved it.
+    pub errors: Vec<ErrorLine>,
+    /// Files read, by first reading.
+    pub files_read: Vec<FileRead>,
+    /// Files written or edited, by first change.
+    pub files_modified: Vec<FileModified>,
+    /// Commands run, equal ones counted once, by first run.
+    pub commands: Vec<CommandLine>,
+    /// What was looked up outside, with what came of it.
+    pub external_research: Vec<Pointed>,
+    /// What was stored elsewhere, by the full name of the tool that stored it.
+    pub knowledge_stored: BTreeMap<String, Vec<Pointed>>,
+    /// What is open: failures never followed by success, questions never answered, what was begun and not ended.
+    pub unresolved: Vec<Pointed>,
+    /// What comes next: by the list of things to do, and by the last words of the agent and the person.
+    pub next_steps: Vec<Pointed>,
+    /// One paragraph for whoever continues.
+    pub continuation_context: String,
+    /// The first working directory, where it is known: [`Episode::content`] tells paths below it without it.
+    pub cwd: Option<String>,
+    /// From when to when it was, see [`Metadata::start_time`].
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// What of all this only a model says, each text with its line; 0 with what has none. Empty of an extractive one.
+    pub said_by_model: BTreeSet<(u64, String)>,
+    /// Items of a conversation too long to be looked at as a whole ([`WHOLE_BYTES`]) that nothing of this is made of, or only
+    /// in part; 0 of nearly every one.
+    pub left_out: u64,
+}
+
+/// Behind what only a model says.
+pub const MODEL_MARK: &str = " · model";
+
+/// A text with the transcript line that says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointed {
+    /// What is said, bounded.
+    pub text: String,
+    /// Transcript line, from 1.
+    pub line: u64,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+/// A failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorLine {
+    /// What failed and its first telling line.
+    pub text: String,
+    /// Transcript line of the failed result.
+    pub line: u64,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// The later success of the same command or test, and what was edited between.
+    pub resolution: Option<Pointed>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRead {
+    /// The path as given.
+    pub path: String,
+    /// Transcript line of the first reading.
+    pub line: u64,
+    /// How often.
+    pub count: u32,
+}
+
+/// A file that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileModified {
+    /// The path as given.
+    pub path: String,
+    /// Transcript line of the first change.
+    pub line: u64,
+    /// Lines added in all.
+    pub added: u32,
+    /// Lines removed in all.
+    pub removed: u32,
+}
+
+/// A command that was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The command on one line without a leading `cd`, bounded.
+    pub text: String,
+    /// Transcript line of the last run.
+    pub line: u64,
+    /// How the last run went: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
+    pub outcome: &'static str,
+    /// Its exit code, where known.
+    pub exit_code: Option<i32>,
+    /// How often it was run.
+    pub count: u32,
+    /// How many of these runs succeeded.
+    pub ok: u32,
+    /// How many failed.
+    pub failed: u32,
+    /// How many went as the last one did.
+    pub alike: u32,
+}
+
+/// What a session comes to. Pure, total and deterministic; linear in the items.
+///
+/// Every list has at most [`MAX_ENTRIES`] entries (of more, looking is dropped before working and old before new), every
+/// text is bounded in characters and on one line, and every `line` is the line of one of the items. `show` leaves out what
+/// somebody does not want to see. Of a conversation that takes more than [`WHOLE_BYTES`] it is the digest of what
+/// [`Abridged`] makes of it.
+pub fn digest(items: &[Item], show: &Show) -> Episode {
+    abridged::of_giant(items, show).unwrap_or_else(|| of_held(items, show))
+}
+
+/// What a person typed in a conversation, one line each, in its order; the last `most` of more. Unlike an episode, which has
+/// the last [`MAX_ENTRIES`], and of the same words in a row one.
+pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
+    let items = standing(items);
+    work::typed(&Timeline::of(&items, show), most)
+}
+
+fn of_held(items: &[Item], show: &Show) -> Episode {
+    let mut times = metadata::Times::default();
+    items.iter().for_each(|item| times.note(item));
+    let items = standing(items);
+    let timeline = Timeline::of(&items, show);
+    let objective = objective(&timeline);
+    let failures = failure::failures(&timeline, show);
+    let open = open_end::open_ends(&timeline, &failures);
+    let first_reply = || timeline.rounds.iter().find_map(|round| round.replies.first()).map_or("", |said| said.text);
+    let purpose = if objective.is_empty() { first_reply() } else { &objective };
+    let mut episode = Episode {
+        // What was typed last says less of the whole than what was typed first.
+        title: match timeline.title.clone().filter(|_| !timeline.title_is_prompt || objective.is_empty()) {
+            Some(title) => title,
+            None => first_line(purpose),
+        },
+        is_titled: timeline.title.is_some(),
+        title_is_prompt: timeline.title_is_prompt,
+        objective: match &timeline.title {
+            Some(title) if !timeline.title_is_prompt => titled(title, objective),
+            _ => objective,
+        },
+        prompts: work::prompts(&timeline),
+        work_completed: work::completed(&timeline),
+        decisions: decision::decisions(&timeline),
+        setbacks: setback::setbacks(&timeline),
+        errors: failures.iter().map(|failure| failure.line.clone()).collect(),
+        files_read: file::read(&timeline),
+        files_modified: file::modified(&timeline),
+        commands: work::commands(&timeline),
+        external_research: research::research(&timeline, show),
+        knowledge_stored: knowledge::stored(&timeline),
+        unresolved: open.unresolved,
+        next_steps: open.next_steps,
+        continuation_context: String::new(),
+        cwd: timeline.cwd.map(str::to_owned),
+        span: times.span(),
+        said_by_model: BTreeSet::new(),
+        left_out: 0,
+    };
+    episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
+    episode
+}
+
+impl Episode {
+    /// Whether only a model says this; `line` is 0 for the objective and the continuation.
+    pub fn is_of_model(&self, line: u64, text: &str) -> bool {
+        !self.said_by_model.is_empty() && self.said_by_model.contains(&(line, text.to_owned()))
+    }
+
+    /// The same with a mark behind every text that only a model says, for people who read it as text.
+    pub fn marked(self) -> Self {
+        self.marked_by(|text| text.push_str(MODEL_MARK))
+    }
+
+    fn marked_by(mut self, put: impl Fn(&mut String)) -> Self {
+        let said = std::mem::take(&mut self.said_by_model);
+        if said.is_empty() {
+            return self;
+        }
+        let mark = |line: u64, text: &mut String| {
+            if said.contains(&(line, text.clone())) {
+                put(text);
+            }
+        };
+        mark(0, &mut self.objective);
+        mark(0, &mut self.continuation_context);
+        let lists = [&mut self.decisions, &mut self.external_research, &mut self.unresolved, &mut self.next_steps];
+        let maps = self.work_completed.values_mut().chain(self.knowledge_stored.values_mut());
+        lists.into_iter().chain(maps).flatten().for_each(|entry| mark(entry.line, &mut entry.text));
+        for error in &mut self.errors {
+            mark(error.line, &mut error.text);
+            error.resolution.iter_mut().for_each(|resolution| mark(resolution.line, &mut resolution.text));
+        }
+        self
+    }
+
+    /// Takes a title that stands elsewhere, if its own transcript gives none.
+    pub fn entitle(&mut self, title: &str) {
+        let title = one_line(title, TITLE_CHARS);
+        if self.is_titled || title.is_empty() {
+            return;
+        }
+        let before = continuation::objective(self);
+        self.objective = titled(&title, std::mem::take(&mut self.objective));
+        (self.title, self.is_titled) = (title, true);
+        if let (Some(before), Some(now)) = (before, continuation::objective(self))
+            && let Some(rest) = self.continuation_context.strip_prefix(&before)
+        {
+            self.continuation_context = format!("{now}{rest}");
+        }
+    }
+}
+
+/// The first prompt that asks for something; with the next one if it is a mere greeting. Line breaks are kept out.
+fn objective(timeline: &Timeline<'_>) -> String {
+    let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
+    let mut telling = typed().filter(|text| !text.is_empty() && !is_for_the_harness(text));
+    let Some(first) = telling.next() else {
+        return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
+    };
+    let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
+    match telling.next().filter(|_| short(first)) {
+        Some(next) => sentences_within(&format!("{first} … {next}"), OBJECTIVE_CHARS),
+        None => sentences_within(first, OBJECTIVE_CHARS),
+    }
+}
+
+/// Objective with its title before it, unless the one says the other.
+fn titled(title: &str, objective: String) -> String {
+    if objective.is_empty() || title.to_lowercase() == objective.to_lowercase() {
+        return title.to_owned();
+    }
+    if objective.to_lowercase().starts_with(title.trim_end_matches('…').to_lowercase().as_str()) {
+        return objective;
+    }
+    sentences_within(&format!("{title}: {objective}"), OBJECTIVE_CHARS + TITLE_CHARS)
+}
+
+/// Whether a prompt says nothing to the agent: a slash command without arguments, or one that sets up the harness
+/// (`/model opus`).
+fn is_for_the_harness(text: &str) -> bool {
+    let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = name.strip_prefix('/').unwrap_or_default();
+    let command = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    command && (arguments.trim().is_empty() || HARNESS_COMMANDS.binary_search(&name).is_ok())
+}
+
+/// A title from a text: its first sentence, or more when that is too short to tell sessions apart.
+fn first_line(text: &str) -> String {
+    let text = without_salutation(text);
+    let sentence = sentence::sentences(text).first().map_or(text, |sentence| sentence.text);
+    let telling = sentence.chars().count() >= TELLING_TITLE_CHARS;
+    without_stray_number(one_line(if telling { sentence } else { text }, TITLE_CHARS))
+}
+
+/// The text without the pictures and the greeting that it begins with, if anything else is left.
+fn without_salutation(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some((_, after)) = rest.strip_prefix("[Image #").and_then(|image| image.split_once(']')) {
+        rest = after.trim_start();
+    }
+    let (first, after) = rest.split_once([',', '!', '\n']).unwrap_or((rest, ""));
+    let mut words = first.split_whitespace();
+    let greets = words.next().is_some_and(|word| GREETINGS.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    let rest = if greets && words.count() <= 1 { after.trim_start() } else { rest };
+    if rest.is_empty() { text } else { rest }
+}
+
+/// A title without the number of a point at its end whose text was cut off: `Report: 1.`, `… begin and 2.…`.
+fn without_stray_number(title: String) -> String {
+    let (whole, cut) = title.strip_suffix('…').map_or((title.as_str(), false), |whole| (whole.trim_end(), true));
+    let Some((before, last)) = whole.rsplit_once(' ') else { return title };
+    let digits = last.trim_start_matches('(').trim_end_matches(['.', ')']);
+    let point =
+        (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && last.ends_with(['.', ')']);
+    let before = before.trim_end();
+    if !point || !(cut || before.ends_with([':', ';', ',', '.', '-'])) {
+        return title;
+    }
+    let mut kept = before.trim_end_matches([':', ';', ',', ' ', '-']).to_owned();
+    kept.push_str(if cut { "…" } else { "" });
+    kept
+}
+
+/// Shortens a list to its bound: first the oldest that are not worth keeping go, then the oldest. Order is kept.
+fn keep<T>(list: &mut Vec<T>, max: usize, worth: impl Fn(&T) -> bool) {
+    let mut excess = list.len().saturating_sub(max);
+    if excess == 0 {
+        return;
+    }
+    list.retain(|entry| {
+        let drop = excess > 0 && !worth(entry);
+        excess -= usize::from(drop);
+        !drop
+    });
+    let excess = list.len().saturating_sub(max);
+    list.drain(..excess);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,498 @@
+//! Shell commands as people compare them: the same command written otherwise is the same command.
+//!
+//! A command is read just far enough to say which programs it runs on what. It is never executed, and what cannot be
+//! understood is compared as text.
+
+mod ending;
+mod files;
+mod pipe;
+mod vocabulary;
+mod words;
+
+use std::borrow::Cow;
+
+pub use self::ending::{Part, Ran};
+pub(super) use self::files::{Touch, touched};
+use self::pipe::Pipe;
+use self::vocabulary::{
+    ASKING, CHECKERS, CHECKING, GIT_LOOKING, HARMLESS, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS,
+    SETUP, WITH_SUBCOMMANDS, WRAPPERS,
+};
+use self::words::{Joint, Word};
+use baton_conversation::filter::Verdict;
+
+/// Most steps of one command line that are compared.
+const MAX_STEPS: usize = 8;
+
+/// One command line.
+pub(super) struct Command<'a> {
+    /// Without a leading `cd`, in one line.
+    normal: String,
+    /// Of a commit whose message has several lines: everything up to the end of the first, without the closing quote.
+    subject: Option<String>,
+    steps: Vec<Step<'a>>,
+    /// What its output says of how it went.
+    verdict: Option<Verdict>,
+    /// It runs some of it again and again.
+    loops: bool,
+}
+
+/// One program that a command line runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step<'a> {
+    program: Cow<'a, str>,
+    subcommand: Option<Cow<'a, str>>,
+    arguments: Vec<Cow<'a, str>>,
+    /// Only asks for help, a version or a list.
+    asks: bool,
+    /// Runs a script that stands in the command line itself.
+    inline: bool,
+    /// What took its output, and with it its exit code.
+    pipe: Pipe,
+    /// Where the line's own `cd` led before.
+    directory: &'a str,
+    /// What binds it to the next step.
+    joint: Joint,
+}
+
+impl<'a> Command<'a> {
+    /// Reads a command line; total, linear.
+    pub(super) fn read(text: &'a str) -> Self {
+        let bare = without_leading_cd(text);
+        let directory = leading_cd(text);
+        // A shell that is told so gives the exit code of what failed before a pipe.
+        let passes_on = bare.contains("pipefail");
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        let mut from_pipe = false;
+        let mut cut = false;
+        let mut loops = false;
+        for mut part in words::parts(bare) {
+            cut |= part.words.iter().any(Word::is_cut);
+            match syntax(&mut part.words) {
+                Syntax::Program => {}
+                Syntax::Head => continue,
+                Syntax::LoopEnd => {
+                    // A loop ends as its last step does; what takes its output takes that step's.
+                    from_pipe = part.joint == Joint::Pipe;
+                    loops = true;
+                    if let Some(last) = steps.last_mut() {
+                        last.joint = part.joint;
+                        last.pipe = last.pipe.max(if from_pipe { Pipe::End } else { Pipe::None });
+                    }
+                    continue;
+                }
+            }
+            let piped = part.joint == Joint::Pipe;
+            if from_pipe {
+                from_pipe = piped;
+                if let Some(last) = steps.last_mut() {
+                    last.pipe = last.pipe.max(Pipe::into(&part.words));
+                    last.joint = if piped { last.joint } else { part.joint };
+                }
+                continue;
+            }
+            // What only feeds a pipe (`echo x |`, `cat x |`) is not what the line is about.
+            let pipe = if piped { Pipe::End } else { Pipe::None };
+            let step = Step::read(part.words, pipe, part.joint).filter(|step| !(piped && step.program == "cat"));
+            let step = step.map(|step| Step { directory, ..step });
+            from_pipe = piped && step.is_some();
+            steps.extend(step);
+            if steps.len() == MAX_STEPS {
+                break;
+            }
+        }
+        if let Some(last) = steps.last_mut().filter(|step| cut && !step.is_harmless()) {
+            // Nobody knows what followed.
+            last.pipe = last.pipe.max(Pipe::Part);
+        }
+        for step in steps.iter_mut().filter(|step| passes_on && step.pipe != Pipe::Search) {
+            step.pipe = Pipe::None;
+        }
+        let mut words: Vec<&str> = bare.split_whitespace().collect();
+        if words.len() > 1 && words.last() == Some(&"2>&1") {
+            words.pop();
+        }
+        let mut command = Self { normal: words.join(" "), subject: None, steps, verdict: None, loops };
+        if command.commits() {
+            command.subject = subject(bare);
+        }
+        command
+    }
+
+    /// The command, judged also by what its output says.
+    pub(super) fn saying(self, verdict: Option<Verdict>) -> Self {
+        Self { verdict, ..self }
+    }
+
+    /// The command in one line, without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
+    pub(super) fn normal(&self) -> &str {
+        &self.normal
+    }
+
+    /// The command as it is told: that of a commit with the first line of its message only.
+    pub(super) fn shown(&self) -> Cow<'_, str> {
+        match &self.subject {
+            Some(subject) => Cow::Owned(format!("{subject}\"")),
+            None => Cow::Borrowed(&self.normal),
+        }
+    }
+
+    /// Whether nothing but looking is done: that it finds nothing is no failure of the work.
+    pub(super) fn only_looks(&self) -> bool {
+        self.steps.iter().all(Step::only_looks)
+    }
+
+    /// Whether it commits to git.
+    pub(super) fn commits(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| step.program == "git" && step.subcommand.as_deref() == Some("commit") && !step.asks)
+    }
+
+    /// Whether it is a script typed for this once: what fails in it may be its own fault.
+    pub(super) fn improvises(&self) -> bool {
+        self.steps.iter().any(|step| step.inline)
+    }
+
+    /// Whether it tests, builds or lints.
+    pub(super) fn checks(&self) -> bool {
+        self.steps.iter().any(Step::checks)
+    }
+}
+
+/// A program that a command line runs, as others than the digest know it.
+pub struct Program {
+    /// Program and subcommand, in the spelling that all their spellings share: `cargo test`.
+    pub name: String,
+    /// All its words as they were written, quotes taken off.
+    pub words: Vec<String>,
+    /// Whether it only looks.
+    pub looks: bool,
+}
+
+/// The programs of a command line in order, without a leading `cd` and what only takes another's output.
+pub fn programs(line: &str) -> Vec<Program> {
+    let mut from_pipe = false;
+    let mut programs = Vec::new();
+    for mut part in words::parts(without_leading_cd(line)) {
+        let takes_output = std::mem::replace(&mut from_pipe, part.joint == Joint::Pipe);
+        if takes_output || !matches!(syntax(&mut part.words), Syntax::Program) {
+            continue;
+        }
+        let words = part.words.iter().map(|word| word.as_str().to_owned()).collect();
+        if let Some(step) = Step::read(part.words, Pipe::None, part.joint) {
+            programs.push(Program { name: step.name(), words, looks: step.only_looks() });
+        }
+        if programs.len() == MAX_STEPS {
+            break;
+        }
+    }
+    programs
+}
+
+/// What a part is to the shell.
+enum Syntax {
+    /// It runs something.
+    Program,
+    /// The head of a loop, or the end of a condition.
+    Head,
+    /// The end of a loop.
+    LoopEnd,
+}
+
+/// What a part is, with the shell's own words that it begins with (`do`, `then`) taken off.
+fn syntax(words: &mut Vec<Word<'_>>) -> Syntax {
+    let leading = words.iter().take_while(|word| OPENING.contains(&word.as_str())).count();
+    words.drain(..leading);
+    match words.first().map_or("", Word::as_str) {
+        "" | "for" | "fi" | "esac" => Syntax::Head,
+        "done" => Syntax::LoopEnd,
+        _ => Syntax::Program,
+    }
+}
+
+impl<'a> Step<'a> {
+    /// Whether the success of `self` resolves a failure of `failed`: the rule of "the same command".
+    ///
+    /// * program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; directories of
+    ///   the program, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count);
+    /// * of `npm`, `pnpm`, `yarn` and `bun` one does for another;
+    /// * a test, build or lint that compiles what failed to compile counts as the same (`cargo clippy` for `cargo check`);
+    /// * of an interpreter, the script is the same;
+    /// * a check (test, build, lint) covers the same or more: it names no part, or one that holds a part that failed, or
+    ///   one that the failure's own line names;
+    /// * any other program with subcommands: the arguments overlap or one side has none; without subcommands they
+    ///   overlap or both have none. The message of `git commit` is no argument.
+    pub(super) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
+        if self.asks || !self.same_program(failed) {
+            return false;
+        }
+        if self.subcommand != failed.subcommand && !self.implies(failed) {
+            return false;
+        }
+        let (mine, theirs) = (&self.arguments, &failed.arguments);
+        if INTERPRETERS.contains(&&*self.program) {
+            return match (mine.first(), theirs.first()) {
+                (Some(script), Some(other)) => self.is_same_place(script, failed, other),
+                (script, other) => script.is_none() && other.is_none(),
+            };
+        }
+        let is_same = |a: &str, b: &str| self.is_same_place(a, failed, b);
+        if self.checks() {
+            return mine.is_empty()
+                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed) || is_same(part, failed)))
+                || mine.iter().any(|part| part.len() >= 3 && failure.contains(bare_path(part)));
+        }
+        let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a) || is_same(a, b)));
+        let bare = if self.subcommand.is_some() {
+            mine.is_empty() || theirs.is_empty()
+        } else {
+            mine.is_empty() && theirs.is_empty()
+        };
+        overlap || bare
+    }
+
+    /// Whether a word of either is the same file: `assets/build.js`, and `build.js` behind `cd /srv/shop/assets`.
+    fn is_same_place(&self, word: &str, other: &Step<'_>, others: &str) -> bool {
+        match (self.directory.is_empty(), other.directory.is_empty()) {
+            (true, true) => return bare_path(word) == bare_path(others),
+            // Where one of them ran, nobody told.
+            (true, false) | (false, true) if bare_path(word) == bare_path(others) => return true,
+            _ => {}
+        }
+        let place = |step: &Step<'_>, word: &str| match word.starts_with(['/', '~']) {
+            true => word.to_owned(),
+            false => {
+                format!("{}/{}", step.directory.trim_end_matches('/'), bare_path(word)).trim_matches('/').to_owned()
+            }
+        };
+        let (mine, theirs) = (place(self, word), place(other, others));
+        let ends = |long: &str, short: &str| {
+            long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        mine.trim_start_matches('/') == theirs.trim_start_matches('/') || ends(&mine, &theirs) || ends(&theirs, &mine)
+    }
+
+    /// Whether it is one of these very steps.
+    fn is_one_of<'s>(&self, steps: impl IntoIterator<Item = &'s Step<'a>>) -> bool
+    where
+        'a: 's,
+    {
+        steps.into_iter().any(|step| std::ptr::eq(step, self))
+    }
+
+    /// Whether it hardly ever fails: what a line comes to is another's doing.
+    fn is_harmless(&self) -> bool {
+        HARMLESS.contains(&(&*self.program, self.subcommand.as_deref().unwrap_or_default()))
+    }
+
+    fn read(words: Vec<Word<'a>>, pipe: Pipe, joint: Joint) -> Option<Self> {
+        let mut words = words.into_iter().map(Word::text).peekable();
+        while let Some(word) = words.peek() {
+            let assignment = word.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            });
+            if !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
+                break;
+            }
+            let wrapper = !assignment;
+            if words.next().is_some_and(|word| word == "timeout") {
+                words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            }
+            while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
+        }
+        let mut words: Vec<_> = words.collect();
+        unwrap_runner(&mut words);
+        if words.is_empty() {
+            return None;
+        }
+        let program = base_name(words.remove(0));
+        if SETUP.contains(&&*program) {
+            return None;
+        }
+        let asks = words.iter().any(|word| ASKING.contains(&&**word));
+        let inline =
+            INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
+        let mut step =
+            Self { program, subcommand: None, arguments: Vec::new(), asks, inline, pipe, directory: "", joint };
+        if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| CHECKING.contains(&&**word)) {
+            step.subcommand = take_subcommand(&step.program, &mut words);
+        }
+        let committing = step.program == "git" && step.subcommand.as_deref() == Some("commit");
+        if !committing {
+            step.arguments = words.into_iter().filter_map(argument).collect();
+        }
+        Some(step)
+    }
+
+    /// Whether both run the same program with the same subcommand, on whatever.
+    pub(super) fn runs_as(&self, other: &Step<'_>) -> bool {
+        self.same_program(other) && self.subcommand == other.subcommand
+    }
+
+    /// Whether both are the same program, or package managers that run the same scripts.
+    fn same_program(&self, other: &Step<'_>) -> bool {
+        let manages = |step: &Step<'_>| PACKAGE_MANAGERS.contains(&&*step.program);
+        self.program == other.program || (manages(self) && manages(other))
+    }
+
+    /// Program and subcommand, for when the whole line would be too long to quote.
+    pub(super) fn name(&self) -> String {
+        match self.subcommand.as_deref() {
+            Some(subcommand) => format!("{} {subcommand}", self.program),
+            None => self.program.to_string(),
+        }
+    }
+
+    /// Whether it does all that `failed` does before it does its own: a test compiles what it tests.
+    fn implies(&self, failed: &Step<'_>) -> bool {
+        let (Some(mine), Some(theirs)) = (self.subcommand.as_deref(), failed.subcommand.as_deref()) else {
+            return false;
+        };
+        let known = IMPLIED.iter().find(|(program, inner, _)| *program == self.program && inner.contains(&theirs));
+        known.is_some_and(|(.., outer)| outer.contains(&mine))
+    }
+
+    fn only_looks(&self) -> bool {
+        let git = || self.program == "git" && self.subcommand.as_deref().is_some_and(|sub| GIT_LOOKING.contains(&sub));
+        self.asks || LOOKING.contains(&&*self.program) || git()
+    }
+
+    fn checks(&self) -> bool {
+        let tells = |word: &str| CHECKING.iter().any(|part| word.trim_end_matches('s').ends_with(part));
+        let checking = |name: &str| self.program != "git" && name.split(|c: char| !c.is_alphanumeric()).any(tells);
+        CHECKERS.contains(&&*self.program) || self.subcommand.as_deref().is_some_and(checking)
+    }
+}
+
+/// A commit up to the end of the first line of its message, when that has more: `git commit -m "Fix it`. The message
+/// may stand in quotes or in a here-document inside of them.
+fn subject(text: &str) -> Option<String> {
+    let (before, message) = text.split_once("-m \"").or_else(|| text.split_once("-m '"))?;
+    let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
+    let (first, _) = document.unwrap_or(message).trim_start().split_once('\n')?;
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let closed = first.contains(['"', '\'']) && document.is_none();
+    (!closed && !first.trim().is_empty()).then(|| format!("{} -m \"{}", words(before), words(first)))
+}
+
+/// Where the line's leading `cd` leads, the last of several; empty without one.
+fn leading_cd(text: &str) -> &str {
+    let text = text.trim();
+    let leading = text.get(..text.len() - without_leading_cd(text).len()).unwrap_or_default();
+    let last = leading.rsplit("cd ").next().unwrap_or_default();
+    let directory = last.trim_matches(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'' | '/' | '.'));
+    match directory.is_empty() || directory.contains(['$', '*', '`', '\n']) {
+        true => "",
+        false => last.trim_matches(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'')),
+    }
+}
+
+/// The command after `cd X &&` (or `;`), as often as it stands there.
+fn without_leading_cd(text: &str) -> &str {
+    let mut rest = text.trim();
+    for _ in 0..MAX_STEPS {
+        let Some(after) = rest.strip_prefix("cd ") else { break };
+        let Some(part) = words::first_end(after) else { break };
+        let next = after[part..].trim_start_matches([';', '&', ' ', '\n', '\t', '\r']);
+        if next.is_empty() || after[part..].starts_with("||") || after[part..].starts_with('|') {
+            break;
+        }
+        rest = next;
+    }
+    rest
+}
+
+/// Takes off what only runs a program: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.
+fn unwrap_runner(words: &mut Vec<Cow<'_, str>>) {
+    for _ in 0..3 {
+        let Some([first, second]) = words.first_chunk::<2>() else { return };
+        let runs = matches!(
+            (&**first, &**second),
+            ("uv" | "poetry" | "pipenv" | "hatch" | "rye" | "pdm", "run")
+                | ("bundle" | "npm" | "pnpm" | "yarn", "exec")
+                | ("pnpm" | "yarn", "dlx")
+                | ("python" | "python3", "-m")
+        );
+        if !runs {
+            return;
+        }
+        let flags = words[2..].iter().take_while(|word| word.starts_with("--")).count();
+        words.drain(..2 + flags);
+    }
+}
+
+/// The first word that is no flag, in the spelling that all its spellings share.
+fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    let with_value = |word: &str| matches!(word, "-C" | "--manifest-path" | "--prefix" | "-n" | "--cwd" | "-c" | "-f");
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        if !word.starts_with(['-', '+']) && !is_number(word) {
+            break;
+        }
+        at += if with_value(word) { 2 } else { 1 };
+    }
+    if at >= words.len() {
+        return None;
+    }
+    let mut word = words.remove(at);
+    if matches!(&*word, "run" | "run-script") && matches!(program, "npm" | "pnpm" | "yarn" | "bun") && at < words.len()
+    {
+        word = words.remove(at);
+    }
+    if program == "cargo" && word == "nextest" && words.get(at).is_some_and(|word| word == "run") {
+        words.remove(at);
+    }
+    let short = match (program, &*word) {
+        ("npm", "t" | "tst") | ("cargo", "t" | "nextest") => "test",
+        ("cargo", "b") => "build",
+        ("cargo", "c") => "check",
+        ("npm" | "pnpm" | "yarn" | "bun", "i" | "add") => "install",
+        _ => return Some(word),
+    };
+    Some(Cow::Borrowed(short))
+}
+
+/// The word as an argument to compare: no flags, no numbers, the value of `--flag=value`.
+fn argument(word: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    let value = if word.starts_with(['-', '+']) {
+        word.split_once('=').map(|(_, value)| value.to_owned().into())
+    } else {
+        Some(word)
+    };
+    value.filter(|value| !value.is_empty() && !matches!(&**value, "run" | "." | "./...") && !is_number(value))
+}
+
+/// The program without its directories.
+fn base_name(word: Cow<'_, str>) -> Cow<'_, str> {
+    match word {
+        Cow::Borrowed(word) => word.rsplit('/').next().unwrap_or(word).into(),
+        Cow::Owned(word) => word.rsplit('/').next().unwrap_or(&word).to_owned().into(),
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn bare_path(word: &str) -> &str {
+    word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
+}
+
+/// Whether `part` is the same as `inner` or holds it: `tests` holds `tests/auth.rs`, `test_auth.py` holds
+/// `test_auth.py::test_login`, the filter `auth` holds `auth::login` and `session::auth`. An absolute path is the
+/// relative one that it ends in.
+fn covers(part: &str, inner: &str) -> bool {
+    let (part, inner) = (bare_path(part), bare_path(inner));
+    let file = inner.split("::").next().unwrap_or(inner);
+    let absolute = part.strip_prefix('/').and_then(|part| part.strip_suffix(file));
+    if !file.is_empty() && absolute.is_some_and(|rest| rest.ends_with('/')) {
+        return true;
+    }
+    let starts = inner.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
+    let ends = inner.strip_suffix(part).is_some_and(|rest| rest.ends_with("::") || rest.ends_with('/'));
+    !part.is_empty() && (starts || ends)
+}
+
+#[cfg(test)]
+mod tests;

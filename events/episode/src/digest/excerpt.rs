@@ -1,0 +1,144 @@
+//! Bounded quotations: one line, cut where a reader would cut, never inside a character.
+
+/// The mark the filter leaves where it cut a long value; what follows it is a length and a digest.
+const FILTER_MARK: &str = "…[+";
+
+/// The text on one line: white space and control characters collapse to one space, ends trimmed, at most
+/// `max_chars` characters. A longer text is cut at a word border where there is one near, and ends in `…`.
+/// Reads no further into `text` than it has to.
+pub fn one_line(text: &str, max_chars: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(max_chars.saturating_mul(2)));
+    let (mut chars, mut gap) = (0, false);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        // A backslash before a line end is how a terminal takes a line break in a prompt.
+        let line_break = c == '\\' && rest.as_str().starts_with('\n');
+        if c.is_whitespace() || c.is_control() || line_break {
+            gap = !line.is_empty();
+            continue;
+        }
+        if chars + 1 + usize::from(gap) > max_chars {
+            shorten(&mut line, max_chars, gap);
+            return line;
+        }
+        if gap {
+            line.push(' ');
+        }
+        line.push(c);
+        chars += 1 + usize::from(gap);
+        gap = false;
+    }
+    line
+}
+
+/// Like [`one_line`], but a cut prefers the end of a sentence in the second half.
+pub fn sentences_within(text: &str, max_chars: usize) -> String {
+    let line = one_line(text, max_chars);
+    let Some(whole) = line.strip_suffix('…') else {
+        return line;
+    };
+    let end = whole.char_indices().zip(whole.chars().skip(1).chain([' '])).filter_map(|((at, c), next)| {
+        let ends = matches!(c, '。' | '！' | '？') || (matches!(c, '.' | '!' | '?') && next == ' ');
+        ends.then_some(at + c.len_utf8())
+    });
+    match end.last() {
+        Some(end) if end >= whole.len() / 2 => format!("{} …", &whole[..end]),
+        _ => line,
+    }
+}
+
+/// The text up to the filter's cut mark, with `…` in its place: lengths and digests are for machines.
+pub fn without_filter_mark(text: &str) -> String {
+    match text.find(FILTER_MARK) {
+        Some(at) => format!("{}…", text[..at].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// The beginning of a text, at most so many bytes, cut between two characters.
+pub fn head(text: &str, max_bytes: usize) -> &str {
+    let mut end = text.len().min(max_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The end of a text, at most so many bytes, cut between two characters.
+pub(super) fn end(text: &str, max_bytes: usize) -> &str {
+    let mut from = text.len().saturating_sub(max_bytes);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
+/// Makes room for `…` and puts it there, at the last word border of the last quarter if there is one. `complete` says
+/// that the line ends with a whole word.
+fn shorten(line: &mut String, max_chars: usize, complete: bool) {
+    let keep = line.char_indices().nth(max_chars.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    let inside_word = if keep == line.len() { !complete } else { !line[keep..].starts_with(' ') };
+    line.truncate(keep);
+    if let Some(space) = line.rfind(' ').filter(|_| inside_word)
+        && space >= line.len() - line.len() / 4
+    {
+        line.truncate(space);
+    }
+    let kept = line.trim_end_matches([' ', ',', ';', ':', '…']).len();
+    line.truncate(kept);
+    if max_chars > 0 {
+        line.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, max: usize, expected: &str) {
+        let line = one_line(text, max);
+        assert_eq!(line, expected);
+        assert!(line.chars().count() <= max);
+    }
+
+    #[test]
+    fn a_line_is_cut_at_a_word_and_never_inside_a_character() {
+        check("", 5, "");
+        check("  a\n\t b \r\n", 5, "a b");
+        check("\u{1b}[31mred", 8, "[31mred");
+        check("a\\\n\\\nb\\c", 9, "a b\\c");
+        check("12345", 5, "12345");
+        check("123456", 5, "1234…");
+        check("one two three four", 15, "one two three…");
+        check("one verylongwordthatgoeson", 12, "one verylon…");
+        check("日本語のとても長い文", 4, "日本語…");
+        check("👩‍👩‍👧 family", 3, "👩\u{200d}…");
+        check("abc", 0, "");
+        check("ab", 1, "…");
+    }
+
+    #[test]
+    fn a_longer_cut_ends_with_a_sentence_when_it_can() {
+        assert_eq!(sentences_within("First one here. Second one is long.", 24), "First one here. …");
+        assert_eq!(sentences_within("No. Then it goes on and on and on", 20), "No. Then it goes on…");
+        assert_eq!(sentences_within("Short.", 20), "Short.");
+        assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
+        assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
+    }
+
+    #[test]
+    fn ends_of_a_text_are_cut_between_characters() {
+        let check = |text, max, expected: (&str, &str)| assert_eq!((head(text, max), end(text, max)), expected);
+        check("日本", 6, ("日本", "日本"));
+        check("日本", 5, ("日", "本"));
+        check("日本", 2, ("", ""));
+        check("", 3, ("", ""));
+    }
+
+    #[test]
+    fn the_mark_of_the_filter_is_not_shown() {
+        assert_eq!(without_filter_mark("git commit -m \"Fix …[+812 chars #0a1b2c3d]"), "git commit -m \"Fix…");
+        assert_eq!(without_filter_mark("ls"), "ls");
+    }
+}

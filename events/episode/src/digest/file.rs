@@ -1,0 +1,90 @@
+//! The files of a session: read and changed, one path one entry.
+//!
+//! What a command line reads or writes by its own words counts as what a tool for files does, if it lies in the session's
+//! directory: how many lines that were is not known.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::command::{Touch, touched};
+use super::timeline::{Deed, Timeline};
+use super::{FileModified, FileRead, MAX_ENTRIES};
+use baton_conversation::item::Outcome;
+
+/// Files read, by first reading. A reading that failed read nothing.
+pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
+    let mut files: Vec<FileRead> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for deed in timeline.deeds.iter().filter(|deed| has_run(deed)) {
+        let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
+            Touch::Read(path) => Some(Cow::Owned(path)),
+            Touch::Written(_) => None,
+        });
+        for path in deed.reading().map(Cow::Borrowed).into_iter().chain(by_shell) {
+            match known.get(timeline.shown(&path)) {
+                Some(&index) => files[index].count = files[index].count.saturating_add(1),
+                None => {
+                    known.insert(timeline.shown(&path).to_owned(), files.len());
+                    files.push(FileRead { path: path.into_owned(), line: deed.line, count: 1 });
+                }
+            }
+        }
+    }
+    super::keep(&mut files, MAX_ENTRIES, |file| file.count > 1);
+    files
+}
+
+/// Files changed, by first change. A change that was refused, failed or has no answer changed nothing.
+pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
+    let mut files: Vec<FileModified> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for deed in timeline.deeds.iter().filter(|deed| has_run(deed)) {
+        let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
+            Touch::Written(path) => Some((Cow::Owned(path), 0, 0)),
+            Touch::Read(_) => None,
+        });
+        let by_tool = deed.edit().map(|(path, added, removed)| (Cow::Borrowed(path), added, removed));
+        for (path, added, removed) in by_tool.into_iter().chain(by_shell) {
+            let index = *known.entry(timeline.shown(&path).to_owned()).or_insert(files.len());
+            if index == files.len() {
+                files.push(FileModified { path: path.into_owned(), line: deed.line, added: 0, removed: 0 });
+            }
+            let file = &mut files[index];
+            file.added = file.added.saturating_add(added);
+            file.removed = file.removed.saturating_add(removed);
+        }
+    }
+    super::keep(&mut files, MAX_ENTRIES, |_| true);
+    files
+}
+
+/// Whether it did what it was to do, whatever came of it.
+fn has_run(deed: &Deed<'_>) -> bool {
+    deed.result.is_some_and(|result| result.outcome == Outcome::Ok)
+}
+
+/// What a command line touches by its words in the session's directory, told from there.
+fn by_shell(timeline: &Timeline<'_>, deed: &Deed<'_>) -> impl Iterator<Item = Touch> {
+    let (home, cwd) = (timeline.cwd.map(str::to_owned), deed.cwd.map(str::to_owned));
+    let touched = deed.command().map(touched).unwrap_or_default();
+    touched.into_iter().filter_map(move |touch| {
+        let place = |path: String| {
+            // Where the session is elsewhere than it began, paths are told from there.
+            let path = match cwd.as_deref().filter(|cwd| !path.starts_with(['/', '~']) && Some(*cwd) != home.as_deref())
+            {
+                Some(cwd) => format!("{cwd}/{path}"),
+                None => path,
+            };
+            if !path.starts_with(['/', '~']) {
+                return Some(path.strip_prefix("./").unwrap_or(&path).to_owned())
+                    .filter(|path| !path.starts_with("../"));
+            }
+            let below = path.strip_prefix(home.as_deref()?)?.strip_prefix('/')?;
+            Some(below.to_owned()).filter(|below| !below.contains("../"))
+        };
+        match touch {
+            Touch::Written(path) => place(path).map(Touch::Written),
+            Touch::Read(path) => place(path).map(Touch::Read),
+        }
+    })
+}

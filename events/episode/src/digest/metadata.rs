@@ -1,0 +1,154 @@
+//! Numbers about a session: how long, how much, at what price.
+
+use std::collections::BTreeSet;
+
+use super::excerpt::one_line;
+use super::knowledge::MCP;
+use super::{LINE_CHARS, MAX_ENTRIES};
+use baton_conversation::item::{Body, Item};
+use baton_conversation::messages::MessageCount;
+use baton_conversation::queued_prompts::Withdrawn;
+use baton_conversation::record::Timestamp;
+use baton_conversation::tokens;
+
+/// Numbers about a session. Pure facts of its items, but for the size of its transcript.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Metadata {
+    /// Tools of MCP servers that were called, by their full names, sorted; at most 200.
+    pub mcp_tools_used: Vec<String>,
+    /// The earliest and the latest time that an item of the conversation bears. A clock that was wrong is not believed: what
+    /// lies before 2020, when no agent was there to write it, or more than five years from the median of the rest, is left
+    /// out; unless all of it lies before 2020.
+    pub start_time: Option<Timestamp>,
+    /// See `start_time`.
+    pub end_time: Option<Timestamp>,
+    /// Whole seconds between the two.
+    pub duration_seconds: u64,
+    /// Typed prompts, and messages of the agent that carry text.
+    pub message_count: u64,
+    /// About how many tokens the transcript is as it lies on disk.
+    pub token_count: u64,
+    /// About how many tokens are left of it after the filter.
+    pub filtered_token_count: u64,
+    /// What a summary of that by the default model would cost at least, in US dollars.
+    pub llm_cost_estimate: f64,
+}
+
+/// 2020-01-01 in milliseconds: no agent whose transcripts are read is older.
+const EARLIEST: Timestamp = Timestamp(1_577_836_800_000);
+/// Five years: further apart lies no session from its resumption.
+const APART_MAX_MS: u64 = 5 * 366 * 86_400_000;
+
+/// When a conversation was: the times of its items, each item given once. Holds eight bytes of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Times(Vec<Timestamp>);
+
+impl Times {
+    pub(super) fn note(&mut self, item: &Item) {
+        self.0.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
+    }
+
+    /// The first and the last of the times that are believed, see [`Metadata::start_time`]; linear.
+    pub(super) fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        span(self.0.clone())
+    }
+}
+
+/// Whole seconds between two times.
+pub fn seconds_between((first, last): (Timestamp, Timestamp)) -> u64 {
+    last.0.abs_diff(first.0) / 1_000
+}
+
+fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
+    if times.iter().any(|at| *at >= EARLIEST) {
+        times.retain(|at| *at >= EARLIEST);
+    }
+    // Of two the earlier: a clock that was set wrong is behind, which is gone already, or ahead.
+    let middle = times.len().checked_sub(1)? / 2;
+    let median = *times.select_nth_unstable(middle).1;
+    times.retain(|at| at.0.abs_diff(median.0) <= APART_MAX_MS);
+    Some((*times.iter().min()?, *times.iter().max()?))
+}
+
+impl Metadata {
+    /// The numbers of a conversation whose transcript has so many bytes; linear in the items.
+    pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
+        let mut numbers = Counting::without(Withdrawn::of(items));
+        items.iter().for_each(|item| numbers.note(item));
+        numbers.metadata(transcript_bytes)
+    }
+}
+
+/// The numbers of a conversation that is gone through item by item. Holds a few bytes of each.
+#[derive(Debug, Default)]
+pub struct Counting {
+    withdrawn: Withdrawn,
+    tools: BTreeSet<String>,
+    messages: MessageCount,
+    times: Times,
+    filtered: u64,
+}
+
+impl Counting {
+    /// Of a conversation of which these prompts are withdrawn.
+    pub fn without(withdrawn: Withdrawn) -> Self {
+        Self { withdrawn, ..Self::default() }
+    }
+
+    /// Takes note of the next item.
+    pub fn note(&mut self, item: &Item) {
+        // Whoever withdrew a prompt was there.
+        self.times.note(item);
+        if self.withdrawn.holds(item) {
+            return;
+        }
+        self.messages.note(item);
+        if let Body::Call(call) = &item.body
+            && call.name.starts_with(MCP)
+            && !self.tools.contains(&*call.name)
+        {
+            self.tools.insert(call.name.clone());
+            // The last ones by name would not be told.
+            if self.tools.len() > MAX_ENTRIES {
+                self.tools.pop_last();
+            }
+        }
+        self.filtered += tokens::of_items(std::slice::from_ref(item));
+    }
+
+    /// What it comes to, of a transcript of so many bytes.
+    pub fn metadata(self, transcript_bytes: u64) -> Metadata {
+        let times = self.times.span();
+        Metadata {
+            mcp_tools_used: self.tools.into_iter().map(|name| one_line(&name, LINE_CHARS)).collect(),
+            start_time: times.map(|(first, _)| first),
+            end_time: times.map(|(_, last)| last),
+            duration_seconds: times.map_or(0, seconds_between),
+            message_count: self.messages.get(),
+            token_count: tokens::of_bytes(transcript_bytes),
+            filtered_token_count: self.filtered,
+            llm_cost_estimate: tokens::summary_usd(self.filtered),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_wrong_is_not_believed() {
+        let check = |times: &[&str], expected: Option<(&str, &str)>| {
+            let at = |day: &str| Timestamp::parse(&format!("{day}T00:00:00.000Z")).unwrap();
+            let found = span(times.iter().map(|day| at(day)).collect());
+            assert_eq!(found, expected.map(|(first, last)| (at(first), at(last))), "{times:?}");
+        };
+        check(&[], None);
+        check(&["2026-03-02"], Some(("2026-03-02", "2026-03-02")));
+        check(&["2026-03-02", "2024-03-01", "2026-03-03"], Some(("2024-03-01", "2026-03-03")));
+        check(&["1970-01-01", "2026-03-02"], Some(("2026-03-02", "2026-03-02")));
+        check(&["2099-01-01", "2026-03-02"], Some(("2026-03-02", "2026-03-02")));
+        check(&["1970-01-01", "2026-03-02", "2026-03-03", "2099-01-01"], Some(("2026-03-02", "2026-03-03")));
+        check(&["1970-01-01", "1970-01-03"], Some(("1970-01-01", "1970-01-03")));
+    }
+}

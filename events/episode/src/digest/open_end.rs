@@ -1,0 +1,191 @@
+//! What was left open: failures, questions, calls without an answer, things to do; and what comes next.
+
+use super::choice;
+use super::command::Command;
+use super::excerpt::{one_line, without_filter_mark};
+use super::failure::Failure;
+use super::phrase::Phrase;
+use super::question;
+use super::remainder;
+use super::sameness::Told;
+use super::sentence::{plain, sentences};
+use super::statement::announces;
+use super::timeline::{Deed, Round, Said, Timeline};
+use super::{ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, continuation, todo, work};
+use baton_conversation::item::Outcome;
+
+/// Rounds before the end in which what is said to be open is taken to be open still.
+const LAST_ROUNDS: usize = 3;
+/// Words for what was said before: where nothing but them says what is put off, that joins it.
+const POINTING: [&str; 5] = ["it", "that", "this", "them", "these"];
+/// What is put off in fewer words says too little alone.
+const TELLING_WORDS: usize = 4;
+/// A longer prompt is a description or something pasted, in bytes.
+const MAX_PROMPT_BYTES: usize = 1_500;
+
+/// What a session leaves behind.
+#[derive(Default)]
+pub(super) struct OpenEnds {
+    /// Failures never followed by success, questions never answered, what was begun and not ended.
+    pub(super) unresolved: Vec<Pointed>,
+    /// What is to be done, by the list or the last words of the agent and the person.
+    pub(super) next_steps: Vec<Pointed>,
+}
+
+/// What is open at the end, each list in transcript order, the same thing once.
+pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEnds {
+    let mut ends = OpenEnds::default();
+    ends.unresolved.extend(failures.iter().filter(|failure| failure.is_open).map(|failure| {
+        let line = &failure.line;
+        Pointed { text: one_line(&line.text, ERROR_CHARS), line: line.line, at: line.at }
+    }));
+    ends.unresolved.extend(without_end(timeline));
+    ends.unresolved.extend(questions(timeline));
+    for todo in todo::open(timeline) {
+        let pointed = Pointed {
+            text: one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS),
+            line: todo.line,
+            at: todo.at,
+        };
+        if todo.begun { ends.unresolved.push(pointed) } else { ends.next_steps.push(pointed) }
+    }
+    ends.next_steps.extend(put_off(timeline));
+    said(timeline, &mut ends);
+    ends.next_steps.extend(announced(timeline));
+    let mut told = Told::default();
+    for list in [&mut ends.unresolved, &mut ends.next_steps] {
+        list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
+        list.sort_by_key(|entry| entry.line);
+        super::keep(list, MAX_ENTRIES, |_| true);
+    }
+    ends
+}
+
+/// Calls of the last round that have no result, or were interrupted.
+fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
+    let Some(last) = timeline.rounds.last() else { return Vec::new() };
+    let deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside && !deed.only_looks());
+    let told = deeds.filter_map(|deed| {
+        let how = match deed.outcome() {
+            None if !deed.in_background() => "has no result",
+            Some(Outcome::Interrupted) => "was interrupted",
+            _ => return None,
+        };
+        let what = shown(timeline, deed)?;
+        Some(Pointed { text: one_line(&format!("{what} {how}"), LINE_CHARS), line: deed.line, at: deed.at })
+    });
+    told.collect()
+}
+
+fn shown(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
+    if let Some(text) = deed.command() {
+        let command = Command::read(text);
+        return (!command.only_looks())
+            .then(|| format!("`{}`", one_line(&without_filter_mark(&command.shown()), SHORT_CHARS)));
+    }
+    let target = deed.target().map(|target| timeline.shown(target)).unwrap_or_default();
+    let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);
+    (!what.is_empty() && deed.tool() != question::TOOL).then_some(what)
+}
+
+/// Questions that nobody answered: of the agent's tool, of its last words, and the person's last one.
+fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
+    let mut found = Vec::new();
+    let mut prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
+    let last_prompt = prompts.next_back().map(|prompt| prompt.place);
+    for (index, deed) in timeline.deeds.iter().enumerate() {
+        let unanswered = !deed.succeeded() && last_prompt.is_none_or(|place| place < deed.began);
+        if deed.aside || !unanswered || timeline.answers.iter().any(|answer| answer.deed == Some(index)) {
+            continue;
+        }
+        let asked = question::asked(deed).into_iter();
+        found.extend(asked.map(|text| Pointed { text: one_line(text, LINE_CHARS), line: deed.line, at: deed.at }));
+    }
+    let Some(last) = timeline.rounds.last() else { return found };
+    if let Some(reply) = last.replies.last().filter(|reply| timeline.deeds.iter().all(|deed| deed.began < reply.place))
+    {
+        let sentences = sentences(reply.text);
+        let asked = sentences.iter().rev().take(3).filter(|sentence| Phrase::of(sentence.text).asks());
+        let real = asked.filter(|sentence| !is_courtesy(sentence.text));
+        let mut asked: Vec<Pointed> = real.map(|sentence| pointed(sentence.text, reply)).collect();
+        asked.reverse();
+        found.append(&mut asked);
+    }
+    found.extend(unheard(timeline, last));
+    found
+}
+
+/// An offer to be of further service asks for nothing.
+fn is_courtesy(question: &str) -> bool {
+    let phrase = Phrase::of(question);
+    phrase.has_any(&["anything else", "any questions", "something else", "help you", "how can i help"])
+        || phrase.begins(&["what would you", "what are you", "what do you want", "what aspect", "what can i"])
+}
+
+/// The last request, if nothing was said or done after it.
+fn unheard(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
+    let request = work::requests(timeline).last()?;
+    let heard = last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place)
+        || !last.replies.is_empty()
+        || timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.succeeded());
+    let alone = timeline.rounds.len() == 1;
+    (!heard && !alone && !continuation::is_courtesy(request.text)).then(|| Pointed {
+        text: format!("No answer to: {}", one_line(request.text, PROMPT_CHARS)),
+        line: request.line,
+        at: request.at,
+    })
+}
+
+/// What a person put off in their last prompts, with what they said before where it says too little alone.
+fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
+    let mut found = Vec::new();
+    let last = timeline.rounds.len().saturating_sub(LAST_ROUNDS).max(1);
+    for prompt in timeline.rounds.iter().skip(last).filter_map(|round| round.prompt.as_ref()) {
+        if prompt.text.len() > MAX_PROMPT_BYTES {
+            continue;
+        }
+        let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
+        for (at, clause) in clauses.iter().enumerate() {
+            let phrase = Phrase::of(clause);
+            if !phrase.has_any(&choice::LATER) || phrase.asks() {
+                continue;
+            }
+            // Alone `not today though` says nothing of what is put off.
+            let before = at.checked_sub(1).and_then(|before| clauses.get(before));
+            let says_little =
+                phrase.words().count() < TELLING_WORDS || phrase.words().any(|word| POINTING.contains(&word));
+            let told = match before.filter(|_| says_little) {
+                Some(before) if before.ends_with(['.', '!', '?', ',', ';', ':']) => format!("User: {before} {clause}"),
+                Some(before) => format!("User: {before}. {clause}"),
+                None => format!("User: {clause}"),
+            };
+            found.push(pointed(&told, prompt));
+        }
+    }
+    found
+}
+
+/// What the agent said is open or comes next, after the last change of a file: before it, it may have been done.
+fn said(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
+    let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
+    let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
+    let rounds = timeline.rounds.iter().skip(timeline.rounds.len().saturating_sub(LAST_ROUNDS));
+    for reply in rounds.flat_map(|round| &round.replies).filter(|reply| reply.place > changed) {
+        for left in remainder::left(reply.text) {
+            let pointed = pointed(left.text, reply);
+            if left.next { ends.next_steps.push(pointed) } else { ends.unresolved.push(pointed) }
+        }
+    }
+}
+
+/// What the agent was about to do when the transcript ends.
+fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let reply = timeline.rounds.last()?.replies.last()?;
+    let done = timeline.deeds.iter().any(|deed| deed.began > reply.place && deed.result.is_some());
+    let last = *sentences(reply.text).last().filter(|_| !done)?;
+    announces(last.text).then(|| pointed(last.text.trim_end_matches([':', ' ']), reply))
+}
+
+fn pointed(text: &str, said: &Said<'_>) -> Pointed {
+    Pointed { text: one_line(&plain(text), LINE_CHARS), line: said.line, at: said.at }
+}

@@ -1,0 +1,251 @@
+//! Sentences of an assistant's Markdown, without what is no sentence: code blocks, tables, rules, headings.
+
+use baton_conversation::quoted_text as quotation;
+
+/// Abbreviations after which a full stop ends nothing; lower case, without the last stop.
+const ABBREVIATIONS: [&str; 22] = [
+    "e.g", "i.e", "etc", "vs", "cf", "approx", "al", "mr", "mrs", "ms", "dr", "st", "fig", "eq", "sec", "ch", "resp",
+    "incl", "est", "ca", "z.b", "bzw",
+];
+
+/// One sentence, as a slice of the text it stands in (it may span a soft line break).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sentence<'a> {
+    /// The sentence without list marker, trimmed, never empty.
+    pub(super) text: &'a str,
+    /// Whether it is a point of a list.
+    pub(super) point: bool,
+    /// Whether it is somebody else's: behind `>`, or inside of quotation marks.
+    pub(super) quoted: bool,
+}
+
+/// All sentences in order. Linear in the length of `text`.
+pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut block: Option<Block> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let (from, end) = (start, start + line.len());
+        start = end;
+        let bare = line.trim();
+        if let Some(mark) = fence {
+            if bare.starts_with(mark) {
+                fence = None;
+            }
+            continue;
+        }
+        fence = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
+        if fence.is_some() || is_decoration(bare) {
+            flush(text, &mut block, &mut found);
+            continue;
+        }
+        if let Some(marker) = list_marker(bare) {
+            flush(text, &mut block, &mut found);
+            let indent = line.len() - line.trim_start().len();
+            block = Some(Block { begin: from + indent + marker, end, point: true, quoted: bare.starts_with('>') });
+            continue;
+        }
+        if block.as_ref().is_some_and(|block| block.quoted) && !bare.starts_with('>') {
+            flush(text, &mut block, &mut found);
+        }
+        block = Some(match block {
+            Some(block) => Block { end, ..block },
+            None => Block { begin: from, end, point: false, quoted: bare.starts_with('>') },
+        });
+    }
+    flush(text, &mut block, &mut found);
+    mark_quoted(text, &mut found);
+    found
+}
+
+/// Lines that belong together, in bytes.
+struct Block {
+    begin: usize,
+    end: usize,
+    point: bool,
+    quoted: bool,
+}
+
+/// Marks what lies inside of quotation marks as a whole.
+fn mark_quoted(text: &str, found: &mut [Sentence<'_>]) {
+    let passages = quotation::passages(text);
+    let mut passages = passages.iter().peekable();
+    for sentence in found {
+        let begin = sentence.text.as_ptr().addr() - text.as_ptr().addr();
+        while passages.next_if(|passage| passage.end <= begin).is_some() {}
+        // Its closing stop may stand behind the mark.
+        let last = begin + sentence.text.trim_end_matches(['.', '!', '?', ' ']).len();
+        sentence.quoted |= passages.peek().is_some_and(|passage| passage.start <= begin && last <= passage.end);
+    }
+}
+
+/// Without the marks of emphasis.
+pub(super) fn plain(text: &str) -> String {
+    text.replace("**", "").replace("__", "").trim().to_owned()
+}
+
+/// A line that carries no sentence: blank, heading, table row, rule, quote mark alone, a label in bold.
+pub(super) fn is_decoration(line: &str) -> bool {
+    let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    let rule = line.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | '>' | ' ' | '─' | '━'));
+    let label = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    let label = label.is_some_and(|inner| !inner.contains("**") && !inner.contains(['.', '!', '。']));
+    heading || rule || line.starts_with('|') || label
+}
+
+/// Length of a list marker with the blanks after it: `- `, `* `, `• `, `12. `, `3) `, `> `, with a task box.
+pub(super) fn list_marker(line: &str) -> Option<usize> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = if (1..=3).contains(&digits) {
+        line[digits..].strip_prefix(['.', ')'])?
+    } else {
+        line.strip_prefix(['-', '*', '+', '•', '>'])?
+    };
+    let body = rest.trim_start();
+    if body.len() == rest.len() {
+        return None;
+    }
+    let body = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| body.strip_prefix(mark)).unwrap_or(body);
+    Some(line.len() - body.len())
+}
+
+fn flush<'a>(text: &'a str, block: &mut Option<Block>, found: &mut Vec<Sentence<'a>>) {
+    if let Some(Block { begin, end, point, quoted }) = block.take() {
+        split(&text[begin..end], point, quoted, found);
+    }
+}
+
+/// Splits one paragraph or point.
+fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence<'a>>) {
+    let mut push = |text: &'a str| {
+        let text = text.trim();
+        if text.chars().any(char::is_alphanumeric) {
+            found.push(Sentence { text, point, quoted });
+        }
+    };
+    let mut start = 0;
+    let mut code_until = 0;
+    let mut chars = block.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if at < code_until {
+            continue;
+        }
+        if c == '`' {
+            // A backtick without a partner in the next few hundred bytes is just a backtick.
+            let window = &block.as_bytes()[at + 1..block.len().min(at + 400)];
+            code_until = memchr::memchr(b'`', window).map_or(0, |partner| at + 1 + partner + 1);
+            continue;
+        }
+        let wide = matches!(c, '。' | '！' | '？');
+        if !wide && !matches!(c, '.' | '!' | '?') {
+            continue;
+        }
+        // Further stops and closing marks belong to the sentence that they end.
+        let mut end = at + c.len_utf8();
+        while let Some(&(next, c)) = chars.peek() {
+            if !matches!(
+                c,
+                '.' | '!' | '?' | '。' | '！' | '？' | '"' | '\'' | ')' | ']' | '*' | '”' | '’' | '」' | '』'
+            ) {
+                break;
+            }
+            end = next + c.len_utf8();
+            chars.next();
+        }
+        if wide || (followed_by_a_start(&block[end..]) && !(c == '.' && is_abbreviation(&block[start..at]))) {
+            push(&block[start..end]);
+            start = end;
+        }
+    }
+    push(&block[start..]);
+}
+
+/// Whether what follows a stop is the end, or white space and then anything but a small letter.
+fn followed_by_a_start(rest: &str) -> bool {
+    let next = rest.trim_start();
+    next.is_empty() || (next.len() < rest.len() && !next.starts_with(char::is_lowercase))
+}
+
+/// Whether a text that a stop follows ends in an abbreviation, a single initial, or the number of a point (`: 1.`).
+fn is_abbreviation(before: &str) -> bool {
+    let split = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"');
+    let (rest, word) = match before.rfind(split) {
+        Some(at) => (before[..at].trim_end(), before[at..].trim_start_matches(split)),
+        None => ("", before),
+    };
+    let mut chars = word.chars();
+    let initial = matches!((chars.next(), chars.next()), (Some(c), None) if c.is_uppercase() && c != 'I');
+    let number = (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
+    let point = number && (rest.is_empty() || rest.ends_with([':', ';', ',', '.', '!', '?', ')', '-']));
+    initial || point || (word.len() <= 6 && ABBREVIATIONS.contains(&word.to_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found: Vec<_> = sentences(text).iter().map(|s| s.text).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_stop_ends_a_sentence_only_where_a_reader_says_so() {
+        check("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"]);
+        check("Use serde 1.2.3 in src/lib.rs. Then run it.", &["Use serde 1.2.3 in src/lib.rs.", "Then run it."]);
+        check("Tools, e.g. Cargo, i.e. It. Done.", &["Tools, e.g. Cargo, i.e. It.", "Done."]);
+        check("See Fig. 2 by J. Doe et al. for it.", &["See Fig. 2 by J. Doe et al. for it."]);
+        check("Wait... what? Yes.", &["Wait... what?", "Yes."]);
+        check("Call `a. B. c` now. End.", &["Call `a. B. c` now.", "End."]);
+        check("A stray ` tick. Then more.", &["A stray ` tick.", "Then more."]);
+        check("He said \"done.\" Then left.", &["He said \"done.\"", "Then left."]);
+        check("**All green.** Next step.", &["**All green.**", "Next step."]);
+        check("修正しました。テストは通ります！本当？", &["修正しました。", "テストは通ります！", "本当？"]);
+        check(
+            "Explain: 1. How it works, 2. Why. Go to step 3. Then",
+            &["Explain: 1. How it works, 2. Why.", "Go to step 3.", "Then"],
+        );
+        check("and I. Then", &["and I.", "Then"]);
+        check("...", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn markdown_that_is_no_sentence_is_left_out() {
+        check("# Title\n\nText one\ngoes on. And two.\n\n---\n", &["Text one\ngoes on.", "And two."]);
+        check("Before:\n```rust\nlet a = 1. Then;\n```\nAfter.", &["Before:", "After."]);
+        check("Never closed:\n```\ncode. Code.", &["Never closed:"]);
+        check("| a | b |\n|---|---|\n| c. D | e |\nText.", &["Text."]);
+        check("**Summary:**\nText.", &["Text."]);
+        check("- one. Two\n- [x] three\n1. four\n12) five", &["one.", "Two", "three", "four", "five"]);
+        check("-not a list. 2.5 is a number", &["-not a list.", "2.5 is a number"]);
+    }
+
+    #[test]
+    fn what_is_quoted_is_marked() {
+        let text = "It says: \"We use a. We keep b. We drop c.\" I do.\n> Theirs. Too.\nstill\n\nMine.\n\"All of it is theirs.\"";
+        let marks: Vec<_> = sentences(text).iter().map(|s| (s.text, s.quoted)).collect();
+        assert_eq!(
+            marks,
+            [
+                ("It says: \"We use a.", false),
+                ("We keep b.", true),
+                ("We drop c.\"", true),
+                ("I do.", false),
+                ("Theirs.", true),
+                ("Too.", true),
+                ("still", false),
+                ("Mine.", false),
+                ("\"All of it is theirs.\"", true),
+            ]
+        );
+    }
+
+    #[test]
+    fn points_of_lists_are_marked() {
+        let marks: Vec<_> = sentences("Did it:\n- a\n  more\n\nEnd.").iter().map(|s| (s.text, s.point)).collect();
+        assert_eq!(marks, [("Did it:", false), ("a\n  more", true), ("End.", false)]);
+    }
+}

@@ -1,0 +1,92 @@
+use serde_json::json;
+
+use super::Session;
+use baton_conversation::item::Outcome;
+
+#[track_caller]
+fn check(session: Session, unresolved: &[(u64, &str)], next_steps: &[(u64, &str)]) {
+    let episode = session.digest();
+    let told = |list: &[super::Pointed]| list.iter().map(|end| (end.line, end.text.clone())).collect::<Vec<_>>();
+    let owned = |list: &[(u64, &str)]| list.iter().map(|&(line, text)| (line, text.to_owned())).collect::<Vec<_>>();
+    assert_eq!((told(&episode.unresolved), told(&episode.next_steps)), (owned(unresolved), owned(next_steps)));
+}
+
+fn start() -> Session {
+    Session::default().prompt("Make the build green again")
+}
+
+#[test]
+fn a_failure_is_open_until_the_work_goes_past_it() {
+    let failing = || start().failed("cargo test parser", 101, "test parser::lists: boom");
+    let open = (3, "cargo test parser: exit 101, test parser::lists: boom");
+    check(failing(), &[open], &[]);
+    check(failing().ok("ls"), &[open], &[]);
+    check(failing().ok("cargo test parser"), &[], &[]);
+    check(failing().ok("cargo test lexer"), &[], &[]);
+    check(failing().ok("git commit -m x"), &[open], &[]);
+    check(failing().ok("git commit -m x").prompt("now the docs").reply("I wrote the docs of it."), &[], &[]);
+    let otherwise = failing().edit("a.rs", 1, 1).failed("cargo test parser", 101, "test parser::words: boom");
+    check(otherwise, &[(7, "cargo test parser: exit 101, test parser::words: boom")], &[]);
+}
+
+#[test]
+fn what_has_no_end_and_no_answer_is_open() {
+    let call = |command: &str| start().call("Bash", json!({ "command": command }), None);
+    check(call("make all"), &[(2, "`make all` has no result")], &[]);
+    check(call("make all").result(Outcome::Interrupted, None, None), &[(2, "`make all` was interrupted")], &[]);
+    check(call("ls"), &[], &[]);
+    let question = json!({ "questions": [{ "question": "Which branch?" }] });
+    let asked = || start().call("AskUserQuestion", question.clone(), None);
+    check(asked(), &[(2, "Which branch?")], &[]);
+    check(asked().prompt("main of course").reply("I took main for it."), &[], &[]);
+    check(start().reply("It is green. Shall I push it?"), &[(2, "Shall I push it?")], &[]);
+    check(start().reply("It is green. Shall I push it?").prompt("thanks"), &[], &[]);
+    check(start().reply("It is green. Anything else?"), &[], &[]);
+    check(start().reply("It is green.").prompt("and the docs?"), &[(3, "No answer to: and the docs?")], &[]);
+}
+
+#[test]
+fn the_list_of_things_to_do_counts_as_it_stands_at_the_end() {
+    let list = |parser: &str, docs: &str| {
+        json!({ "todos": [
+            { "content": "Mend the parser", "status": parser, "activeForm": "x" },
+            { "content": "Write docs", "status": docs },
+            "…[+3 items #01234567]",
+        ]})
+    };
+    let written = |session: Session, parser, docs| {
+        session.call("TodoWrite", list(parser, docs), None).result(Outcome::Ok, None, None)
+    };
+    let half = || written(start(), "in_progress", "pending");
+    check(half(), &[(2, "Mend the parser")], &[(2, "Write docs")]);
+    check(written(half(), "completed", "pending"), &[], &[(4, "Write docs")]);
+    check(written(half(), "completed", "completed"), &[], &[]);
+    let task = |session: Session, subject: &str| {
+        session.call("TaskCreate", json!({ "subject": subject }), None).result(Outcome::Ok, None, None)
+    };
+    let update = |session: Session, id: &str, status: &str| {
+        let input = json!({ "taskId": id, "status": status });
+        session.call("TaskUpdate", input, None).result(Outcome::Ok, None, None)
+    };
+    let two = || task(task(start(), "Mend the parser"), "Write docs");
+    check(two(), &[], &[(2, "Mend the parser"), (4, "Write docs")]);
+    check(update(update(two(), "1", "completed"), "2", "in_progress"), &[(4, "Write docs")], &[]);
+    check(update(update(two(), "2", "deleted"), "9", "pending"), &[], &[(2, "Mend the parser")]);
+}
+
+#[test]
+fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
+    let report =
+        "The parser is green.\n\nNot done: the second page.\n\n## Next steps\n- Tag the release\n- Tell the team\n";
+    let left = ([(2, "Not done: the second page.")], [(2, "Tag the release"), (2, "Tell the team")]);
+    check(start().reply(report), &left.0, &left.1);
+    check(start().reply(report).prompt("commit it").ok("git commit -m x").reply("I committed it."), &left.0, &left.1);
+    check(start().reply(report).prompt("do it").edit("a.rs", 1, 1).reply("I mended the second page."), &[], &[]);
+    check(
+        start().reply("It is green now.").prompt("good. leave the docs for tomorrow").reply("I left the docs alone."),
+        &[],
+        &[(3, "User: leave the docs for tomorrow")],
+    );
+    check(start().reply("I found it. Now let me run the tests:"), &[], &[(2, "Now let me run the tests")]);
+    check(start().reply("I found it. Now let me run the tests:").ok("make"), &[], &[]);
+}

@@ -1,0 +1,343 @@
+//! A session in order: rounds (a typed prompt and what answers it) and deeds (a call joined with its result).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::command::Command;
+use super::excerpt::one_line;
+use super::{Show, TITLE_CHARS};
+use baton_conversation::filter::{Verdict, result};
+use baton_conversation::item::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
+use baton_conversation::record::Timestamp;
+
+/// The notice that the harness' interruption becomes.
+const INTERRUPTED: &str = "interrupted by the user";
+
+/// A text of the conversation and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) text: &'a str,
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+    /// Place in the list of items.
+    pub(super) place: usize,
+}
+
+/// What a person said to a tool.
+pub(super) struct Answer<'a> {
+    pub(super) said: Said<'a>,
+    /// The deed that it answers, as an index of [`Timeline::deeds`].
+    pub(super) deed: Option<usize>,
+}
+
+/// A typed prompt with everything up to the next one. What comes before the first prompt is a round without one.
+pub(super) struct Round<'a> {
+    pub(super) prompt: Option<Said<'a>>,
+    pub(super) replies: Vec<Said<'a>>,
+    /// Whether a person stopped the agent to type the prompt.
+    pub(super) after_interruption: bool,
+    /// Its deeds, as a range of [`Timeline::deeds`].
+    pub(super) deeds: Range<usize>,
+}
+
+/// A tool call with its result; one of both may be missing.
+pub(super) struct Deed<'a> {
+    pub(super) call: Option<&'a Call>,
+    pub(super) result: Option<&'a ToolResult>,
+    /// Line and time of the call, or of the result of an unknown call.
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+    /// Line and time of the result; of the call while there is none.
+    pub(super) result_line: u64,
+    pub(super) result_at: Option<Timestamp>,
+    /// Places of call and result in the list of items; the result's is `usize::MAX` while there is none.
+    pub(super) began: usize,
+    pub(super) ended: usize,
+    /// Whether a subagent did it, beside the main conversation.
+    pub(super) aside: bool,
+    /// The working directory then.
+    pub(super) cwd: Option<&'a str>,
+}
+
+/// A session as the digest reads it.
+#[derive(Default)]
+pub(super) struct Timeline<'a> {
+    pub(super) title: Option<String>,
+    /// Whether the title is a prompt that the harness repeats, and nobody gave it.
+    pub(super) title_is_prompt: bool,
+    pub(super) rounds: Vec<Round<'a>>,
+    /// In the order of the calls.
+    pub(super) deeds: Vec<Deed<'a>>,
+    /// Deeds that have a result, in the order of the results.
+    pub(super) finished: Vec<usize>,
+    /// What a person said to a tool: with a refusal, or to a question.
+    pub(super) answers: Vec<Answer<'a>>,
+    /// The first working directory, without a trailing slash.
+    pub(super) cwd: Option<&'a str>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Reads the items once. In a session with a main conversation, what a subagent was asked and said counts for
+    /// nothing, but what it did counts; a subagent's own file is a conversation of its own.
+    ///
+    /// What is not to be shown is not read: a prompt begins its round without being told.
+    pub(super) fn of(items: &'a [Item], show: &Show) -> Self {
+        let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
+        let mut timeline = Self::default();
+        let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut title_source = None;
+        let mut known: Option<BTreeSet<&str>> = None;
+        let mut early: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut interrupted = false;
+        let mut prompted = None;
+        let mut cwd = None;
+        for (place, item) in items.iter().enumerate() {
+            let said = |text: &'a str| Said { text, line: item.line, at: item.at, place };
+            let aside = main && item.sidechain;
+            match &item.body {
+                Body::Prompt { text } if !aside => {
+                    prompted = Some(item.line);
+                    timeline.begin(show.keep_user_messages.then(|| said(text)), std::mem::take(&mut interrupted));
+                }
+                // Without words of its own a picture is the prompt.
+                Body::Media { .. } if !aside && prompted != Some(item.line) => {
+                    prompted = Some(item.line);
+                    timeline.begin(None, std::mem::take(&mut interrupted));
+                }
+                Body::Notice { text } if !aside && text == INTERRUPTED => interrupted = true,
+                Body::Answer { .. } if !show.keep_user_messages => {}
+                Body::Reply { .. } if !show.keep_agent_responses => {}
+                Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
+                Body::Reply { text } if !aside => timeline.round().replies.push(said(text)),
+                Body::Call(call) if early.contains_key(&*call.id) => {
+                    let known = early.remove(&*call.id).and_then(|index| timeline.deeds.get_mut(index));
+                    known.into_iter().for_each(|deed| deed.announce(call, item));
+                }
+                Body::Call(call) => {
+                    timeline.push(Deed { aside, cwd, ..Deed::begun(call, item, place) });
+                    if !call.id.is_empty() {
+                        open.insert(&call.id, timeline.deeds.len() - 1);
+                    }
+                }
+                Body::Result(result) => match open.remove(&*result.id) {
+                    Some(index) => timeline.finish(index, result, item, place),
+                    None => {
+                        timeline.push(Deed { aside, cwd, ..Deed::unannounced(result, item, place) });
+                        timeline.finished.push(timeline.deeds.len() - 1);
+                        if !result.id.is_empty() {
+                            early.insert(&result.id, timeline.deeds.len() - 1);
+                        }
+                    }
+                },
+                Body::Answer { text } if !aside => {
+                    let deed = timeline.finished.last().copied();
+                    let deed = deed.filter(|&index| timeline.deeds[index].result_line == item.line);
+                    timeline.answers.push(Answer { said: said(text), deed });
+                }
+                // An old title names the record that it was made of, and that is mostly another session's.
+                Body::Meta(Meta::Title { source: TitleSource::Summary, .. })
+                    if !item
+                        .uuid
+                        .as_deref()
+                        .is_some_and(|id| known.get_or_insert_with(|| record_ids(items)).contains(id)) => {}
+                Body::Meta(Meta::Title { source, text }) => timeline.retitle(&mut title_source, *source, text),
+                Body::Meta(Meta::Cwd(directory)) => {
+                    cwd = Some(directory.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());
+                    timeline.cwd = timeline.cwd.or(cwd);
+                }
+                _ => {}
+            }
+        }
+        timeline
+    }
+
+    /// The path as people write it: relative to the working directory when it lies below.
+    pub(super) fn shown<'p>(&self, path: &'p str) -> &'p str {
+        let below = self.cwd.and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
+    }
+
+    fn begin(&mut self, prompt: Option<Said<'a>>, after_interruption: bool) {
+        let next = self.deeds.len();
+        self.rounds.push(Round { prompt, replies: Vec::new(), after_interruption, deeds: next..next });
+    }
+
+    fn round(&mut self) -> &mut Round<'a> {
+        if self.rounds.is_empty() {
+            self.begin(None, false);
+        }
+        let last = self.rounds.len() - 1;
+        &mut self.rounds[last]
+    }
+
+    fn push(&mut self, deed: Deed<'a>) {
+        // A round that begins here begins with it.
+        self.round();
+        self.deeds.push(deed);
+        let end = self.deeds.len();
+        self.round().deeds.end = end;
+    }
+
+    fn finish(&mut self, index: usize, result: &'a ToolResult, item: &Item, place: usize) {
+        if let Some(deed) = self.deeds.get_mut(index) {
+            deed.result = Some(result);
+            deed.result_line = item.line;
+            deed.result_at = item.at;
+            deed.ended = place;
+            self.finished.push(index);
+        }
+    }
+
+    fn retitle(&mut self, current: &mut Option<TitleSource>, source: TitleSource, text: &str) {
+        let text = one_line(text, TITLE_CHARS);
+        if !text.is_empty() && current.is_none_or(|current| source >= current) {
+            *current = Some(source);
+            self.title_is_prompt = source == TitleSource::LastPrompt;
+            self.title = Some(text);
+        }
+    }
+}
+
+impl<'a> Deed<'a> {
+    fn begun(call: &'a Call, item: &Item, place: usize) -> Self {
+        Self {
+            call: Some(call),
+            result: None,
+            line: item.line,
+            at: item.at,
+            result_line: item.line,
+            result_at: item.at,
+            began: place,
+            ended: usize::MAX,
+            aside: false,
+            cwd: None,
+        }
+    }
+
+    fn unannounced(result: &'a ToolResult, item: &Item, place: usize) -> Self {
+        Self {
+            call: None,
+            result: Some(result),
+            line: item.line,
+            at: item.at,
+            result_line: item.line,
+            result_at: item.at,
+            began: place,
+            ended: place,
+            aside: false,
+            cwd: None,
+        }
+    }
+
+    /// The call of a result that stands before it.
+    fn announce(&mut self, call: &'a Call, item: &Item) {
+        self.call = Some(call);
+        (self.line, self.at) = (item.line, item.at);
+    }
+
+    /// The tool's name as written; empty when neither call nor result tells.
+    pub(super) fn tool(&self) -> &'a str {
+        let named = self.call.map(|call| call.name.as_str());
+        named.or_else(|| self.result.and_then(|result| result.name.as_deref())).unwrap_or_default()
+    }
+
+    /// A textual parameter of the call.
+    pub(super) fn input(&self, key: &str) -> Option<&'a str> {
+        self.call?.input.get(key).and_then(Value::as_str)
+    }
+
+    /// How it went, once it is over. A check whose exit code a pipe hides went as its output says.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        let result = self.result?;
+        let unseen = || {
+            matches!(self.verdict(), Some(Verdict::Failed(_))) && self.line().is_some_and(|line| line.failed_unseen())
+        };
+        Some(if result.outcome == Outcome::Ok && unseen() { Outcome::Failed } else { result.outcome })
+    }
+
+    /// What its output says of how it went.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let result = self.result.filter(|result| result.outcome == Outcome::Ok)?;
+        Verdict::read(&result.text)
+    }
+
+    /// The shell command, read.
+    pub(super) fn line(&self) -> Option<Command<'a>> {
+        Some(Command::read(self.command()?).saying(self.verdict()))
+    }
+
+    /// Whether it is known to have done what it should.
+    pub(super) fn succeeded(&self) -> bool {
+        self.outcome() == Some(Outcome::Ok)
+    }
+
+    /// The shell command, if that is what the tool runs.
+    pub(super) fn command(&self) -> Option<&'a str> {
+        let shell = matches!(self.tool(), "Bash" | "PowerShell" | "Shell" | "shell" | "bash");
+        self.input("command").filter(|command| shell && !command.trim().is_empty())
+    }
+
+    /// Whether the command was only started: its result says nothing about how it went.
+    pub(super) fn in_background(&self) -> bool {
+        let flag = self.call.and_then(|call| call.input.get("run_in_background"));
+        let asked = flag.and_then(Value::as_bool).unwrap_or(false);
+        asked || self.result.is_some_and(|result| result::goes_on(&result.text))
+    }
+
+    /// The file that the tool changes, with lines added and removed where they are known.
+    pub(super) fn edit(&self) -> Option<(&'a str, u32, u32)> {
+        if let Some(edit) = self.call.and_then(|call| call.edit.as_ref()) {
+            let counted = self.result.and_then(|result| result::changed_lines(&result.text));
+            let (added, removed) = counted.unwrap_or((edit.added, edit.removed));
+            return Some((edit.path.as_str(), added, removed)).filter(|(path, ..)| !path.is_empty());
+        }
+        let writes = matches!(self.tool(), "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
+        self.path().filter(|_| writes).map(|path| (path, 0, 0))
+    }
+
+    /// The file that the tool reads.
+    pub(super) fn reading(&self) -> Option<&'a str> {
+        self.path().filter(|_| matches!(self.tool(), "Read" | "NotebookRead"))
+    }
+
+    /// Whether the tool only looks: that it finds nothing is no failure of the work.
+    pub(super) fn only_looks(&self) -> bool {
+        matches!(
+            self.tool(),
+            "Read"
+                | "NotebookRead"
+                | "Grep"
+                | "Glob"
+                | "LS"
+                | "BashOutput"
+                | "TaskOutput"
+                | "ToolSearch"
+                | "KillShell"
+                | "KillBash"
+        )
+    }
+
+    /// What the call is about: a path, an address, a pattern.
+    pub(super) fn target(&self) -> Option<&'a str> {
+        let other =
+            || ["url", "query", "pattern", "description", "subject", "skill"].iter().find_map(|key| self.input(key));
+        self.path().or_else(other).filter(|target| !target.trim().is_empty())
+    }
+
+    fn path(&self) -> Option<&'a str> {
+        let path = ["file_path", "notebook_path", "path"].iter().find_map(|key| self.input(key));
+        path.filter(|path| !path.trim().is_empty())
+    }
+}
+
+/// The ids of the session's own records.
+fn record_ids(items: &[Item]) -> BTreeSet<&str> {
+    let own = items.iter().filter(|item| !matches!(item.body, Body::Meta(Meta::Title { .. })));
+    own.filter_map(|item| item.uuid.as_deref()).collect()
+}
+
+fn is_talk(body: &Body) -> bool {
+    matches!(body, Body::Prompt { .. } | Body::Reply { .. })
+}

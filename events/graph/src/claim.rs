@@ -1,0 +1,147 @@
+//! What can be so in one way only at a time, and when it ceases to be.
+//!
+//! A **slot** is a question with one answer at a time: which of two databases, whether a file is there. An assertion
+//! *rests on* answers, and a few assertions *settle* them. A fact ends when a slot that it rests on is settled otherwise
+//! later than the fact was last said. That is computed when somebody asks, from all that was ever said, so it is the same
+//! whatever was indexed first; nothing is deleted by it.
+
+use uuid::Uuid;
+
+use super::named;
+use baton_conversation::record::Timestamp;
+
+/// An answer to a question that has one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// The question, within one group.
+    pub slot: u64,
+    /// The answer.
+    pub value: u64,
+}
+
+impl Claim {
+    /// The claim that `question` has the answer `value`. `kind` keeps questions apart that read alike.
+    pub fn new(group: &str, kind: &str, question: &str, value: &str) -> Self {
+        Self { slot: half(&["slot", group, kind, question]), value: half(&["value", value]) }
+    }
+}
+
+fn half(parts: &[&str]) -> u64 {
+    named(parts).as_u64_pair().0
+}
+
+/// A settlement of a slot, as one session says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The slot, and how it is settled.
+    pub claim: Claim,
+    /// The fact that settles it, by the first half of its uuid.
+    pub fact: u64,
+    /// When it was said first …
+    pub since: Option<Timestamp>,
+    /// … and last.
+    pub last: Option<Timestamp>,
+    /// When the episode that says so was recorded.
+    pub recorded: Option<Timestamp>,
+}
+
+/// How a fact ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// When the contradiction began to hold.
+    pub invalid_at: Timestamp,
+    /// When it was known: the later of the recordings of both.
+    pub expired_at: Option<Timestamp>,
+    /// The fact that contradicts, by the first half of its uuid.
+    pub by: u64,
+}
+
+/// When a fact ended that rests on `claim` and was last said at `last`: by the earliest settlement to another value after
+/// that, in the order of time, then uuid. What has no time ends nothing and does not end.
+pub fn end(
+    fact: u64,
+    last: Option<Timestamp>,
+    recorded: Option<Timestamp>,
+    claim: Claim,
+    settled: impl Iterator<Item = Settled>,
+) -> Option<End> {
+    let after = (last?, fact);
+    let against = settled
+        .filter(|other| other.fact != fact && other.claim.slot == claim.slot && other.claim.value != claim.value);
+    let began = against.filter_map(|other| {
+        let moment = [other.since, other.last].into_iter().flatten().find(|at| (*at, other.fact) > after)?;
+        Some((moment, other.fact, other.recorded))
+    });
+    began.min().map(|(invalid_at, by, known)| End { invalid_at, expired_at: known.max(recorded), by })
+}
+
+/// The uuid of a fact that says which value a slot has: facts of other values are other facts.
+pub(super) fn valued(base: Uuid, value: &str) -> Uuid {
+    if value.is_empty() { base } else { named(&["valued", &base.to_string(), value]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `value@since-last` for each settlement, by facts 1, 2, ….
+    fn check(value: &str, last: i64, settled: &[(&str, i64, i64)], invalid_at: Option<i64>) {
+        let claim = |value| Claim::new("g", "use", "database", value);
+        let all: Vec<Settled> = settled
+            .iter()
+            .zip(1..)
+            .map(|((value, since, last), fact)| Settled {
+                claim: claim(value),
+                fact,
+                since: Some(Timestamp(*since)),
+                last: Some(Timestamp(*last)),
+                recorded: Some(Timestamp(1000 + fact as i64)),
+            })
+            .collect();
+        let fact = 100;
+        let ended =
+            |all: Vec<Settled>| end(fact, Some(Timestamp(last)), Some(Timestamp(5)), claim(value), all.into_iter());
+        let found = ended(all.clone());
+        assert_eq!(found.map(|end| end.invalid_at.0), invalid_at, "{value} {last} {settled:?}");
+        assert_eq!(ended(all.into_iter().rev().collect()), found, "whatever the order");
+    }
+
+    #[test]
+    fn a_fact_ends_with_the_first_other_answer_after_it_was_last_given() {
+        check("sled", 10, &[], None);
+        check("sled", 10, &[("sled", 20, 20)], None);
+        check("sled", 10, &[("redis", 20, 20)], Some(20));
+        check("sled", 10, &[("redis", 5, 5)], None);
+        check("sled", 10, &[("redis", 5, 15)], Some(15));
+        check("sled", 10, &[("redis", 30, 30), ("sqlite", 20, 20), ("sqlite", 40, 40)], Some(20));
+        // Said again after the contradiction, it holds again.
+        check("sled", 50, &[("redis", 20, 20)], None);
+    }
+
+    #[test]
+    fn of_two_at_once_the_greater_uuid_wins() {
+        let claim = |value| Claim::new("g", "use", "x", value);
+        let at = Some(Timestamp(7));
+        let said = |fact, value| Settled { claim: claim(value), fact, since: at, last: at, recorded: at };
+        let ended = |fact, value, other| end(fact, at, at, claim(value), [other].into_iter()).is_some();
+        assert!(ended(1, "a", said(2, "b")) && !ended(2, "b", said(1, "a")));
+    }
+
+    #[test]
+    fn it_is_known_when_the_later_of_both_is_recorded() {
+        let claim = |value| Claim::new("g", "use", "x", value);
+        let at = |at| Some(Timestamp(at));
+        let other = Settled { claim: claim("b"), fact: 2, since: at(20), last: at(20), recorded: at(100) };
+        let known = |recorded| end(1, at(10), recorded, claim("a"), [other].into_iter()).unwrap().expired_at;
+        assert_eq!((known(at(50)), known(at(200))), (at(100), at(200)));
+    }
+
+    #[test]
+    fn what_has_no_time_neither_ends_nor_is_ended() {
+        let claim = |value| Claim::new("g", "use", "x", value);
+        let at = Some(Timestamp(7));
+        let other = |since| Settled { claim: claim("b"), fact: 2, since, last: since, recorded: at };
+        assert_eq!(end(1, None, at, claim("a"), [other(at)].into_iter()), None);
+        assert_eq!(end(1, at, at, claim("a"), [other(None)].into_iter()), None);
+    }
+}

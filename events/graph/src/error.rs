@@ -1,0 +1,83 @@
+//! The name of a failure: its telling line without what differs between two runs.
+
+/// What stands for a number.
+const NUMBER: &str = "N";
+
+/// The line with paths cut to their last part, numbers and hexadecimal digits taken out, codes (`E0382`) kept. Two runs
+/// that fail alike have one name.
+pub fn normal(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for word in line.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        normal_word(word, &mut out);
+    }
+    out
+}
+
+/// One word between spaces: the marks around it are kept, its inside is judged.
+fn normal_word(word: &str, out: &mut String) {
+    let inner = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '\\' | '~' | ':');
+    let mut rest = word;
+    while !rest.is_empty() {
+        let marks = rest.find(inner).unwrap_or(rest.len());
+        out.push_str(&rest[..marks]);
+        rest = &rest[marks..];
+        let end = rest.find(|c| !inner(c)).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        let bare = piece.trim_end_matches([':', '.']);
+        normal_piece(bare, out);
+        out.push_str(&piece[bare.len()..]);
+        rest = after;
+    }
+}
+
+/// A number, a path, or something that is left as it is.
+fn normal_piece(piece: &str, out: &mut String) {
+    if piece.contains(['/', '\\']) && !piece.contains("//") {
+        let last = piece.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(piece);
+        return out.push_str(without_place(last));
+    }
+    let piece = without_place(piece);
+    let hex = piece.strip_prefix("0x").unwrap_or(piece);
+    let address = hex.len() >= 7
+        && hex.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && hex.bytes().any(|byte| byte.is_ascii_digit());
+    if address || piece.strip_prefix('-').unwrap_or(piece).starts_with(|c: char| c.is_ascii_digit()) {
+        return out.push_str(NUMBER);
+    }
+    out.push_str(piece);
+}
+
+/// Without `:line` and `:line:column` at the end.
+fn without_place(name: &str) -> &str {
+    let mut rest = name;
+    while let Some((before, digits)) = rest.rsplit_once(':') {
+        if before.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        rest = before;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_between_two_runs_is_cut() {
+        let check = |line: &str, name: &str| assert_eq!(normal(line), name, "{line:?}");
+        check("error[E0382]: borrow of moved value: `token`", "error[E0382]: borrow of moved value: `token`");
+        check("thread 'main' panicked at /srv/shop/src/auth.rs:42:5:", "thread 'main' panicked at auth.rs:");
+        check("thread 'main' panicked at src/auth.rs:7:12:", "thread 'main' panicked at auth.rs:");
+        check("took 12ms, 3 failed; 0.5s at 0x7ffee4c0", "took N, N failed; N at N");
+        check("commit 1a2b3c4d not found (port=8080)", "commit N not found (port=N)");
+        check("2026-03-14T09:26:53Z ERROR x", "N ERROR x");
+        check("std::io::Error: No such file", "std::io::Error: No such file");
+        check("assertion `left == right` failed: -1 != 2", "assertion `left == right` failed: N != N");
+        check("deadbeef is a word, defaced too", "deadbeef is a word, defaced too");
+        check("", "");
+    }
+}

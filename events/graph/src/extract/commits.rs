@@ -1,0 +1,66 @@
+//! Commits and pull requests that the session made, and those that somebody named by their hash.
+
+use super::{Said, Walk, text};
+use crate::gather::Moment;
+use crate::program::{Made, as_printed, made};
+use crate::{Label, Relation};
+use baton_conversation::filter::Printed;
+use baton_conversation::item::{Body, Item, Outcome};
+
+/// Digits of a hash, at least and at most.
+const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
+
+impl Walk<'_> {
+    /// What commands made: as their own output says, else as the line of one says that succeeded.
+    pub(super) fn commits(&mut self, items: &[Item]) {
+        for item in items {
+            let Body::Result(result) = &item.body else { continue };
+            let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
+            let Some(line) = text(call, "command").filter(|line| line.contains("git ") || line.contains("gh ")) else {
+                continue;
+            };
+            let told = if result.outcome == Outcome::Ok { made(line) } else { Vec::new() };
+            for made in as_printed(told, line, Printed::read(&result.text)) {
+                self.made(made, of);
+            }
+        }
+    }
+
+    fn made(&mut self, made: Made, of: Moment) {
+        match made {
+            Made::Commit { subject, body } => {
+                let uuid = self.gather.mention(Label::Commit, &subject, &body, of, 1);
+                let more = if body.is_empty() { String::new() } else { format!(". {body}") };
+                self.of_session(Relation::Committed, uuid, &format!("committed \"{subject}\"{more}"), of);
+            }
+            Made::PullRequest { title } => {
+                let uuid = self.gather.mention(Label::PullRequest, &title, "", of, 1);
+                let told = if title.starts_with('#') { title } else { format!("\"{title}\"") };
+                self.of_session(Relation::Opened, uuid, &format!("opened pull request {told}"), of);
+            }
+            Made::BranchGone(branch) => {
+                let Some(uuid) = self.gather.mention(Label::Branch, &branch, "", of, 1) else { return };
+                let gone = self.claim("branch", &branch, "gone");
+                let fact = format!("{} deleted branch {branch}", self.name);
+                let said = Said::of(Relation::Deleted, self.session, uuid).settling(gone);
+                self.gather.say(said, &fact, of);
+            }
+        }
+    }
+
+    /// Commits that a person names: `commit 1a2b3c4`.
+    pub(super) fn hashes(&mut self, text: &str, of: Moment) {
+        let mut before = "";
+        for word in text.split_whitespace() {
+            let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+            let hash = HASH_DIGITS.contains(&bare.len())
+                && bare.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
+                && bare.bytes().any(|byte| byte.is_ascii_digit());
+            if hash && before.trim_start_matches('(').eq_ignore_ascii_case("commit") {
+                let uuid = self.gather.mention(Label::Commit, bare, "", of, 1);
+                self.of_session(Relation::Mentioned, uuid, &format!("mentioned commit {bare}"), of);
+            }
+            before = word;
+        }
+    }
+}

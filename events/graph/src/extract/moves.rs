@@ -1,0 +1,89 @@
+//! Files that were renamed or deleted: by commands, by patches, by tools that say so.
+
+use super::{Said, Walk, text};
+use crate::gather::Moment;
+use crate::program::{Moved, moved};
+use crate::{Label, Relation};
+use baton_conversation::item::{Body, Call, Item, Meta, Outcome};
+
+/// Parameters of tools that move files: from where, and to where.
+const FROM_TO: [(&str, &str); 4] =
+    [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("source_path", "destination_path")];
+
+impl<'a> Walk<'a> {
+    /// What succeeded.
+    pub(super) fn moves(&mut self, items: &'a [Item]) {
+        let mut cwd = self.cwd;
+        for item in items {
+            match &item.body {
+                Body::Meta(Meta::Cwd(directory)) => cwd = Some(directory),
+                Body::Result(result) if result.outcome == Outcome::Ok => {
+                    let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
+                    for change in changes(call, cwd) {
+                        self.moved(change, of);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn moved(&mut self, change: Moved, of: Moment) {
+        match change {
+            Moved::Renamed(from, to) => {
+                let (old, new) = (self.file_name(&from), self.file_name(&to));
+                if old == new {
+                    return;
+                }
+                let source = self.gather.mention(Label::File, &old, "", of, 1);
+                let target = self.gather.mention(Label::File, &new, "", of, 1);
+                if let (Some(source), Some(target)) = (source, target) {
+                    let (lies, gone) = (self.claim("file", &new, "there"), self.claim("file", &old, "gone"));
+                    let said = Said::of(Relation::Renamed, source, target).resting(lies).settling(gone);
+                    self.gather.say(said, &format!("{old} was renamed to {new}{}", self.place), of);
+                }
+            }
+            Moved::Deleted(path) => {
+                let name = self.file_name(&path);
+                // What lies outside of the project is no concern of it.
+                if name.starts_with(['/', '~']) || name.starts_with("..") {
+                    return;
+                }
+                if let Some(uuid) = self.gather.mention(Label::File, &name, "", of, 1) {
+                    let gone = self.claim("file", &name, "gone");
+                    let said = Said::of(Relation::Deleted, self.session, uuid).settling(gone);
+                    self.gather.say(said, &format!("{} deleted {name}", self.name), of);
+                }
+            }
+        }
+    }
+}
+
+/// The files that a call renamed, if it succeeded: from where, and to where, as it names them.
+pub fn renames(call: &Call, cwd: Option<&str>) -> Vec<(String, String)> {
+    let renamed = |change| match change {
+        Moved::Renamed(from, to) => Some((from, to)),
+        Moved::Deleted(_) => None,
+    };
+    changes(call, cwd).into_iter().filter_map(renamed).collect()
+}
+
+/// What a call that succeeded renamed or deleted.
+fn changes(call: &Call, cwd: Option<&str>) -> Vec<Moved> {
+    if let Some(line) = text(call, "command") {
+        return moved(line, cwd);
+    }
+    if let (Some(change), Some(path)) = (text(call, "change"), text(call, "path")) {
+        return match (change, text(call, "to")) {
+            ("move", Some(to)) => vec![Moved::Renamed(path.to_owned(), to.to_owned())],
+            ("delete", _) => vec![Moved::Deleted(path.to_owned())],
+            _ => Vec::new(),
+        };
+    }
+    let name = call.name.to_ascii_lowercase();
+    if !(name.contains("move") || name.contains("rename")) {
+        return Vec::new();
+    }
+    let ends = FROM_TO.iter().find_map(|(from, to)| Some((text(call, from)?, text(call, to)?)));
+    ends.map(|(from, to)| vec![Moved::Renamed(from.to_owned(), to.to_owned())]).unwrap_or_default()
+}

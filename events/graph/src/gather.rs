@@ -1,0 +1,209 @@
+//! What has been found of a session so far: each entity and each fact once, within the bounds.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::claim::Claim;
+use super::stance::Claims;
+use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
+use baton_conversation::record::Timestamp;
+
+/// A line of the transcript, and when it was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+}
+
+/// Longest value of a fact, in characters.
+const MAX_VALUE_CHARS: usize = 80;
+
+/// A fact on its way to its assertion.
+pub(super) struct Said {
+    relation: Relation,
+    source: Uuid,
+    target: Uuid,
+    value: String,
+    claims: Claims,
+}
+
+impl Said {
+    pub(super) fn of(relation: Relation, source: Uuid, target: Uuid) -> Self {
+        Self { relation, source, target, value: String::new(), claims: Claims::default() }
+    }
+
+    /// How the target is settled by it.
+    pub(super) fn valued(self, value: String) -> Self {
+        Self { value, ..self }
+    }
+
+    pub(super) fn claiming(self, claims: Claims) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// Holds as long as this is so.
+    pub(super) fn resting(mut self, claim: Claim) -> Self {
+        self.claims.rests.push(claim);
+        self
+    }
+
+    /// Makes this so.
+    pub(super) fn settling(mut self, claim: Claim) -> Self {
+        self.claims.settles.push(claim);
+        self
+    }
+}
+
+/// Collects; what comes first is kept when a bound is reached.
+pub(super) struct Gather<'a> {
+    group: &'a str,
+    graph: Graph,
+    nodes: BTreeMap<Uuid, usize>,
+    of_label: BTreeMap<Label, usize>,
+    facts: BTreeMap<Uuid, usize>,
+}
+
+impl<'a> Gather<'a> {
+    pub(super) fn new(group: &'a str) -> Self {
+        Self {
+            group,
+            graph: Graph::default(),
+            nodes: BTreeMap::new(),
+            of_label: BTreeMap::new(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// An entity of the session: its uuid, or none when it has no name or there are too many of its kind. One that comes
+    /// again is counted on; its first detail stays.
+    pub(super) fn mention(&mut self, label: Label, name: &str, detail: &str, of: Moment, count: u32) -> Option<Uuid> {
+        let name = one_line(name, MAX_NAME_CHARS);
+        if name.is_empty() {
+            return None;
+        }
+        let uuid = super::node_uuid(self.group, label, &name);
+        if let Some(known) = self.nodes.get(&uuid).and_then(|index| self.graph.mentions.get_mut(*index)) {
+            known.count = known.count.saturating_add(count);
+            if of.line < known.line {
+                (known.line, known.at) = (of.line, of.at);
+            }
+            return Some(uuid);
+        }
+        let of_label = self.of_label.entry(label).or_default();
+        if *of_label >= label.bound() {
+            self.graph.left_out = self.graph.left_out.saturating_add(1);
+            return None;
+        }
+        *of_label += 1;
+        self.nodes.insert(uuid, self.graph.mentions.len());
+        let detail = one_line(detail, MAX_TEXT_CHARS);
+        self.graph.mentions.push(Mention {
+            uuid,
+            label,
+            name,
+            detail,
+            line: of.line,
+            at: of.at,
+            count,
+            by_model: false,
+        });
+        Some(uuid)
+    }
+
+    /// A fact of the session that holds for ever.
+    pub(super) fn assert(&mut self, relation: Relation, source: Uuid, target: Uuid, fact: &str, of: Moment) {
+        self.say(Said::of(relation, source, target), fact, of);
+    }
+
+    /// A fact of the session; of one that it already has only the time counts.
+    pub(super) fn say(&mut self, said: Said, fact: &str, of: Moment) {
+        let Said { relation, source, target, value, mut claims } = said;
+        let value = one_line(&value, MAX_VALUE_CHARS);
+        let uuid = super::valued_fact_uuid(self.group, relation.as_str(), source, target, &value);
+        if let Some(known) = self.facts.get(&uuid).and_then(|index| self.graph.assertions.get_mut(*index)) {
+            known.last_at = known.last_at.max(of.at);
+            if of.at.is_some() && (known.valid_at.is_none() || of.at < known.valid_at) {
+                (known.valid_at, known.line) = (of.at, of.line);
+            }
+            return;
+        }
+        if self.graph.assertions.len() >= MAX_ASSERTIONS {
+            self.graph.left_out = self.graph.left_out.saturating_add(1);
+            return;
+        }
+        self.facts.insert(uuid, self.graph.assertions.len());
+        claims.rests.truncate(MAX_CLAIMS);
+        claims.settles.truncate(MAX_CLAIMS);
+        self.graph.assertions.push(Assertion {
+            uuid,
+            relation,
+            name: None,
+            source,
+            target,
+            fact: one_line(fact, MAX_TEXT_CHARS),
+            value,
+            valid_at: of.at,
+            last_at: of.at,
+            line: of.line,
+            rests: claims.rests,
+            settles: claims.settles,
+            by_model: false,
+        });
+    }
+
+    pub(super) fn group(&self) -> &'a str {
+        self.group
+    }
+
+    pub(super) fn finish(self) -> Graph {
+        self.graph
+    }
+}
+
+/// The text on one line, at most so many characters; a cut is marked.
+pub fn one_line(text: &str, max_chars: usize) -> String {
+    let mut line = String::new();
+    let mut left = max_chars;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        let space = usize::from(!line.is_empty());
+        let chars = word.chars().take(left + 1).count();
+        if chars + space > left {
+            // One character is kept for the mark; a full line gives its last one up.
+            let room = left.saturating_sub(space + 1);
+            if room > 0 {
+                line.extend(" ".chars().take(space));
+                line.extend(word.chars().take(room));
+            } else if left == 0 {
+                line.pop();
+            }
+            line.push('…');
+            return line;
+        }
+        line.extend(" ".chars().take(space));
+        line.push_str(word);
+        left -= chars + space;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_becomes_one_bounded_line() {
+        let check = |text: &str, max: usize, line: &str| {
+            assert_eq!(one_line(text, max), line, "{text:?}");
+            assert!(line.chars().count() <= max);
+        };
+        check(" a\n\tb ", 9, "a b");
+        check("one two", 7, "one two");
+        check("one two", 6, "one t…");
+        check("one two", 5, "one…");
+        check("one two", 4, "one…");
+        check("one two", 3, "on…");
+        check("ünïcode", 4, "ünï…");
+        check("", 4, "");
+    }
+}

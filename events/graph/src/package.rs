@@ -1,0 +1,343 @@
+//! Packages that a session adds: by a command that installs them, or by a line in a manifest.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use baton_conversation::filter::Manifest;
+use baton_conversation::item::Call;
+use baton_episode::digest::programs;
+
+/// Most packages of one command or edit.
+const MAX_PACKAGES: usize = 40;
+
+/// A way to add packages.
+struct Installer {
+    program: &'static [&'static str],
+    verb: &'static [&'static str],
+    /// Verbs that take them out again.
+    out: &'static [&'static str],
+    /// Where the packages come from, as people call it.
+    from: &'static str,
+    /// Flags whose value is the next word.
+    with_value: &'static [&'static str],
+}
+
+const INSTALLERS: [Installer; 8] = [
+    Installer {
+        program: &["cargo"],
+        verb: &["add", "install"],
+        out: &["remove", "rm"],
+        from: "crates.io",
+        with_value: &[
+            "--features",
+            "-F",
+            "--package",
+            "-p",
+            "--git",
+            "--path",
+            "--branch",
+            "--tag",
+            "--rev",
+            "--rename",
+            "--registry",
+            "--manifest-path",
+            "--version",
+            "--vers",
+            "--root",
+            "--bin",
+            "--target",
+        ],
+    },
+    Installer {
+        program: &["npm", "pnpm", "yarn", "bun"],
+        verb: &["i", "install", "add"],
+        out: &["uninstall", "remove", "rm", "un"],
+        from: "npm",
+        with_value: &["-w", "--workspace", "--prefix", "--registry", "--tag", "--filter", "-C", "--cwd"],
+    },
+    Installer {
+        program: &["pip", "pip3", "pipx"],
+        verb: &["install"],
+        out: &["uninstall"],
+        from: "PyPI",
+        with_value: &[
+            "-r",
+            "--requirement",
+            "-c",
+            "--constraint",
+            "-i",
+            "--index-url",
+            "--extra-index-url",
+            "-e",
+            "--editable",
+            "-t",
+            "--target",
+            "--prefix",
+            "-f",
+            "--find-links",
+            "--python",
+        ],
+    },
+    Installer {
+        program: &["uv", "poetry", "pdm", "rye"],
+        verb: &["add"],
+        out: &["remove"],
+        from: "PyPI",
+        with_value: &[
+            "--group",
+            "-G",
+            "--extra",
+            "--extras",
+            "-E",
+            "--source",
+            "--index",
+            "--optional",
+            "--python",
+            "-p",
+            "--package",
+            "--tag",
+            "--branch",
+            "--rev",
+        ],
+    },
+    Installer { program: &["go"], verb: &["get", "install"], out: &[], from: "Go", with_value: &["-modfile", "-C"] },
+    Installer {
+        program: &["gem"],
+        verb: &["install"],
+        out: &["uninstall"],
+        from: "RubyGems",
+        with_value: &["-v", "--version"],
+    },
+    Installer { program: &["composer"], verb: &["require"], out: &["remove"], from: "Packagist", with_value: &[] },
+    Installer {
+        program: &["apt", "apt-get", "brew", "apk", "dnf"],
+        verb: &["install", "add"],
+        out: &["remove", "uninstall", "del"],
+        from: "the system",
+        with_value: &["-t", "-o", "-c"],
+    },
+];
+
+/// A package that comes or goes, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) from: &'static str,
+    pub(super) added: bool,
+}
+
+/// What a command line installs or takes out by name, in order.
+pub(super) fn changed(line: &str) -> Vec<Package> {
+    let mut packages = Vec::new();
+    for program in programs(line) {
+        let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
+        let Some((installer, added, rest)) = installer(&words) else { continue };
+        let mut rest = rest.iter();
+        while let Some(word) = rest.next() {
+            if installer.with_value.contains(word) {
+                rest.next();
+            } else if !word.starts_with(['-', '+'])
+                && let Some(name) = package(word, installer.from)
+            {
+                packages.push(Package { name: name.to_owned(), from: installer.from, added });
+            }
+        }
+    }
+    packages.truncate(MAX_PACKAGES);
+    packages
+}
+
+/// The installer among the first words (`python -m pip install`, `uv pip install`), whether it adds, and the words after
+/// its verb.
+fn installer<'w>(words: &'w [&'w str]) -> Option<(&'static Installer, bool, &'w [&'w str])> {
+    words.windows(2).take(6).enumerate().find_map(|(at, pair)| {
+        let program = pair[0].rsplit('/').next().unwrap_or(pair[0]);
+        let found = INSTALLERS.iter().find(|known| {
+            known.program.contains(&program) && (known.verb.contains(&pair[1]) || known.out.contains(&pair[1]))
+        })?;
+        Some((found, found.verb.contains(&pair[1]), &words[at + 2..]))
+    })
+}
+
+/// The name in a word without its version; none for a path, an address, a file.
+fn package<'w>(word: &'w str, from: &str) -> Option<&'w str> {
+    let file = [".whl", ".tgz", ".txt", ".gz", ".zip", ".deb"].iter().any(|end| word.ends_with(end));
+    if word.starts_with(['.', '/', '~', '$', '(']) || word.contains("://") || file {
+        return None;
+    }
+    let name = match from {
+        "PyPI" => word.split(['<', '>', '=', '!', '~', ';', '[', ' ', '@']).next()?,
+        _ => {
+            let scope = usize::from(word.starts_with('@'));
+            word[scope..].find(['@', '=']).map_or(word, |end| &word[..scope + end])
+        }
+    };
+    is_package(name).then_some(name)
+}
+
+fn is_package(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':');
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '@') && name.len() <= 120 && name.chars().all(plain)
+}
+
+/// What an edit of a manifest adds and takes out: packages that are in its new text and not in its old one, and the other
+/// way round. What a file holds that is written anew is added.
+pub(super) fn declared(call: &Call) -> Vec<Package> {
+    let Some(edit) = &call.edit else { return Vec::new() };
+    let Some(manifest) = Manifest::of(&edit.path) else { return Vec::new() };
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
+    let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+    let mut compare = |old: String, new: String| {
+        before.extend(packages(manifest, &old));
+        after.extend(packages(manifest, &new));
+    };
+    compare(
+        text(call.input.get("old_string")),
+        text(call.input.get("new_string").or_else(|| call.input.get("content"))),
+    );
+    for edit in call.input.get("edits").and_then(Value::as_array).into_iter().flatten() {
+        compare(text(edit.get("old_string")), text(edit.get("new_string")));
+    }
+    let package = |name: &String, added| Package { name: name.clone(), from: registry(manifest), added };
+    let added = after.difference(&before).map(|name| package(name, true));
+    added.chain(before.difference(&after).map(|name| package(name, false))).take(MAX_PACKAGES).collect()
+}
+
+fn registry(manifest: Manifest) -> &'static str {
+    match manifest {
+        Manifest::Cargo => "crates.io",
+        Manifest::Node => "npm",
+        Manifest::Requirements | Manifest::Python => "PyPI",
+        Manifest::Go => "Go",
+    }
+}
+
+fn packages(manifest: Manifest, text: &str) -> BTreeSet<String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#') && !line.starts_with("//"));
+    lines
+        .filter_map(|line| declared_package(manifest, line))
+        .filter(|name| is_package(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The package that a line declares.
+fn declared_package(manifest: Manifest, line: &str) -> Option<&str> {
+    match manifest {
+        Manifest::Cargo => keyed(line),
+        Manifest::Python => keyed(line).or_else(|| {
+            let quoted = line.strip_prefix(['"', '\''])?.trim_end_matches(',');
+            versioned(quoted.trim_end_matches(['"', '\'']))
+        }),
+        Manifest::Node => {
+            let (name, value) = line.trim_end_matches(',').split_once(':')?;
+            let name = name.trim().strip_prefix('"')?.strip_suffix('"')?;
+            let value = value.trim().strip_prefix('"')?;
+            let version = value.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '^' | '~' | '>' | '*'))
+                || value.starts_with("workspace:")
+                || value.starts_with("latest");
+            (version && !matches!(name, "version" | "node" | "npm" | "pnpm" | "yarn")).then_some(name)
+        }
+        Manifest::Requirements => {
+            let name = line.split(['<', '>', '=', '!', '~', ';', '[', ' ', '@']).next()?;
+            (!name.is_empty() && !line.starts_with('-')).then_some(name)
+        }
+        Manifest::Go => {
+            let mut words = line.strip_prefix("require").unwrap_or(line).split_whitespace();
+            let (name, version) = (words.next()?, words.next()?);
+            let version = version.strip_prefix('v')?;
+            (version.starts_with(|c: char| c.is_ascii_digit()) && name.contains('.')).then_some(name)
+        }
+    }
+}
+
+/// `name = "1.2"`, `name = { version = … }`, `name.workspace = true`.
+fn keyed(line: &str) -> Option<&str> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim().trim_matches('"'), value.trim());
+    if let Some(name) = key.strip_suffix(".workspace").or_else(|| key.strip_suffix(".version")) {
+        return Some(name);
+    }
+    const OWN: [&str; 7] =
+        ["edition", "python", "requires-python", "resolver", "rust-version", "target-version", "version"];
+    let version = value.strip_prefix(['"', '\'']).is_some_and(|value| {
+        value.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '^' | '~' | '=' | '>' | '*'))
+    });
+    let table = value.starts_with('{') && ["version", "path", "git", "workspace"].iter().any(|key| value.contains(key));
+    ((version || table) && !OWN.contains(&key)).then_some(key)
+}
+
+/// `name>=1.2`.
+fn versioned(text: &str) -> Option<&str> {
+    let end = text.find(['<', '>', '=', '!', '~', '['])?;
+    Some(text[..end].trim()).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use baton_conversation::item::Edit;
+
+    fn shown(package: Package) -> String {
+        format!("{}{}", if package.added { "" } else { "-" }, package.name)
+    }
+
+    #[test]
+    fn a_command_adds_what_it_names() {
+        let check = |line: &str, names: &str| {
+            let found: Vec<String> = changed(line).into_iter().map(shown).collect();
+            assert_eq!(found.join(" "), names, "{line:?}");
+        };
+        check("cargo add serde --features derive serde_json@1.0", "serde serde_json");
+        check("cd api && npm i -D typescript@5 @types/node@20 && npm test", "typescript @types/node");
+        check("npm install", "");
+        check("python3 -m pip install -r requirements.txt 'httpx[http2]>=0.27' ./local", "httpx");
+        check("uv add polars==1.2 --group dev; uv pip install ruff", "polars ruff");
+        check("go get github.com/jackc/pgx/v5@latest ./...", "github.com/jackc/pgx/v5");
+        check("sudo apt-get install -y libpq-dev", "libpq-dev");
+        check("pip install https://x.org/a.whl $PKG", "");
+        check("cargo test add", "");
+        check("cargo remove time && npm uninstall -D left-pad", "-time -left-pad");
+        check("pip uninstall -y requests; uv remove polars", "-requests -polars");
+    }
+
+    fn edit(path: &str, old: &str, new: &str) -> Call {
+        let input = [("old_string", old), ("new_string", new)];
+        Call {
+            id: "".into(),
+            name: "Edit".to_owned(),
+            input: input.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect::<BTreeMap<_, _>>(),
+            edit: Some(Edit { path: path.to_owned(), added: 1, removed: 1 }),
+        }
+    }
+
+    #[test]
+    fn a_manifest_adds_what_it_did_not_have() {
+        let check = |path: &str, old: &str, new: &str, names: &str| {
+            let found: Vec<String> = declared(&edit(path, old, new)).into_iter().map(shown).collect();
+            assert_eq!(found.join(" "), names, "{path}: {new:?}");
+        };
+        let cargo = "[package]\nname = \"x\"\nversion = \"0.1.0\"\n[dependencies]\nserde = \"1\"\ntokio = { version = \"1\" }\n";
+        check("/p/Cargo.toml", "serde = \"1\"", cargo, "tokio");
+        check("Cargo.toml", "", "time.workspace = true\nedition = \"2024\"\n# a = \"1\"", "time");
+        check(
+            "package.json",
+            "\"a\": \"1\"",
+            "\"a\": \"2\",\n\"@x/b\": \"^3\",\n\"test\": \"vitest\",\n\"version\": \"1\"",
+            "@x/b",
+        );
+        check("requirements-dev.txt", "a==1\n", "a==2\nb[c]>=1\n-r x.txt\n", "b");
+        check(
+            "pyproject.toml",
+            "",
+            "dependencies = [\n  \"httpx>=0.27\",\n  \"x\",\n]\nrequires-python = \">=3.12\"\n",
+            "httpx",
+        );
+        check("go.mod", "", "require (\n\tgithub.com/a/b v1.2.3\n)\ngo 1.22\n", "github.com/a/b");
+        check("src/main.rs", "", "serde = \"1\"", "");
+        check("Cargo.toml", "serde = \"1\"\ntime = \"0.3\"", "serde = \"1\"\njiff = \"0.2\"", "jiff -time");
+    }
+}

@@ -1,0 +1,114 @@
+//! Names of files and pages: the same place written otherwise is the same name.
+
+use super::gather::one_line;
+use super::{Label, MAX_NAME_CHARS, Surroundings};
+
+/// How the address of a page begins.
+const SCHEMES: [&str; 2] = ["https://", "http://"];
+
+/// The name of an entity as the rules write it, so that the same thing is one entity whoever names it.
+pub fn entity_name(label: Label, name: &str, at: &Surroundings<'_>, cwd: Option<&str>) -> String {
+    let name = match label {
+        Label::File => file(name, cwd, at),
+        Label::Url => page(name).unwrap_or_else(|| name.to_owned()),
+        _ => name.to_owned(),
+    };
+    one_line(&name, MAX_NAME_CHARS)
+}
+
+/// The path as the project has it: below the project's directory, or the session's own, without that directory; relative
+/// ones as they are. Slashes lean forward, `.` and `..` are resolved where they can be.
+pub fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
+    let path = plain(&path.trim().replace('\\', "/"));
+    let below = |directory: Option<&str>| {
+        let directory = plain(&directory?.replace('\\', "/"));
+        if directory.len() < 2 {
+            return None;
+        }
+        path.strip_prefix(&directory)?.strip_prefix('/').filter(|rest| !rest.is_empty())
+    };
+    // A worktree lies elsewhere than its project: what is below the session's own directory is told like the project's.
+    below(at.project).or_else(|| below(cwd)).unwrap_or(&path).to_owned()
+}
+
+/// Resolves `.`, `..` and doubled slashes in the text alone; a trailing slash goes.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+/// Host and path of a web address: no scheme, no `www.`, no query, no fragment, no user. None when there is no host, or
+/// when it is this machine.
+pub(super) fn page(url: &str) -> Option<String> {
+    let rest = SCHEMES.iter().find_map(|scheme| url.trim().strip_prefix(scheme))?;
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
+    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let name = host.split(':').next().unwrap_or(host);
+    let local = name == "localhost" || name.starts_with("127.") || name == "0.0.0.0" || !name.contains('.');
+    let path = path.trim_end_matches('/');
+    (!local).then(|| if path.is_empty() { host.to_owned() } else { format!("{host}/{path}") })
+}
+
+/// Web addresses in a text, in order; linear. What stands inside of an address is of that address.
+pub(super) fn pages(text: &str) -> impl Iterator<Item = String> {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '}' | '|' | '\\');
+    let mut read = 0;
+    text.match_indices("http").filter_map(move |(at, _)| {
+        let rest = &text[at..];
+        if at < read || !SCHEMES.iter().any(|scheme| rest.starts_with(scheme)) {
+            return None;
+        }
+        let end = rest.find(ends).unwrap_or(rest.len());
+        read = at + end;
+        page(rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_conversation::record::SessionId;
+
+    #[test]
+    fn a_file_has_one_name() {
+        let session = SessionId::new("s").unwrap();
+        let at =
+            Surroundings { session: &session, group: "g", project: Some("/srv/shop"), parent: None, follows: None };
+        let check = |path: &str, name: &str| assert_eq!(file(path, Some("/tmp/worktree/api/"), &at), name, "{path:?}");
+        check("/srv/shop/src/auth.rs", "src/auth.rs");
+        check("/srv/shop//src/./auth.rs", "src/auth.rs");
+        check("src/auth.rs", "src/auth.rs");
+        check("./src/x/../auth.rs", "src/auth.rs");
+        check("/tmp/worktree/api/src/auth.rs", "src/auth.rs");
+        check("/srv/shopping/list", "/srv/shopping/list");
+        check("/srv/shop", "/srv/shop");
+        check("../other/a", "../other/a");
+        check("C:\\code\\a.rs", "C:/code/a.rs");
+        check("", "");
+    }
+
+    #[test]
+    fn a_page_is_host_and_path() {
+        let check = |url: &str, name: Option<&str>| assert_eq!(page(url).as_deref(), name, "{url:?}");
+        check("https://www.Docs.rs/tokio/latest/?search=x#y", Some("docs.rs/tokio/latest"));
+        check("http://me:pw@example.org:8080/", Some("example.org:8080"));
+        check("http://localhost:3000/a", None);
+        check("https://build/", None);
+        check("ftp://example.org", None);
+        check("https://", None);
+        let found: Vec<_> = pages("see (https://a.org/x), <http://b.org/y?z>. httpx https:// and http").collect();
+        assert_eq!(found, ["a.org/x", "b.org/y"]);
+        let found: Vec<_> = pages("https://kept.org/2020/https://a.org/x and https://b.org").collect();
+        assert_eq!(found, ["kept.org/2020/https://a.org/x", "b.org"]);
+    }
+}

@@ -1,0 +1,350 @@
+//! The programs of a command line: which entities it is, what it made, and what it moved.
+
+use baton_conversation::filter::Printed;
+use baton_episode::digest::{programs, without_filter_mark};
+
+/// Longest body of a commit that is kept, in characters.
+const BODY_CHARS: usize = 260;
+/// Most files of one command line.
+const MAX_FILES: usize = 20;
+
+/// The commands that a line runs, each once, in order: program and subcommand. What only looks is left out, and so is
+/// what no program is called like.
+pub(super) fn commands(line: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for program in programs(line).into_iter().filter(|program| !program.looks) {
+        if is_name(&program.name) && !names.contains(&program.name) {
+            names.push(program.name);
+        }
+    }
+    names
+}
+
+/// Whether it is a program's name and no rest of shell syntax.
+pub fn is_name(name: &str) -> bool {
+    let first = name.split(' ').next().unwrap_or(name);
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | ':' | ' ' | '@');
+    first.starts_with(|c: char| c.is_alphabetic() || c == '.') && first.len() > 1 && name.chars().all(plain)
+}
+
+/// What a command line leaves in a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    Commit {
+        /// The first line of its message.
+        subject: String,
+        /// What follows, on one line, cut.
+        body: String,
+    },
+    PullRequest {
+        title: String,
+    },
+    /// A branch that was deleted.
+    BranchGone(String),
+}
+
+/// What a command line makes, if all of it succeeds, in order.
+pub(super) fn made(line: &str) -> Vec<Made> {
+    let mut all = Vec::new();
+    for program in programs(line) {
+        let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["git", rest @ ..] if program.name == "git commit" => all.extend(commit(rest, line)),
+            ["git", "branch", "-d" | "-D" | "--delete", branches @ ..] => {
+                let branches = branches.iter().filter(|branch| is_plain(branch));
+                all.extend(branches.map(|branch| Made::BranchGone((*branch).to_owned())));
+            }
+            ["gh", "pr", "create", rest @ ..] => {
+                let title =
+                    value(rest, &["--title", "-t"]).map(|title| super::gather::one_line(title, super::MAX_NAME_CHARS));
+                all.extend(title.filter(|title| !title.is_empty()).map(|title| Made::PullRequest { title }));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// What of git makes commits, and so may print one.
+const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull"];
+
+/// What a line makes, by what its output says: every commit that was printed, with the body that the line gives it. What
+/// nothing is printed of stays as the line tells it.
+pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<Printed>) -> Vec<Made> {
+    let is_git = programs(line)
+        .iter()
+        .any(|program| program.name.strip_prefix("git ").is_some_and(|name| COMMITTING.contains(&name)));
+    let mut found = Vec::new();
+    for printed in printed {
+        match printed {
+            Printed::Commit { subject, .. } if is_git => {
+                let subject = super::gather::one_line(&subject, super::MAX_NAME_CHARS);
+                let body = told.iter().find_map(|made| match made {
+                    Made::Commit { subject: told, body } if *told == subject => Some(body.clone()),
+                    _ => None,
+                });
+                found.push(Made::Commit { subject, body: body.unwrap_or_default() });
+            }
+            Printed::PullRequest(page) if line.contains("gh pr create") => {
+                let named = told.iter().any(|made| matches!(made, Made::PullRequest { .. }));
+                let number = super::issue::of_page(&page).filter(|_| !named);
+                found.extend(number.map(|issue| Made::PullRequest { title: issue.name.into_owned() }));
+            }
+            _ => {}
+        }
+    }
+    if found.iter().any(|made| matches!(made, Made::Commit { .. })) {
+        told.retain(|made| !matches!(made, Made::Commit { .. }));
+    }
+    found.append(&mut told);
+    found
+}
+
+/// The value of a flag: `-m x`, `--message=x`, `-am x`.
+fn value<'w>(words: &[&'w str], flags: &[&str]) -> Option<&'w str> {
+    values(words, flags).next()
+}
+
+/// All its values, in order.
+fn values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str> {
+    words.iter().enumerate().filter_map(|(at, word)| {
+        let long = flags.iter().find_map(|flag| word.strip_prefix(flag)?.strip_prefix('='));
+        let short = |flag: &&str| {
+            let letter = flag.strip_prefix('-').filter(|letter| letter.len() == 1);
+            word == flag
+                || letter.is_some_and(|letter| {
+                    word.starts_with('-') && !word.starts_with("--") && word.ends_with(letter) && word.len() <= 4
+                })
+        };
+        long.or_else(|| flags.iter().any(short).then(|| words.get(at + 1).copied()).flatten())
+    })
+}
+
+/// The message of a commit that is told in its command line: of several, each is a paragraph.
+fn commit(words: &[&str], line: &str) -> Option<Made> {
+    let messages: Vec<String> = values(words, &["-m", "--message"]).filter_map(message).collect();
+    let message = match messages.is_empty() {
+        false => messages.join("\n\n"),
+        true => value(words, &["-F", "--file"]).filter(|file| *file == "-").and_then(|_| document(line))?,
+    };
+    let message = without_filter_mark(&message);
+    let signed = |line: &&str| {
+        !(line.starts_with("Co-Authored-By:") || line.starts_with("Signed-off-by:") || line.contains("Generated with"))
+    };
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty()).filter(signed);
+    let subject = super::gather::one_line(lines.next()?, super::MAX_NAME_CHARS);
+    let body = super::gather::one_line(&lines.collect::<Vec<_>>().join(" "), BODY_CHARS);
+    (!subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(Made::Commit { subject, body })
+}
+
+/// A message as it is given: as it stands, or as a here-document.
+fn message(given: &str) -> Option<String> {
+    match given.strip_prefix("$(cat <<") {
+        Some(document) => here(document),
+        None => Some(given.to_owned()),
+    }
+}
+
+/// What is given to the standard input of a line that commits.
+fn document(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("git commit")?;
+    let (before, document) = rest.split_once("<<")?;
+    (!before.contains('\n')).then(|| here(document)).flatten()
+}
+
+/// A here-document, behind its `<<`: between its first line and the word that ends it. `<<<` begins none.
+fn here(document: &str) -> Option<String> {
+    if document.starts_with('<') {
+        return None;
+    }
+    let (first, text) = document.split_once('\n')?;
+    let mark = first.split([' ', ';', '&', '|', '>', ')']).find(|word| !word.is_empty())?;
+    let mark = mark.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    Some(text.lines().take_while(|line| line.trim() != mark).collect::<Vec<_>>().join("\n"))
+}
+
+/// A file that lies elsewhere, or nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    Renamed(String, String),
+    Deleted(String),
+}
+
+/// What a command line moves, if all of it succeeds, in order; paths are told from where it runs. Only what is named whole
+/// and looks like a file counts.
+pub(super) fn moved(line: &str, cwd: Option<&str>) -> Vec<Moved> {
+    let base = base(line, cwd);
+    let mut all = Vec::new();
+    for program in programs(line) {
+        let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
+        let (verb, words) = match words.as_slice() {
+            ["git", verb @ ("mv" | "rm"), rest @ ..] => (*verb, rest),
+            [verb @ ("mv" | "rm"), rest @ ..] => (*verb, rest),
+            _ => continue,
+        };
+        let cached = words.contains(&"--cached");
+        let paths: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+        if cached || !paths.iter().all(|path| is_plain(path)) {
+            continue;
+        }
+        let place = |path: &str| joined(base.as_deref(), path);
+        match (verb, paths.as_slice()) {
+            ("mv", [from @ .., to]) if !from.is_empty() => {
+                let into = from.len() > 1 || to.ends_with('/') || (is_file(from[0]) && !is_file(to)) || *to == ".";
+                all.extend(from.iter().filter(|from| is_file(from)).map(|from| {
+                    let last = from.rsplit('/').next().unwrap_or(from);
+                    let to = if into { format!("{}/{last}", to.trim_end_matches('/')) } else { (*to).to_owned() };
+                    Moved::Renamed(place(from), place(&to))
+                }));
+            }
+            ("rm", paths) => {
+                all.extend(paths.iter().filter(|path| is_file(path)).map(|path| Moved::Deleted(place(path))));
+            }
+            _ => {}
+        }
+    }
+    all.truncate(MAX_FILES);
+    all
+}
+
+/// Whether a word stands for itself, and for no pattern.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && !word.contains(['*', '?', '$', '{', '`', '[', '\n']) && !word.starts_with('-')
+}
+
+/// Whether a path is called like a file: its last part has an ending, or is known for one without.
+fn is_file(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    let ending = last.rsplit_once('.').is_some_and(|(name, ending)| {
+        !name.is_empty() && (1..=8).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    ending || matches!(last, "Makefile" | "Dockerfile" | "Justfile" | "LICENSE" | "README" | "Procfile" | "Gemfile")
+}
+
+/// Where a command line runs: where its leading `cd` goes, else where the session is.
+fn base(line: &str, cwd: Option<&str>) -> Option<String> {
+    let cd = line.trim_start().strip_prefix("cd ").and_then(|rest| rest.split(['&', ';', '\n']).next());
+    let cd = cd.map(|directory| directory.trim().trim_matches(['"', '\''])).filter(|directory| is_plain(directory));
+    match cd {
+        Some(directory) => Some(joined(cwd, directory)),
+        None => cwd.map(str::to_owned),
+    }
+}
+
+fn joined(base: Option<&str>, path: &str) -> String {
+    match base {
+        Some(base) if !path.starts_with(['/', '~']) && !path.contains(":\\") => {
+            format!("{}/{path}", base.trim_end_matches('/'))
+        }
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_program_and_subcommand() {
+        let check = |line: &str, names: &[&str]| assert_eq!(commands(line), names, "{line:?}");
+        check("cd /x && RUST_LOG=debug cargo test -p auth --quiet 2>&1 | tail -5", &["cargo test"]);
+        check("npm run test && npm t", &["npm test"]);
+        check("git add -A && git commit -m \"x y\"", &["git add", "git commit"]);
+        check("ls -la; cat a | grep b", &[]);
+        check("python -m pytest tests/test_a.py::test_b", &["pytest"]);
+        check("/usr/bin/make all", &["make all"]);
+        check("$(evil) \"a b\" x", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn a_commit_is_its_message() {
+        let check = |line: &str, expected: &[(&str, &str)]| {
+            let found: Vec<(String, String)> = made(line)
+                .into_iter()
+                .map(|made| match made {
+                    Made::Commit { subject, body } => (subject, body),
+                    Made::PullRequest { title } => (format!("PR {title}"), String::new()),
+                    Made::BranchGone(branch) => (format!("-{branch}"), String::new()),
+                })
+                .collect();
+            let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            assert_eq!(found, expected, "{line:?}");
+        };
+        check("git add -A && git commit -m \"Fix the login\"", &[("Fix the login", "")]);
+        check("cd /x && git commit -am 'Fix it'", &[("Fix it", "")]);
+        check("git commit --message='Fix it' --no-verify", &[("Fix it", "")]);
+        check(
+            "git commit -m \"$(cat <<'EOF'\nfeat: tar archives\n\nAdd them.\n- one\n\nCo-Authored-By: X\nEOF\n)\"",
+            &[("feat: tar archives", "Add them. - one")],
+        );
+        check("git commit -m \"Fix it\n\nMore of it\" && git branch -D old", &[("Fix it", "More of it"), ("-old", "")]);
+        check("gh pr create --title \"Log in again\" --body x", &[("PR Log in again", "")]);
+        check("git commit -m 'Fix it\n\nMore…[+92 chars #25d882bc]'", &[("Fix it", "More…")]);
+        check(
+            "git commit -m 'Fix it' -m 'Because it broke.' -m 'And more.'",
+            &[("Fix it", "Because it broke. And more.")],
+        );
+        check("git commit --amend -m 'Fix all of it'", &[("Fix all of it", "")]);
+        check(
+            "git add . && git commit -q -F - <<'EOF' && git push\nFix it\n\nMore of it.\nEOF\necho done",
+            &[("Fix it", "More of it.")],
+        );
+        check("git commit --file=- <<MSG\nFix it\nMSG", &[("Fix it", "")]);
+        check("git commit --amend --no-edit", &[]);
+        check("git commit -F message.txt", &[]);
+        check("git commit -F message.txt; cat <<E > x\nfoo\nE", &[]);
+        check("git log -m x; git commit -m \"$MSG\"", &[]);
+        check("git commit -q -F - <<<\"Fix it\"\necho ready\nls src", &[]);
+    }
+
+    #[test]
+    fn what_git_says_is_surer_than_what_it_was_told() {
+        let check = |line: &str, text: &str, expected: &[&str]| {
+            let found: Vec<String> = as_printed(made(line), line, Printed::read(text))
+                .into_iter()
+                .map(|made| match made {
+                    Made::Commit { subject, body } => format!("{subject}|{body}"),
+                    Made::PullRequest { title } => format!("PR {title}"),
+                    Made::BranchGone(branch) => format!("-{branch}"),
+                })
+                .collect();
+            assert_eq!(found, expected, "{line:?}");
+        };
+        let said = "Bash x: ok, 2 lines, committed 1a2b3c4 Fix it";
+        check("git commit -F message.txt", said, &["Fix it|"]);
+        check("git commit", said, &["Fix it|"]);
+        check("git commit -m 'Fix it' -m 'More'", said, &["Fix it|More"]);
+        check("git commit -m 'fixit'", said, &["Fix it|"]);
+        check("git commit -qm 'Fix it'", "Bash x: ok, no output", &["Fix it|"]);
+        check("git cherry-pick abc && git branch -D old", said, &["Fix it|", "-old"]);
+        check("cat notes.txt && git push", said, &[]);
+        // Somebody else's words.
+        check("git log -1 && cat out", said, &[]);
+        check("gh pr create --fill", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR #12"]);
+        check("gh pr create -t 'Log in'", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR Log in"]);
+        check("gh pr view", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &[]);
+    }
+
+    #[test]
+    fn a_command_moves_what_it_names() {
+        let check = |line: &str, expected: &[&str]| {
+            let found: Vec<String> = moved(line, Some("/srv/shop"))
+                .into_iter()
+                .map(|moved| match moved {
+                    Moved::Renamed(from, to) => format!("{from} > {to}"),
+                    Moved::Deleted(path) => format!("-{path}"),
+                })
+                .collect();
+            assert_eq!(found, expected, "{line:?}");
+        };
+        check("git mv src/a.rs src/b.rs", &["/srv/shop/src/a.rs > /srv/shop/src/b.rs"]);
+        check("cd api && mv a.py lib/", &["/srv/shop/api/a.py > /srv/shop/api/lib/a.py"]);
+        check("mv a.rs b.rs core", &["/srv/shop/a.rs > /srv/shop/core/a.rs", "/srv/shop/b.rs > /srv/shop/core/b.rs"]);
+        check("mv -f /tmp/x.rs src/x.rs", &["/tmp/x.rs > /srv/shop/src/x.rs"]);
+        check("git rm -q src/old.rs && rm -rf target build/", &["-/srv/shop/src/old.rs"]);
+        check("rm *.log; mv $A b.rs; git rm --cached a.env", &[]);
+        check("mv src/old src/new", &[]);
+        check("echo mv a.rs b.rs", &[]);
+    }
+}

@@ -1,0 +1,374 @@
+//! What a sentence settles between things: what is chosen, what is turned down, and for what.
+//!
+//! Few patterns, each of which says little else: that a decision is not seen to be reversed costs less than one that is
+//! said to be and is not. Sentences that put a case (`if`, `would`, `might`) or ask settle nothing, nor does what is only
+//! weighed (`considered`, `was about to`), told of somebody who asks, or quoted. A sentence with a `but` is read in parts,
+//! and what a later part takes back was never settled.
+
+mod vocabulary;
+
+use self::vocabulary::{
+    BARE, CASES, CHANGING, CHOOSING, EVERYWHERE, NEGATING, RIVALS, SCOPES, TAKING_BACK, TELLING, TURNING, WEIGHING,
+};
+use super::claim::Claim;
+use super::wording::{Thing, Word, at, clauses, singular, stands, thing};
+use baton_conversation::quoted_text::own_words;
+
+/// Most sentences of a text from which something is taken.
+const MAX_STANCES: usize = 4;
+/// How far a negation stands before its verb, in words.
+const NEGATION_REACH: usize = 3;
+/// How far the verb of a choice and its `instead of` stand from the thing, in words.
+const VERB_REACH: usize = 9;
+
+/// What one sentence settles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stance {
+    /// What is to be.
+    pub(super) chosen: Option<Thing>,
+    /// What is not to be.
+    pub(super) rejected: Option<Thing>,
+    /// For what, or where, as far as the sentence says: `log`, `in tests`. Elsewhere it may be otherwise.
+    pub(super) scope: Option<String>,
+    /// Whether the scope is what it is for.
+    purpose: bool,
+    /// Whether it is said of what there is (`keep the mutex`), and not between several.
+    being: bool,
+    /// Whether nobody else is spoken of: `we use port 80`, not `the debugger uses port 80`.
+    bare: bool,
+}
+
+/// The claims of an assertion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Claims {
+    pub(super) rests: Vec<Claim>,
+    pub(super) settles: Vec<Claim>,
+}
+
+/// What the sentences of a text settle, in order.
+pub(super) fn stances(text: &str) -> Vec<Stance> {
+    let mut found = Vec::new();
+    for clause in clauses(&own_words(text)) {
+        if clause.last().is_some_and(|word| word.low == "?") {
+            continue;
+        }
+        for part in parts(&clause) {
+            if has_any(part, &TAKING_BACK) {
+                found.clear();
+            }
+            found.extend(stance(part));
+        }
+    }
+    found.truncate(MAX_STANCES);
+    found
+}
+
+/// A clause cut where it turns, each part without its reason.
+fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
+    let turns = |place: usize| match at(clause, place) {
+        "so" | "then" | "and" => place > 0 && at(clause, place - 1) == "," && at(clause, place + 1) != "not",
+        word => TURNING.contains(&word),
+    };
+    let cuts: Vec<usize> = (1..clause.len()).filter(|place| turns(*place)).chain([clause.len()]).collect();
+    cuts.into_iter().scan(0, |begin, cut| {
+        let part = &clause[*begin..cut];
+        *begin = cut;
+        Some(without_reason(part))
+    })
+}
+
+fn has_any(words: &[Word], patterns: &[&str]) -> bool {
+    patterns.iter().any(|pattern| (0..words.len()).any(|place| stands(words, place, pattern).is_some()))
+}
+
+/// What one part of a clause settles.
+fn stance(words: &[Word]) -> Option<Stance> {
+    if words.iter().any(|word| CASES.contains(&&*word.low)) || has_any(words, &WEIGHING) || has_any(words, &TELLING) {
+        return None;
+    }
+    let (place, mut found) = (0..words.len()).find_map(|place| {
+        let found = against(words, place)
+            .or_else(|| changing(words, place))
+            .or_else(|| dropping(words, place))
+            .or_else(|| chosen(words, place))?;
+        Some((place, found))
+    })?;
+    found.bare = words[..place].iter().all(|word| BARE.contains(&&*word.low));
+    let scoped = |place: usize| {
+        SCOPES.contains(&at(words, place))
+            && !EVERYWHERE.iter().any(|phrase| {
+                (place.saturating_sub(2)..=place)
+                    .any(|begin| stands(words, begin, phrase).is_some_and(|end| end > place))
+            })
+    };
+    if found.scope.is_none() && (0..words.len()).any(scoped) {
+        // It holds somewhere, wherever that is.
+        found.scope = Some(String::new());
+    }
+    let telling = found.chosen != found.rejected;
+    telling.then_some(found)
+}
+
+/// The words before a reason or an aside: what may be or is somewhere there is not what is settled.
+fn without_reason(words: &[Word]) -> &[Word] {
+    let begins = |place: usize| {
+        matches!(at(words, place), "because" | "since" | "which" | "otherwise")
+            || (at(words, place) == "so" && at(words, place - 1) == ",")
+    };
+    let end = (2..words.len()).find(|place| begins(*place)).unwrap_or(words.len());
+    &words[..end]
+}
+
+/// `use X instead of Y`, `X over Y`, `X, not Y`, `instead of Y use X`.
+fn against(words: &[Word], place: usize) -> Option<Stance> {
+    let mark = |from: usize| {
+        stands(words, from, "instead of")
+            .or_else(|| stands(words, from, "rather than"))
+            .or_else(|| stands(words, from, ", not"))
+            .or_else(|| stands(words, from, "and not"))
+    };
+    let verb_end = choosing(words, place);
+    if let Some(verb_end) = verb_end.filter(|_| !is_negated(words, place)) {
+        let (chosen, after) = thing(words, verb_end)?;
+        let (scope, purpose, after) = scope(words, after);
+        let preferring = matches!(at(words, place), "prefer" | "prefers" | "preferred" | "chose" | "choose" | "chosen");
+        let near = |place: usize| mark(place).or_else(|| stands(words, place, "over").filter(|_| preferring));
+        let behind = (after..words.len().min(after + VERB_REACH)).find_map(near)?;
+        let (rejected, end) = thing(words, behind)?;
+        let (scope, purpose) = match scope {
+            Some(_) => (scope, purpose),
+            None => {
+                let (scope, purpose, _) = self::scope(words, end);
+                (scope, purpose)
+            }
+        };
+        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
+    }
+    // `Instead of Y, we use X`.
+    let behind =
+        stands(words, place, "instead of").or_else(|| stands(words, place, "rather than")).filter(|_| place == 0)?;
+    let (rejected, after) = thing(words, behind)?;
+    let verb = (after..words.len().min(after + VERB_REACH)).find_map(|place| choosing(words, place))?;
+    let (chosen, after) = thing(words, verb)?;
+    let (scope, purpose, _) = scope(words, after);
+    Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() })
+}
+
+/// `switched from Y to X`, `replaced Y with X`, `no longer use Y`, `decided against Y`, `back to X`.
+fn changing(words: &[Word], place: usize) -> Option<Stance> {
+    let word = at(words, place);
+    if stands(words, place, "back to").is_some() && place > 0 && CHANGING.contains(&at(words, place - 1)) {
+        let (chosen, after) = thing(words, place + 2)?;
+        let (scope, purpose, _) = scope(words, after);
+        return Some(Stance { chosen: Some(chosen), scope, purpose, ..Stance::default() });
+    }
+    if CHANGING.contains(&word) && !is_negated(words, place) {
+        // `switched the log from Y to X`: what is switched is what it is for.
+        let (of, from) = match stands(words, place + 1, "from") {
+            Some(from) => (None, from),
+            None => {
+                let (of, end) = thing(words, place + 1)
+                    .or_else(|| thing(words, place + 2).filter(|_| at(words, place + 1) == "over"))?;
+                (Some(of), stands(words, end, "from")?)
+            }
+        };
+        let (rejected, end) = thing(words, from)?;
+        let (chosen, after) = thing(words, stands(words, end, "to")?)?;
+        let (scope, purpose, _) = scope(words, after);
+        let (scope, purpose) = match of {
+            Some(of) => (Some(purposeful(&of.name)), true),
+            None => (scope, purpose),
+        };
+        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
+    }
+    if matches!(word, "replace" | "replaced" | "replacing" | "replaces" | "swap" | "swapped" | "drop" | "dropped")
+        && !is_negated(words, place)
+    {
+        let (rejected, end) = thing(words, place + 1)?;
+        let behind = stands(words, end, "with|by")
+            .or_else(|| stands(words, end, "in favour|favor of"))
+            .or_else(|| stands(words, end, "for").filter(|_| word != "replace" && word != "replaced"))?;
+        let (chosen, after) = thing(words, behind)?;
+        let (scope, purpose, _) = scope(words, after);
+        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
+    }
+    let behind = stands(words, place, "no longer use|uses|using|need|want")
+        .or_else(|| {
+            stands(words, place, "not use|using")
+                .filter(|_| words.iter().any(|word| matches!(&*word.low, "anymore" | "longer")))
+        })
+        .or_else(|| {
+            stands(words, place, "don't use")
+                .filter(|_| words.iter().any(|word| matches!(&*word.low, "anymore" | "longer")))
+        })
+        .or_else(|| stands(words, place, "stop|stopped using"))
+        .or_else(|| stands(words, place, "decided against"))
+        .or_else(|| stands(words, place, "got|get rid of"))
+        .or_else(|| stands(words, place, "rejected|reject"))?;
+    let (rejected, after) = thing(words, behind)?;
+    let (scope, purpose, _) = scope(words, after);
+    Some(Stance { rejected: Some(rejected), scope, purpose, ..Stance::default() })
+}
+
+/// `drop X`, `decided to remove X`, `we don't need X`: what there is, is to be no more.
+fn dropping(words: &[Word], place: usize) -> Option<Stance> {
+    let decided = || words[..place].iter().any(|word| matches!(&*word.low, "decide" | "decided"));
+    let behind = stands(words, place, "drop|dropped")
+        .or_else(|| stands(words, place, "remove|delete").filter(|_| decided()))
+        .or_else(|| stands(words, place, "don't|won't need").filter(|_| decided()))?;
+    if is_negated(words, place) {
+        return None;
+    }
+    let (rejected, after) = thing(words, behind)?;
+    let (scope, purpose, _) = scope(words, after);
+    Some(Stance { rejected: Some(rejected), scope, purpose, being: true, ..Stance::default() })
+}
+
+/// `use X for Z`, `go with X`; after a negation it is turned down.
+fn chosen(words: &[Word], place: usize) -> Option<Stance> {
+    let behind = choosing(words, place)?;
+    let (found, after) = thing(words, behind)?;
+    let (scope, purpose, _) = scope(words, after);
+    let being = stands(words, place, "keep|kept|keeping|keeps").is_some();
+    let stance = Stance { scope, purpose, being, ..Stance::default() };
+    Some(match is_negated(words, place) {
+        true => Stance { rejected: Some(found), ..stance },
+        false => Stance { chosen: Some(found), ..stance },
+    })
+}
+
+/// Where a verb of choice that begins at a place ends.
+fn choosing(words: &[Word], place: usize) -> Option<usize> {
+    CHOOSING.iter().find_map(|pattern| stands(words, place, pattern))
+}
+
+fn is_negated(words: &[Word], place: usize) -> bool {
+    words[place.saturating_sub(NEGATION_REACH)..place].iter().any(|word| NEGATING.contains(&&*word.low))
+}
+
+/// What is said behind a thing of where it holds, whether that is a purpose, and where it ends.
+fn scope(words: &[Word], from: usize) -> (Option<String>, bool, usize) {
+    let word = at(words, from);
+    let purpose = matches!(word, "for" | "as");
+    let is_last = || stands(words, from, "in the end").is_some();
+    if (!purpose && !matches!(word, "in" | "on" | "within" | "inside")) || is_last() {
+        return (None, false, from);
+    }
+    match thing(words, from + 1) {
+        Some((thing, end)) if purpose => (Some(purposeful(&thing.name)), true, end),
+        Some((thing, end)) => (Some(format!("{word} {}", purposeful(&thing.name))), false, end),
+        None => (Some(String::new()), false, from),
+    }
+}
+
+/// A purpose as it is compared: `job queues` is `job queue`.
+fn purposeful(name: &str) -> String {
+    let words: Vec<&str> = name.split(' ').collect();
+    let last = words.len().saturating_sub(1);
+    words
+        .iter()
+        .enumerate()
+        .map(|(at, word)| if at == last { singular(word) } else { word })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+impl Stance {
+    /// What it is about: what the choice is for, else what was chosen between, else what was chosen or turned down.
+    pub(super) fn topic(&self) -> Option<String> {
+        if let Some(scope) = self.scope.as_ref().filter(|scope| self.purpose && !scope.is_empty()) {
+            return Some(scope.clone());
+        }
+        match (&self.chosen, &self.rejected) {
+            (Some(a), Some(b)) if a.named || b.named => {
+                let (first, second) = if a.name <= b.name { (a, b) } else { (b, a) };
+                Some(format!("{} or {}", first.name, second.name))
+            }
+            (Some(one), None) | (None, Some(one)) if one.named => Some(one.name.clone()),
+            _ => None,
+        }
+    }
+
+    /// How it is settled: `sled`, `not sqlite`.
+    pub(super) fn value(&self) -> String {
+        match (&self.chosen, &self.rejected) {
+            (Some(chosen), _) => chosen.name.clone(),
+            (None, Some(rejected)) => format!("not {}", rejected.name),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What it rests on and what it settles. Only names count: `a queue` may be one here and none there. What is said of
+    /// one purpose or place rests on what holds everywhere, but settles nothing there.
+    pub(super) fn claims(&self, group: &str) -> Claims {
+        let mut claims = Claims::default();
+        let within = self.scope.as_deref();
+        let mut claim = |kind: &str, question: &str, value: &str| {
+            let everywhere = Claim::new(group, kind, question, value);
+            claims.rests.push(everywhere);
+            match within {
+                None => claims.settles.push(everywhere),
+                Some("") => {}
+                Some(scope) => {
+                    let here = Claim::new(group, kind, &format!("{question} @ {scope}"), value);
+                    claims.rests.push(here);
+                    claims.settles.push(here);
+                }
+            }
+        };
+        let (chosen, rejected) = (self.chosen.as_ref(), self.rejected.as_ref());
+        if let (Some(chosen), Some(rejected)) = (chosen, rejected)
+            && (chosen.named && rejected.named)
+        {
+            let pair = [&chosen.name, &rejected.name];
+            let question =
+                format!("{} or {}", pair.iter().min().unwrap_or(&pair[0]), pair.iter().max().unwrap_or(&pair[0]));
+            claim("one of two", &question, &chosen.name);
+        }
+        if let Some(chosen) = chosen.filter(|thing| thing.named) {
+            claim("use", &chosen.name, "yes");
+        }
+        if let Some(rejected) = rejected.filter(|thing| thing.named) {
+            claim("use", &rejected.name, "no");
+        }
+        if let Some((rivals, name)) = chosen.and_then(|thing| rivals(&thing.name)) {
+            claim("one of", rivals, name);
+        }
+        if self.being
+            && let Some(thing) = chosen.or(rejected).filter(|thing| thing.definite && !thing.named)
+        {
+            claim("be", &thing.name, if chosen.is_some() { "yes" } else { "no" });
+        }
+        if let Some((of, number)) = chosen.filter(|_| self.bare).and_then(|thing| numbered(&thing.name)) {
+            claim("number", of, number);
+        }
+        if let (Some(chosen), Some(scope), true) = (chosen.filter(|thing| thing.named), within, self.purpose)
+            && !scope.is_empty()
+        {
+            let purpose = Claim::new(group, "what for", scope, &chosen.name);
+            claims.rests.push(purpose);
+            claims.settles.push(purpose);
+        }
+        claims.rests.sort_unstable();
+        claims.rests.dedup();
+        claims.settles.sort_unstable();
+        claims.settles.dedup();
+        claims
+    }
+}
+
+/// The few sets of things of which one is used at a time everywhere, and which of them this is.
+fn rivals(name: &str) -> Option<(&'static str, &'static str)> {
+    RIVALS.iter().find_map(|(set, names)| Some((*set, *names.iter().find(|known| **known == name)?)))
+}
+
+/// `port 8080` as what has a number, and the number.
+fn numbered(name: &str) -> Option<(&str, &str)> {
+    let (of, number) = name.rsplit_once(' ')?;
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+        && number.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'_'));
+    (is_number && of.chars().all(char::is_alphabetic)).then_some((of, number))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,404 @@
+//! One section of a note: its heading, its block, and what a person has made of either.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::block;
+use crate::block::{Block, Blocks, bare, content};
+use crate::note::{Body, Line, Section};
+use crate::trace::Traces;
+use baton_conversation::record::Timestamp;
+
+/// What is recorded of a section whose heading alone was written.
+const HEADING_ONLY: &str = "-";
+/// What begins an entry with a heading of its own.
+const OWN_HEADING: &str = "### ";
+
+/// The body of a note while it is worked on.
+pub(super) struct Text {
+    lines: Vec<String>,
+    eol: &'static str,
+    changed: bool,
+    missed: usize,
+    /// As they are until something changes: finding them looks at every byte.
+    blocks: Option<Blocks>,
+}
+
+/// What is to stand in a block.
+struct Wish {
+    /// What is to be written; `None` leaves everything as it is.
+    content: Option<String>,
+    /// What is recorded as wanted.
+    recorded: Option<String>,
+    /// The lines by which everything that is wanted is known.
+    wanted: Vec<String>,
+    /// Those of them that a person has, or has thrown out, as far as what stands there tells.
+    told: Vec<String>,
+}
+
+impl Wish {
+    /// What is wanted where a person has these lines. What is no news was all told once.
+    fn of(
+        content: String,
+        is_news: bool,
+        recorded: Option<String>,
+        wanted: Vec<String>,
+        theirs: &BTreeSet<&str>,
+    ) -> Self {
+        let is_told = |line: &&String| !is_news || theirs.contains(line.as_str());
+        let told = wanted.iter().filter(is_told).cloned().collect();
+        Self { content: is_news.then_some(content), recorded, wanted, told }
+    }
+}
+
+impl Text {
+    pub(super) fn of(text: &str, eol: &'static str) -> Self {
+        let lines = text.split_inclusive('\n').map(str::to_owned).collect();
+        Self { lines, eol, changed: false, missed: 0, blocks: None }
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Blocks that a person had taken away before they were opened anew.
+    pub(super) fn missed(&self) -> usize {
+        self.missed
+    }
+
+    pub(super) fn finished(&self) -> String {
+        self.lines.concat()
+    }
+
+    /// Brings one of the sections of a note in, given in their order. `written` is what Baton wrote last in each block.
+    pub(super) fn bring_in(&mut self, all: &[Section], which: usize, written: &mut BTreeMap<String, String>) {
+        let Some(section) = all.get(which) else { return };
+        let name = format!("#{}", section.key);
+        let known = written.get(&name).cloned();
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let blocks = self.blocks.take().unwrap_or_else(|| Blocks::of(&lines));
+        let own = blocks.own(section.key).cloned();
+        let taken: Vec<Block> = blocks.taken(section.key).cloned().collect();
+        let strays = blocks.stray.iter().filter(|(_, key)| key == section.key);
+        let stray = strays.map(|(at, _)| *at).min();
+        let is_taken = !taken.is_empty() || stray.is_some();
+        let mine = own.as_ref().map_or(&lines[..0], |own| &lines[own.open + 1..own.close]);
+        let is_sole = matches!(section.body, Body::Sole(_));
+        // What was told and stands in no block of Baton's any more: a person has it, or has thrown it out.
+        let gone = Traces::of(written, section.key).without(mine.iter().map(|line| bare(line)));
+        let there = There { lines: &lines, own: own.as_ref(), taken: &taken, stray, gone: &gone };
+        let wish = match &section.body {
+            Body::Whole(entries) | Body::Sole(entries) => there.whole(entries),
+            Body::Added(new) => there.added(new),
+            Body::Log(entries) => there.log(entries, &[]),
+            Body::LogEnd(entries) => there.log(entries, &entries_beside(mine, entries)),
+        };
+        let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
+        if let Some(own) = own {
+            let now = content(mine);
+            self.blocks = Some(blocks);
+            let new = wish.content.unwrap_or_else(|| now.clone());
+            if !is_sole {
+                gone.and(&wish.told).record(written, section.key, new.lines());
+            }
+            if new != now {
+                self.replace(own.open, own.close, &block::block(section.key, &new));
+            }
+            written.extend(wish.recorded.map(|hash| (name, hash)));
+            return;
+        }
+        let is_taken_away = was_there && !is_taken && known == wish.recorded;
+        // Nothing to say, a block that a person took away and that would say nothing new, or what is theirs for good.
+        let is_left =
+            wish.content.as_ref().is_none_or(String::is_empty) || is_taken_away || (is_sole && (is_taken || was_there));
+        let gone = if is_sole { gone } else { gone.and(if is_taken_away { &wish.wanted } else { &wish.told }) };
+        if is_left {
+            gone.record(written, section.key, []);
+            if known.is_none() && !section.heading.is_empty() && !is_taken {
+                self.heading(all, which);
+                written.insert(name, HEADING_ONLY.to_owned());
+            }
+            return;
+        }
+        if section.heading.is_empty() && has_title(&lines) {
+            written.insert(name, HEADING_ONLY.to_owned());
+            return;
+        }
+        self.missed += usize::from(was_there && !is_taken);
+        let new = wish.content.unwrap_or_default();
+        if !is_sole {
+            gone.record(written, section.key, new.lines());
+        }
+        self.open(all, which, &new);
+        written.extend(wish.recorded.map(|hash| (name, hash)));
+    }
+
+    /// Puts the marker of the note where it was, or first of all.
+    pub(super) fn note(&mut self, written: &BTreeMap<String, String>) {
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let marker = block::note_marker(written);
+        match block::written(&lines) {
+            Some((at, _)) => self.replace(at, at, &marker),
+            None => self.insert(0, &format!("{marker}{}", self.gap(0))),
+        }
+    }
+
+    /// A new block at the end of its section.
+    fn open(&mut self, all: &[Section], which: usize, content: &str) {
+        let section = &all[which];
+        let text = block::block(section.key, content);
+        let filled = if section.heading.is_empty() {
+            let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+            block::written(&lines).map_or(0, |(at, _)| at + 1)
+        } else {
+            let heading = self.heading(all, which);
+            let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+            let end = section_end(&lines, heading);
+            (heading..end).rev().find(|at| !lines[*at].trim().is_empty()).unwrap_or(heading) + 1
+        };
+        self.insert(filled, &format!("\n{text}{}", self.gap(filled)));
+    }
+
+    /// The line of a section's heading. If there is none it is written behind the section that stands before it in the order
+    /// of the note, or before the one that stands behind it, or at the end; with an empty line on both sides.
+    fn heading(&mut self, all: &[Section], which: usize) -> usize {
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let headings = headings(&lines);
+        let of = |heading: &str| {
+            let is_it = |line: &str| line.trim().trim_matches('#').trim().eq_ignore_ascii_case(heading);
+            headings.iter().find(|(at, level)| *level == 2 && is_it(lines[*at])).map(|(at, _)| *at)
+        };
+        if let Some(at) = of(all[which].heading) {
+            return at;
+        }
+        let blocks = Blocks::of(&lines);
+        // A person may have given a heading other words: then what stands below it tells which one it is.
+        let place = |section: &Section| {
+            let is_titled = !section.heading.is_empty();
+            let block = || blocks.found.iter().rev().find(|block| block.key == section.key).map(|block| block.open);
+            of(section.heading).or_else(block).filter(|_| is_titled)
+        };
+        let begin =
+            |at: usize| headings.iter().rev().find(|(line, level)| *line <= at && *level <= 2).map(|(at, _)| *at);
+        let behind = all[..which].iter().rev().find_map(place).map(|at| section_end(&lines, at));
+        let before = || all[which + 1..].iter().find_map(|section| begin(place(section)?));
+        let at = behind.or_else(before).unwrap_or(lines.len());
+        let gap = if at > 0 && !lines[at - 1].trim().is_empty() { "\n" } else { "" };
+        let (line, below) = (at + gap.len(), self.gap(at));
+        self.insert(at, &format!("{gap}## {}\n{below}", all[which].heading));
+        line
+    }
+
+    /// What parts a line from the one that stands behind what is put in before it.
+    fn gap(&self, at: usize) -> &'static str {
+        if self.lines.get(at).is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" }
+    }
+
+    fn replace(&mut self, from: usize, to: usize, text: &str) {
+        // A last line without an end stays without one.
+        let ends = self.lines[to].ends_with('\n');
+        let mut new = self.in_lines(text);
+        if let Some(last) = new.last_mut().filter(|_| !ends) {
+            *last = bare(last).to_owned();
+        }
+        self.lines.splice(from..=to, new);
+        (self.changed, self.blocks) = (true, None);
+    }
+
+    fn insert(&mut self, at: usize, text: &str) {
+        if at == self.lines.len()
+            && let Some(last) = self.lines.last_mut().filter(|last| !last.ends_with('\n'))
+        {
+            last.push_str(self.eol);
+        }
+        let new = self.in_lines(text);
+        self.lines.splice(at..at, new);
+        (self.changed, self.blocks) = (true, None);
+    }
+
+    fn in_lines(&self, text: &str) -> Vec<String> {
+        text.split_inclusive('\n').map(|line| line.replace('\n', self.eol)).collect()
+    }
+}
+
+/// A section as it is found.
+struct There<'a> {
+    lines: &'a [&'a str],
+    own: Option<&'a Block>,
+    taken: &'a [Block],
+    stray: Option<usize>,
+    /// What is not to be told again.
+    gone: &'a Traces,
+}
+
+impl There<'_> {
+    /// Whether anything of it has changed since a person took a block over in which it stood.
+    fn is_news(&self, content: &str) -> bool {
+        self.own.is_some() || !self.taken.iter().any(|block| block.hash == block::hash(content))
+    }
+
+    /// Entries that replace those that are there, without those that a person has taken over, or thrown out.
+    fn whole(&self, entries: &[String]) -> Wish {
+        let all = entries.join("\n");
+        let recorded = Some(block::short(&all));
+        let told = taken_lines(self.lines, self.taken, self.stray);
+        let is_left = |entry: &&String| !told.contains(first(entry)) && !self.gone.has(first(entry));
+        let left: Vec<&str> = entries.iter().filter(is_left).map(String::as_str).collect();
+        let wanted = entries.iter().map(|entry| first(entry).to_owned()).collect();
+        Wish::of(left.join("\n"), self.is_news(&all), recorded, wanted, &told)
+    }
+
+    /// Lines beside those that are there.
+    fn added(&self, new: &[Line]) -> Wish {
+        let mut all: BTreeMap<String, Line> = BTreeMap::new();
+        let mut put = |line: Line| match all.get_mut(&line.text) {
+            Some(known) => known.join(&line.support),
+            None => drop(all.insert(line.text.clone(), line)),
+        };
+        let lines = self.lines;
+        let is_own = |at: usize| self.own.is_some_and(|own| (own.open..=own.close).contains(&at));
+        let (mine, theirs): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|at| is_own(*at));
+        let read = |at: &usize| Line::parse(bare(lines[*at]));
+        mine.iter().skip(1).take(mine.len().saturating_sub(2)).map(read).for_each(&mut put);
+        let told: BTreeSet<String> = match new.is_empty() {
+            true => BTreeSet::new(),
+            false => {
+                theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
+            }
+        };
+        let (theirs, left): (Vec<&Line>, Vec<&Line>) = new.iter().partition(|line| told.contains(&line.text));
+        left.into_iter().filter_map(|line| self.gone.rest(line)).for_each(&mut put);
+        let content: Vec<String> = all.values().map(Line::written).collect();
+        let content = content.join("\n");
+        let recorded = (!content.is_empty()).then(|| block::short(&content));
+        let wanted = new.iter().map(Line::written).collect();
+        Wish { recorded, content: Some(content), wanted, told: theirs.into_iter().map(Line::written).collect() }
+    }
+
+    /// Entries in order of time, and those with headings of their own that are there.
+    fn log(&self, entries: &[(Timestamp, String)], before: &[(Timestamp, String)]) -> Wish {
+        let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
+        let recorded = Some(block::short(&wanted.join("\n")));
+        let told = taken_lines(self.lines, self.taken, self.stray);
+        let is_news = self.is_news(&spaced(&wanted));
+        let lines: Vec<String> = wanted.iter().map(|entry| first(entry).to_owned()).collect();
+        let mut all: Vec<(Timestamp, String)> = before.to_vec();
+        all.extend(entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)));
+        all.extend(self.own.map(|own| kept(&self.lines[own.open + 1..own.close])).unwrap_or_default());
+        let mut seen = BTreeSet::new();
+        all.retain(|(_, entry)| {
+            let is_first = !entry.starts_with(OWN_HEADING) || seen.insert(first(entry).to_owned());
+            is_first && !told.contains(first(entry)) && !self.gone.has(first(entry))
+        });
+        all.sort_by_key(|(at, _)| *at);
+        let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
+        Wish::of(spaced(&all), is_news, recorded, lines, &told)
+    }
+}
+
+/// Lines of a log that are none of some entries, with the times that stand in them: `- 2026-03-14 09:26 words`.
+fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Timestamp, String)> {
+    let time = |line: &str| {
+        let minute = line.strip_prefix("- ")?.get(..16)?;
+        Timestamp::parse(&format!("{}:00Z", minute.replacen(' ', "T", 1)))
+    };
+    let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first(entry)).collect();
+    if !entries.iter().any(|(_, entry)| time(entry).is_some()) {
+        // Nothing that was typed is to be shown.
+        return Vec::new();
+    }
+    let lines = lines.iter().map(|line| bare(line));
+    let old = lines.filter_map(|line| Some((time(line)?, line)));
+    old.filter(|(_, line)| !known.contains(line)).map(|(at, line)| (at, line.to_owned())).collect()
+}
+
+/// Entries with headings of their own, with the time that stands there.
+fn kept(lines: &[&str]) -> Vec<(Timestamp, String)> {
+    let mut kept: Vec<(Timestamp, String)> = Vec::new();
+    let mut open = false;
+    for line in lines.iter().map(|line| bare(line)) {
+        if let Some(rest) = line.strip_prefix(OWN_HEADING) {
+            let at = rest.split(' ').next().and_then(Timestamp::parse).unwrap_or_default();
+            kept.push((at, line.to_owned()));
+            open = true;
+        } else if line.starts_with("- ") {
+            open = false;
+        } else if let Some((_, entry)) = kept.last_mut().filter(|_| open) {
+            entry.push('\n');
+            entry.push_str(line);
+        }
+    }
+    kept.into_iter().map(|(at, entry)| (at, entry.trim_end().to_owned())).collect()
+}
+
+/// Entries one after the other, those of several lines with space around them.
+fn spaced(entries: &[String]) -> String {
+    let mut out = String::new();
+    let mut before_is_long = false;
+    for entry in entries {
+        let is_long = entry.contains('\n');
+        if !out.is_empty() {
+            out.push_str(if is_long || before_is_long { "\n\n" } else { "\n" });
+        }
+        out.push_str(entry);
+        before_is_long = is_long;
+    }
+    out
+}
+
+fn first(entry: &str) -> &str {
+    entry.split('\n').next().unwrap_or_default().trim()
+}
+
+/// What stands in blocks that a person has taken over, and behind markers without a counterpart, line by line.
+fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> BTreeSet<&'a str> {
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for block in taken {
+        told.extend(lines[block.open + 1..block.close].iter().map(|line| line.trim()));
+    }
+    if let Some(at) = stray {
+        let start = headings(lines).into_iter().rev().find(|(line, level)| *line < at && *level <= 2);
+        let end = section_end(lines, at);
+        let within = Blocks::of(lines).mask(lines.len());
+        let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !within[*line]);
+        told.extend(free.map(|line| lines[line].trim()));
+    }
+    told.remove("");
+    told
+}
+
+/// Whether a person has given the note a title of their own.
+fn has_title(lines: &[&str]) -> bool {
+    headings(lines).iter().any(|(_, level)| *level == 1)
+}
+
+/// Where the section of a heading ends: at the next one of its level or above.
+fn section_end(lines: &[&str], from: usize) -> usize {
+    let next = headings(lines).into_iter().find(|(at, level)| *at > from && *level <= 2);
+    next.map_or(lines.len(), |(at, _)| at)
+}
+
+/// Headings outside of blocks and fences: their lines and levels.
+fn headings(lines: &[&str]) -> Vec<(usize, usize)> {
+    let within = Blocks::of(lines).mask(lines.len());
+    let mut fence: Option<&str> = None;
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let text = bare(line);
+        let start = text.trim_start_matches(' ');
+        let indent = text.len() - start.len();
+        let marks = ["```", "~~~"].into_iter().find(|mark| indent < 4 && start.starts_with(mark));
+        match (fence, marks) {
+            _ if within[at] => {}
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => {
+                let level = start.bytes().take_while(|b| *b == b'#').count();
+                if indent < 4 && (1..=6).contains(&level) && start[level..].starts_with([' ', '\t']) {
+                    found.push((at, level));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}

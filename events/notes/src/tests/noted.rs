@@ -1,0 +1,56 @@
+//! Which entities have notes of their own.
+
+use super::sample::{day, layout, told, wanted};
+use crate::told::Told;
+use crate::{Line, compaction, knowledge, merge, start};
+use baton_graph::Label;
+
+/// The same session, in which a file was only changed.
+fn only_changed() -> Told {
+    let mut told = told();
+    (told.entities[1].is_subject, told.entities[1].is_noted) = (false, false);
+    told
+}
+
+/// Where the note of the file would be, by what a session wants in all.
+fn paths(told: &Told) -> Vec<String> {
+    let today = day("2026-03-14");
+    let plan = compaction::plan(told, &layout(), today);
+    let all = knowledge::mentioned(told, &layout(), today).into_iter().chain(plan.updates).chain(plan.backlinks);
+    let pages = start::wanted(told, None, &layout(), today);
+    let texts = pages.iter().chain([&wanted(told)]).map(|wanted| merge(None, &wanted.note).text).collect::<String>();
+    let mut paths: Vec<String> = all.map(|wanted| wanted.path).collect();
+    paths.extend(texts.contains("entities/src-auth.rs|").then(|| "linked".to_owned()));
+    paths.retain(|path| path == "linked" || path.contains("src-auth.rs"));
+    paths.dedup();
+    paths
+}
+
+#[test]
+fn what_was_only_changed_has_no_note_and_no_link() {
+    let entity = "claude/projects/shop/entities/src-auth.rs.md";
+    assert_eq!(paths(&told()), [entity, "linked"]);
+    assert_eq!(paths(&only_changed()), [""; 0]);
+    let text = merge(None, &wanted(&only_changed()).note).text;
+    assert!(text.contains("- `src/auth.rs` (+12 −3)"), "{text}");
+}
+
+#[test]
+fn it_has_one_as_soon_as_two_sessions_support_it_or_somebody_has_made_it() {
+    let first = only_changed();
+    let line = knowledge::deed(&first, &first.entities[1]);
+    assert_eq!(line.written(), "- 2026-03-14: Changed ([[2026-03-14-refresh-tokens]])");
+    let mut second = only_changed();
+    second.about.note = "2026-03-15-again".to_owned();
+    second.note_entities(|_| false, |_| vec![line.clone()]);
+    let notes = knowledge::mentioned(&second, &layout(), day("2026-03-15"));
+    let text = merge(None, &notes[1].note).text;
+    let both = "- 2026-03-14: Changed ([[2026-03-14-refresh-tokens]], [[2026-03-15-again]])\n";
+    assert!(text.contains(both), "{text}");
+    // What its own note says follows from the session alone, so that a second run says the same.
+    let own = merge(None, &wanted(&second).note).text;
+    assert!(own.contains("- `src/auth.rs` (+12 −3)"), "{own}");
+    let mut there = only_changed();
+    there.note_entities(|entity| entity.label == Label::File, |_| vec![Line::alone("- not asked".to_owned())]);
+    assert!(there.entities[1].is_noted && there.entities[1].earlier.is_empty());
+}

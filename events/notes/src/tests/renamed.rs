@@ -1,0 +1,151 @@
+//! Links that follow a note which a person has renamed.
+
+use super::sample::{day, layout, told};
+use crate::knowledge::EntityIdentity;
+use crate::{Entities, Noted, Place, conflicts, followed, knowledge, merge, renamed, start};
+
+const FROM: &str = "2026-03-14-refresh-tokens";
+
+fn note() -> String {
+    merge(None, &knowledge::mentioned(&told(), &layout(), day("2026-03-14"))[1].note).text
+}
+
+#[test]
+fn links_of_blocks_follow_and_those_of_people_stay() {
+    let mine = note() + "\nSee [[2026-03-14-refresh-tokens]].\n";
+    let text = renamed(&mine, FROM, "Line 59 öäü").unwrap();
+    assert!(text.contains("- 2026-03-14: Changed ([[Line 59 öäü]])\n"), "{text}");
+    assert!(text.ends_with("See [[2026-03-14-refresh-tokens]].\n"), "{text}");
+    assert_eq!((conflicts(&text), renamed(&text, FROM, "Line 59 öäü")), (0, None), "once");
+    assert_eq!(renamed(&text, "2026-03-14-refresh", "x"), None, "a name that only begins alike");
+    // With the name that it has now it is brought in as before.
+    let mut again = told();
+    again.about.note = "Line 59 öäü".to_owned();
+    let wanted = &knowledge::mentioned(&again, &layout(), day("2026-03-14"))[1].note;
+    assert!(!merge(Some(&text), wanted).changed);
+}
+
+#[test]
+fn a_block_in_which_only_links_were_changed_is_not_a_persons() {
+    let followed = note().replace("[[2026-03-14-refresh-tokens]]", "[[Line 59]]");
+    assert_eq!(conflicts(&followed), 1);
+    let text = renamed(&followed, FROM, "Line 59").unwrap();
+    assert_eq!(conflicts(&text), 0, "{text}");
+    assert!(text.contains("Changed ([[Line 59]])"), "{text}");
+    let edited = followed.replace("Changed", "Changed a lot");
+    let theirs = renamed(&edited, FROM, "Line 59").unwrap();
+    assert_eq!(conflicts(&theirs), 1, "more than links");
+    let blocks = |text: &str| text.split_once("-->").map(|(_, blocks)| blocks.to_owned());
+    assert_eq!(blocks(&theirs), blocks(&edited), "only what was told of it is known by its new name");
+    assert_eq!(renamed(&theirs, FROM, "Line 59"), None, "once");
+}
+
+const OLD: &str = "claude/projects/shop/entities/src-auth.rs";
+
+fn noted(project: Option<&str>, kind: &str, name: &str, file: &str, before: Option<&str>) -> Noted {
+    let own = |text: &str| text.to_owned();
+    Noted { project: project.map(own), kind: own(kind), name: own(name), file: own(file), before: before.map(own) }
+}
+
+/// The page of the project, and what follows of it when only these notes are there.
+fn follow(text: &str, notes: &[Noted], there: &[&str]) -> Option<String> {
+    let leads = |target: &str| !target.contains("/entities/src-auth") || there.contains(&target);
+    followed(text, "claude/projects/shop/shop.md", &layout(), &Entities::of(notes.to_vec()), &leads)
+}
+
+fn page() -> String {
+    merge(None, &start::wanted(&told(), None, &layout(), day("2026-03-14"))[0].note).text
+}
+
+#[test]
+fn links_to_entities_follow_by_what_they_show() {
+    let auth = |file: &str| noted(Some("shop"), "File", "src/auth.rs", file, None);
+    assert!(page().contains(&format!("[[{OLD}|src/auth.rs]]")), "{}", page());
+    let other = noted(Some("shop"), "Topic", "src/auth.rs", "src-auth.rs-2", None);
+    for (notes, expected) in [
+        (vec![auth("Auth")], Some("claude/projects/shop/entities/Auth")),
+        (vec![auth("/Mine/Auth")], Some("claude/Mine/Auth")),
+        // Of two of one name it is the one that a person has named.
+        (vec![auth("Auth"), other.clone()], Some("claude/projects/shop/entities/Auth")),
+        (vec![auth("Auth"), noted(Some("shop"), "Topic", "src/auth.rs", "Another", None)], None),
+        // The note that it led to was removed.
+        (vec![other], None),
+        (Vec::new(), None),
+        (vec![noted(Some("web"), "File", "src/auth.rs", "Auth", None)], None),
+        (vec![noted(None, "File", "src/auth.rs", "Auth", None)], None),
+    ] {
+        let text = follow(&page(), &notes, &[]);
+        let expected = expected.map(page_with);
+        assert_eq!(text.as_deref().map(without_hashes), expected.as_deref().map(without_hashes), "{notes:?}");
+        text.iter().for_each(|text| assert_eq!(conflicts(text), 0, "{notes:?}"));
+    }
+    assert_eq!(follow(&page(), &[auth("Auth")], &[OLD]), None, "it leads somewhere");
+    // Put elsewhere under its own name, and back.
+    let there = follow(&page(), &[auth("/Mine/src-auth.rs")], &[]).unwrap();
+    let entities = Entities::of([auth("src-auth.rs")]);
+    let leads = |target: &str| !target.contains("/Mine/");
+    let back = followed(&there, "claude/projects/shop/shop.md", &layout(), &entities, &leads).unwrap();
+    assert_eq!(without_hashes(&back), without_hashes(&page()));
+}
+
+fn page_with(to: &str) -> String {
+    page().replace(&format!("[[{OLD}|"), &format!("[[{to}|"))
+}
+
+/// The lines that are no markers.
+fn without_hashes(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with("<!--")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_block_in_which_a_program_changed_links_to_entities_is_not_a_persons() {
+    let new = "claude/projects/shop/entities/Auth";
+    for (link, before, is_own) in [
+        (new, None, true),
+        ("Auth", None, true),
+        ("../entities/Auth", None, true),
+        ("projects/shop/entities/Auth.md", None, true),
+        ("Elsewhere", None, false),
+    ] {
+        let text = page_with(link);
+        assert_eq!(conflicts(&text), 1, "{link}");
+        let followed = follow(&text, &[noted(Some("shop"), "File", "src/auth.rs", "Auth", before)], &[]);
+        let expected = is_own.then(|| without_hashes(&page_with(new)));
+        let mended = followed.as_deref().filter(|text| conflicts(text) == 0);
+        assert_eq!(mended.map(without_hashes), expected, "{link}");
+        let edited = text.replace("|src/auth.rs]]", "|src/auth.rs]] is mine");
+        let followed = follow(&edited, &[noted(Some("shop"), "File", "src/auth.rs", "Auth", before)], &[]);
+        assert_eq!(without_hashes(&followed.unwrap_or_else(|| edited.clone())), without_hashes(&edited), "{link}");
+    }
+    // A second time, which only who knows what it was called can tell.
+    let renamed_once = follow(&page(), &[noted(Some("shop"), "File", "src/auth.rs", "Auth", None)], &[]).unwrap();
+    let twice = renamed_once.replace(&format!("[[{new}|"), "[[Last|");
+    for (before, is_own) in [(Some("Auth"), true), (None, false)] {
+        let followed = follow(&twice, &[noted(Some("shop"), "File", "src/auth.rs", "Last", before)], &[]);
+        assert_eq!(followed.is_some_and(|text| conflicts(&text) == 0), is_own, "{before:?}");
+    }
+}
+
+#[test]
+fn shared_notes_and_those_of_projects_lead_to_each_other_when_one_is_renamed() {
+    let entity = EntityIdentity { kind: "File".to_owned(), name: "src/auth.rs".to_owned(), project: "shop".to_owned() };
+    let own = Place::Entity("shop".to_owned(), "src-auth.rs".to_owned());
+    let both = knowledge::promoted(&own, &entity, "src-auth.rs", &layout(), day("2026-03-14"));
+    let shared = merge(None, &both[0].note).text;
+    let mentioned = &knowledge::mentioned(&told(), &layout(), day("2026-03-14"))[1].note;
+    let of_project = merge(Some(&merge(None, mentioned).text), &both[1].note).text;
+    let notes = [
+        noted(Some("shop"), "File", "src/auth.rs", "Auth", None),
+        noted(None, "File", "src/auth.rs", "All of auth", None),
+    ];
+    let entities = Entities::of(notes);
+    let leads = |target: &str| !target.contains("/entities/");
+    for (text, path, expected) in [
+        (&shared, "claude/shared/entities/All of auth.md", "[[claude/projects/shop/entities/Auth|shop]]"),
+        (&of_project, "claude/projects/shop/entities/Auth.md", "[[claude/shared/entities/All of auth|src/auth.rs]]"),
+    ] {
+        let text = followed(text, path, &layout(), &entities, &leads).unwrap();
+        assert!(text.contains(expected), "{expected}: {text}");
+        assert_eq!(conflicts(&text), 0);
+    }
+}

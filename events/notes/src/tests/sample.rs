@@ -1,0 +1,72 @@
+//! A session as it would be told, and hands that edit notes.
+
+use uuid::Uuid;
+
+use crate::told::{About, Entity, File, Said, Topic};
+use crate::{Day, Layout, Told, Wanted, session};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_graph::Label;
+
+pub(super) fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+pub(super) fn day(text: &str) -> Day {
+    Day::parse(text).unwrap()
+}
+
+pub(super) fn layout() -> Layout {
+    Layout::below("claude").unwrap()
+}
+
+pub(super) fn said(text: &str) -> Said {
+    Said { text: text.to_owned(), resolution: None, at: Some(at("2026-03-14T09:30:00Z")), about: vec![1] }
+}
+
+fn entity(number: u128, label: Label, name: &str) -> Entity {
+    let file = crate::name::safe(name);
+    Entity {
+        uuid: Uuid::from_u128(number),
+        label,
+        name: name.to_owned(),
+        deed: "changed",
+        file,
+        is_subject: true,
+        is_noted: true,
+        earlier: Vec::new(),
+    }
+}
+
+/// A session of `shop` with one of everything.
+pub(super) fn told() -> Told {
+    let mended = Said { resolution: Some("cargo test passed".to_owned()), ..said("cargo test: exit 101, 3 failed") };
+    Told {
+        about: About {
+            session: SessionId::new("7acd37a8-2745-4b58-a8a9-46164b22ad9e").unwrap(),
+            others: Vec::new(),
+            episode: Some(Uuid::from_u128(9)),
+            project: "shop".to_owned(),
+            note: "2026-03-14-refresh-tokens".to_owned(),
+            started: at("2026-03-14T09:26:53Z"),
+            ended: Some(at("2026-03-14T10:05:00.250Z")),
+        },
+        title: "Refresh tokens expire too early".to_owned(),
+        goal: "Find out why refresh tokens expire too early".to_owned(),
+        prompts: vec![said("fix the refresh token")],
+        has_all_prompts: true,
+        decisions: vec![said("Rotate tokens on every use because a stolen one must be told")],
+        errors: vec![mended],
+        files: vec![File { path: "src/auth.rs".to_owned(), added: 12, removed: 3, entity: Some(1) }],
+        open: vec![said("the alert is not deployed")],
+        next_steps: vec![said("deploy it")],
+        patterns: vec![(Topic::FailedApproaches, said("a mutex per token was a dead end"))],
+        preferences: vec![said("always run the tests")],
+        references: vec![said("https://docs.rs/time")],
+        entities: vec![entity(1, Label::Project, "shop"), entity(2, Label::File, "src/auth.rs")],
+    }
+}
+
+/// The note of a session.
+pub(super) fn wanted(told: &Told) -> Wanted {
+    session::wanted(told, &layout(), day("2026-03-14"))
+}

@@ -1,0 +1,100 @@
+//! What a decision or a failure is about: by the graph where it says so, else by what the words name, else the project.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use super::Entity;
+use baton_episode::digest::{ErrorLine, Pointed};
+use baton_graph::{Graph, Relation};
+
+/// Most entities that one thing is about.
+const MOST: usize = 3;
+/// A shorter name is found in too many words, in bytes.
+const TELLING_BYTES: usize = 3;
+
+/// What bears on what, in one session.
+pub(super) struct Bearing {
+    names: Vec<Vec<String>>,
+    /// By transcript line: topics that were decided.
+    decided: BTreeMap<u64, BTreeSet<usize>>,
+    /// By transcript line: errors, and what failed.
+    failed: BTreeMap<u64, BTreeSet<Uuid>>,
+    /// By error: what mended it.
+    cures: BTreeMap<Uuid, BTreeSet<usize>>,
+}
+
+impl Bearing {
+    pub(super) fn of(entities: &[Entity], graph: &Graph) -> Self {
+        let at = |uuid: Uuid| entities.iter().position(|entity| entity.uuid == uuid);
+        let (mut decided, mut failed, mut cures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for fact in &graph.assertions {
+            match fact.relation {
+                Relation::Decided => {
+                    let known: &mut BTreeSet<usize> = decided.entry(fact.line).or_default();
+                    known.extend(at(fact.target));
+                }
+                Relation::FailedWith => {
+                    let known: &mut BTreeSet<Uuid> = failed.entry(fact.line).or_default();
+                    known.insert(fact.target);
+                }
+                Relation::ResolvedBy => {
+                    let known: &mut BTreeSet<usize> = cures.entry(fact.source).or_default();
+                    known.extend(at(fact.target));
+                }
+                _ => {}
+            }
+        }
+        // The project is named everywhere.
+        let names = entities.iter().enumerate().map(|(at, entity)| if at == 0 { Vec::new() } else { called(entity) });
+        Self { names: names.collect(), decided, failed, cures }
+    }
+
+    pub(super) fn on_decision(&self, decision: &Pointed) -> Vec<usize> {
+        let settled = self.decided.get(&decision.line).into_iter().flatten().copied();
+        self.or_project(settled.chain(self.named(&decision.text)))
+    }
+
+    pub(super) fn on_error(&self, error: &ErrorLine) -> Vec<usize> {
+        let errors = self.failed.get(&error.line).into_iter().flatten();
+        let cures = errors.filter_map(|error| self.cures.get(error)).flatten().copied();
+        let resolution = error.resolution.as_ref().map_or("", |resolution| &resolution.text);
+        self.or_project(cures.chain(self.named(&error.text)).chain(self.named(resolution)))
+    }
+
+    /// The first few, each once; the project where there is none.
+    fn or_project(&self, found: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut about: Vec<usize> = Vec::new();
+        for at in found {
+            if about.len() < MOST && !about.contains(&at) {
+                about.push(at);
+            }
+        }
+        if about.is_empty() { vec![0] } else { about }
+    }
+
+    fn named(&self, text: &str) -> Vec<usize> {
+        let text = text.to_lowercase();
+        let has = |names: &Vec<String>| names.iter().any(|name| has_word(&text, name));
+        (0..self.names.len()).filter(|at| has(&self.names[*at])).collect()
+    }
+}
+
+/// By what an entity is called in a text: its name, and the last part of its path.
+fn called(entity: &Entity) -> Vec<String> {
+    let name = entity.name.to_lowercase();
+    let last = name.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut names = vec![name, last];
+    names.retain(|name| name.len() >= TELLING_BYTES);
+    names.dedup();
+    names
+}
+
+/// Whether a name stands in a text and is no part of a longer word.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
+}

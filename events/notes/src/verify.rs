@@ -1,0 +1,182 @@
+//! Whether a set of notes is sound: frontmatter that can be read, markers in pairs, links that lead somewhere, safe names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::block::{self, Blocks, bare};
+use super::header::{self, Document, Head};
+use super::name;
+use baton_episode::digest::head as beginning;
+
+/// Something that is wrong with a note.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The note, below the vault.
+    pub path: String,
+    /// The line, from 1; 0 for the file itself.
+    pub line: usize,
+    /// What is wrong, in a sentence.
+    pub what: String,
+}
+
+/// Every note of a vault by what links may call it.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    targets: BTreeSet<String>,
+    /// How many notes are called so, where there are several.
+    several: BTreeMap<String, usize>,
+    findings: Vec<Finding>,
+}
+
+impl Known {
+    /// All files of a vault, below it and with `/`; those below `root` are looked at for their names.
+    pub fn of<'a>(paths: impl IntoIterator<Item = &'a str>, root: &str) -> Self {
+        let mut known = Self::default();
+        let mut keys: BTreeMap<String, String> = BTreeMap::new();
+        for path in paths {
+            let target = path.strip_suffix(".md").unwrap_or(path).to_lowercase();
+            let name = target.rsplit('/').next().unwrap_or_default().to_owned();
+            if target != name && !known.targets.insert(name.clone()) {
+                *known.several.entry(name).or_insert(1) += 1;
+            }
+            known.targets.insert(target);
+            let below = match root {
+                "" => Some(path),
+                root => path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')),
+            };
+            let Some(below) = below else { continue };
+            let mut say = |what: String| known.findings.push(Finding { path: path.to_owned(), line: 0, what });
+            for part in below.split('/').filter(|part| !name::is_safe(part)) {
+                say(format!("the name {part:?} is not safe on every system"));
+            }
+            let key = below.split('/').map(name::key).collect::<Vec<_>>().join("/");
+            if let Some(other) = keys.insert(key, path.to_owned()) {
+                say(format!("on some systems it is the same file as {other:?}"));
+            }
+        }
+        known
+    }
+
+    /// What is wrong with names.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whether a link leads somewhere.
+    pub fn leads(&self, target: &str) -> bool {
+        self.targets.contains(&named(target))
+    }
+
+    /// How many notes a link may mean that leads somewhere.
+    fn meant(&self, target: &str) -> usize {
+        self.several.get(&named(target)).copied().unwrap_or(1)
+    }
+
+    /// What is wrong with one note. Links are looked at in what Baton wrote: a person may link to what is still to be written.
+    pub fn check(&self, path: &str, text: &str) -> Vec<Finding> {
+        let document = Document::of(text);
+        let head_lines = document.head_text().lines().count();
+        let mut findings = Vec::new();
+        let mut say = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
+        of_head(&document).into_iter().for_each(|(line, what)| say(line, what));
+        let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+        let blocks = Blocks::of(&lines);
+        for (at, key) in &blocks.stray {
+            say(head_lines + at + 1, format!("a marker of the block {key} has no counterpart"));
+        }
+        for block in blocks.found.iter().filter(|block| block.is_intact) {
+            for (at, line) in lines.iter().enumerate().take(block.close).skip(block.open + 1) {
+                for target in links(bare(line)) {
+                    match self.meant(target) {
+                        _ if !self.leads(target) => {
+                            say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
+                        }
+                        1 => {}
+                        several => say(head_lines + at + 1, format!("the link to {target:?} may mean {several} notes")),
+                    }
+                }
+            }
+        }
+        findings.sort();
+        findings
+    }
+}
+
+/// What a link names, as notes are known: without a heading, in small letters.
+fn named(target: &str) -> String {
+    let target = target.split('#').next().unwrap_or_default().trim().trim_start_matches('/');
+    target.strip_suffix(".md").unwrap_or(target).to_lowercase()
+}
+
+/// What is wrong with the frontmatter of a note, in a sentence; `None`: nothing is.
+pub fn head(text: &str) -> Option<String> {
+    let (line, what) = of_head(&Document::of(text)).into_iter().next()?;
+    Some(format!("line {line}: {what}"))
+}
+
+/// Why a note has no frontmatter that should have one.
+fn lost(document: &Document<'_>) -> Option<String> {
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let is_open = lines.first().is_some_and(|line| bare(line).trim_end() == "---");
+    let is_ours = block::written(&lines).is_some_and(|(_, written)| header::is_lost(&written));
+    match (is_open, is_ours) {
+        (true, _) if is_ours || document.rest.contains("<!-- baton:") => {
+            Some("the frontmatter that begins here is never closed".to_owned())
+        }
+        (_, true) => Some("Baton's frontmatter is gone from the head of it".to_owned()),
+        _ => None,
+    }
+}
+
+/// What is wrong with a frontmatter, with the lines, from 1.
+fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
+    let entries = match &document.head {
+        Head::None => return lost(document).into_iter().map(|what| (1, what)).collect(),
+        Head::Odd(_, line) => {
+            return vec![(*line, "this line of the frontmatter is no YAML that can be read".to_owned())];
+        }
+        Head::Read { entries, .. } => entries,
+    };
+    let (mut found, mut line, mut seen) = (Vec::new(), 2, BTreeSet::new());
+    for entry in entries {
+        if !entry.key.is_empty() && !seen.insert(entry.key) {
+            found.push((line, format!("the key {} stands there twice", entry.key)));
+        }
+        if entry.is_broken() {
+            found.push((line, format!("the value of the key {} is no YAML", entry.key)));
+        }
+        line += entry.lines.len();
+    }
+    found
+}
+
+/// Longest link that is one, in bytes.
+pub const LINK_BYTES: usize = 1_024;
+
+/// What the wikilinks of a line name; those in code and those that are escaped are none.
+pub fn links(line: &str) -> impl Iterator<Item = &str> {
+    let mut code = spans(line).into_iter().peekable();
+    line.match_indices("[[").filter_map(move |(at, _)| {
+        // Both go on in the order of the line.
+        while code.next_if(|(_, to)| *to <= at).is_some() {}
+        let in_code = code.peek().is_some_and(|(from, _)| *from <= at);
+        if in_code || line[..at].ends_with('\\') {
+            return None;
+        }
+        let rest = beginning(&line[at + 2..], LINK_BYTES);
+        let link = &rest[..rest.find("]]")?];
+        link.split('|').next().filter(|target| !target.is_empty())
+    })
+}
+
+/// Where code between backticks stands.
+fn spans(line: &str) -> Vec<(usize, usize)> {
+    let mut spans = Vec::new();
+    let mut open: Option<usize> = None;
+    for (at, _) in line.match_indices('`').filter(|(at, _)| !line[..*at].ends_with('\\')) {
+        match open.take() {
+            Some(from) => spans.push((from, at)),
+            None => open = Some(at),
+        }
+    }
+    spans
+}

@@ -1,0 +1,183 @@
+//! What a session comes to, as it is told piece by piece: a bounded amount, whatever the session.
+
+use std::collections::BTreeMap;
+
+use super::retry::Retries;
+use super::run::{self, Programs};
+use super::sequence::{self, Sequences};
+use super::{MAX_CALLS, MAX_DECISIONS, MAX_FILES, MAX_MOVES, MAX_TROUBLES, touched, trouble};
+use baton_conversation::hash::Mark;
+use baton_conversation::item::{Body, Item};
+use baton_episode::digest::{Attempt, Episode, What, attempts};
+use baton_events::schema::outcomes::{
+    Calls, Command, Decided, Ended, File, Kind, Move, OUTCOMES_VERSION, Outcomes, Row, Trouble, millis,
+};
+use baton_graph::Surroundings;
+
+/// Files that are held at a time.
+const MAX_FILES_HELD: usize = 20 * MAX_FILES;
+
+/// All that is counted and kept of a session so far.
+#[derive(Default)]
+pub(super) struct Account {
+    programs: Programs,
+    retries: Retries,
+    sequences: Sequences,
+    troubles: Vec<Trouble>,
+    files: BTreeMap<String, File>,
+    moves: Vec<Move>,
+    decisions: Vec<Decided>,
+    calls: Vec<Noted>,
+    /// Typed prompts so far.
+    rounds: usize,
+    left_out: u32,
+}
+
+/// A call that is kept by itself.
+struct Noted {
+    mark: u64,
+    line: u64,
+    round: usize,
+    step: Option<(String, Ended)>,
+    /// Programs with their line, and how they count.
+    counts: Vec<(String, Kind)>,
+    text: String,
+}
+
+impl Account {
+    /// Takes the next items of a session, with their digest. What is one call with its result is to be in one piece.
+    pub(super) fn take(&mut self, items: &[Item], episode: &Episode, at: &Surroundings<'_>) {
+        let mut all: Vec<Attempt<'_>> = Vec::new();
+        attempts(items, |attempt| all.push(attempt));
+        let base = if self.rounds > 0 && !goes_on(items) { self.rounds } else { self.rounds.saturating_sub(1) };
+        for attempt in &all {
+            self.programs.push(attempt);
+            self.retries.push(attempt);
+            self.sequences.push(attempt, base + attempt.round);
+            if self.calls.len() < MAX_CALLS {
+                self.calls.push(noted(attempt, base + attempt.round));
+            }
+        }
+        let line = all.last().map_or(0, |last| last.line);
+        let prompted = items.iter().rev().find(|item| begins_round(item)).is_some_and(|prompt| prompt.line > line);
+        let counted = all.last().map_or(self.rounds, |last| base + last.round + 1);
+        self.rounds = counted + usize::from(prompted);
+        let mut left_out = self.left_out;
+        let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        self.troubles.extend(trouble::troubles(&all, episode, at, &mut bounded));
+        last(&mut self.troubles, MAX_TROUBLES, &mut bounded);
+        self.moves.extend(touched::moves(&all, episode, at));
+        last(&mut self.moves, MAX_MOVES, &mut bounded);
+        self.decisions.extend(touched::decisions(&all, episode, at));
+        last(&mut self.decisions, MAX_DECISIONS, &mut bounded);
+        touched::note_files(&mut self.files, episode, at);
+        if self.files.len() > MAX_FILES_HELD {
+            let kept = touched::files(std::mem::take(&mut self.files), MAX_FILES_HELD / 2, &mut bounded);
+            self.files = kept.into_iter().map(|file| (file.path.clone(), file)).collect();
+        }
+        self.left_out = left_out;
+    }
+
+    /// What it came to.
+    pub(super) fn finish(self) -> Outcomes {
+        let mut left_out = self.left_out;
+        let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        let commands = self.programs.finish(&mut bounded);
+        let retries = self.retries.finish(&mut bounded);
+        let sequences = self.sequences.finish(&mut bounded);
+        let files = touched::files(self.files, MAX_FILES, &mut bounded);
+        let calls = calls(self.calls, &commands);
+        let family = calls.rows.iter().map(|row| row.mark).find(|mark| *mark != 0).unwrap_or(0);
+        Outcomes {
+            v: OUTCOMES_VERSION,
+            commands,
+            troubles: self.troubles,
+            retries,
+            sequences,
+            files,
+            moves: self.moves,
+            decisions: self.decisions,
+            left_out,
+            family,
+            calls: if family == 0 { Calls::default() } else { calls },
+        }
+    }
+}
+
+/// Whether items begin within a prompt.
+fn goes_on(items: &[Item]) -> bool {
+    let first = items.iter().find(|item| !matches!(item.body, Body::Meta(_) | Body::Notice { .. }));
+    !first.is_some_and(begins_round)
+}
+
+fn begins_round(item: &Item) -> bool {
+    matches!(item.body, Body::Prompt { .. } | Body::Media { .. }) && !item.sidechain
+}
+
+/// Keeps the last ones.
+fn last<T>(list: &mut Vec<T>, most: usize, left_out: &mut impl FnMut(usize)) {
+    let excess = list.len().saturating_sub(most);
+    left_out(excess);
+    list.drain(..excess);
+}
+
+fn noted(attempt: &Attempt<'_>, round: usize) -> Noted {
+    let mut counts = Vec::new();
+    let mut line = String::new();
+    if let What::Command { text, ran } = &attempt.what {
+        let counted = ran.iter().filter(|program| run::counts(program));
+        counts.extend(counted.map(|program| (program.name.clone(), run::kind(attempt.ended, program))));
+        line.clone_from(text);
+    }
+    Noted {
+        mark: attempt.uuid.map_or(0, |uuid| mark(uuid, attempt)),
+        line: attempt.result_line,
+        round,
+        step: sequence::step(attempt),
+        counts,
+        text: line,
+    }
+}
+
+/// What is the same of a call and of a copy of it in another file, and of no other.
+fn mark(uuid: &str, attempt: &Attempt<'_>) -> u64 {
+    let call = attempt.call.map_or("", |call| &*call.id);
+    let at = millis(attempt.begun_at).unwrap_or_default();
+    Mark::of(format!("{uuid}\n{call}\n{at}").as_bytes()).0
+}
+
+/// Calls with places in the lists of commands and lines as they are kept.
+fn calls(noted: Vec<Noted>, commands: &[Command]) -> Calls {
+    let mut places: BTreeMap<&str, (u32, BTreeMap<&str, u32>)> = BTreeMap::new();
+    for (command, place) in commands.iter().zip(0..) {
+        let lines = command.lines.iter().zip(0..).map(|(line, place)| (line.text.as_str(), place)).collect();
+        places.insert(&command.name, (place, lines));
+    }
+    let mut calls = Calls::default();
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    for call in noted {
+        let ended = call.step.as_ref().map_or(Ended::Unknown, |(_, ended)| *ended);
+        let step = call.step.map(|(name, _)| match numbers.get(&name) {
+            Some(number) => *number,
+            None => {
+                let number = u32::try_from(calls.names.len()).unwrap_or(u32::MAX);
+                calls.names.push(name.clone());
+                numbers.insert(name, number);
+                number
+            }
+        });
+        let place = |(name, kind): &(String, Kind)| {
+            let (command, lines) = places.get(name.as_str())?;
+            Some((*command, lines.get(call.text.as_str()).copied(), *kind))
+        };
+        calls.rows.push(Row {
+            mark: call.mark,
+            line: call.line,
+            round: u32::try_from(call.round).unwrap_or(u32::MAX),
+            step,
+            ended,
+            counts: call.counts.iter().filter_map(place).collect(),
+        });
+    }
+    calls
+}

@@ -1,0 +1,265 @@
+//! Which sessions changed a file, read it, renamed it, or decided about it; of a directory or a pattern, all of its files.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::place::{Asked, Fit, is_meant, same};
+use super::rate::{counted, time};
+use super::{Witness, touched};
+use baton_conversation::record::Timestamp;
+use baton_events::schema::outcomes::{Decided, File};
+use baton_protocol::answer::{Blame, BlameCandidate, BlameSession, Place};
+
+/// Most decisions of one session.
+pub(super) const MAX_DECISIONS: usize = 3;
+/// Most files that are named when several fit.
+const MAX_CANDIDATES: usize = 10;
+/// Most files of a directory that are named of one session.
+const MAX_NAMED: usize = 5;
+/// Most names that a file is followed back by.
+const MAX_NAMES: usize = 20;
+
+/// A file of one project.
+type Key<'a> = (Option<&'a str>, &'a str);
+
+/// What is asked about: files of one project.
+struct Meant<'a> {
+    project: Option<&'a str>,
+    /// Each with when it was no longer called so, if that is known.
+    names: Vec<(&'a str, Option<i64>)>,
+    /// As it is told.
+    shown: String,
+    /// Whether it is a directory or a pattern.
+    many: bool,
+}
+
+/// The sessions that had to do with a file, from witnesses of whom the newest comes first; at most `limit`.
+///
+/// `asked` is a whole path, one in the project or the end of one; a directory likewise; or a pattern with `*`, `**` and `?`.
+/// Where files of several projects fit, `own`, the project of whoever asks, decides; where that does not help, the files are
+/// named instead of sessions. What a file was called before counts up to the session that renamed it.
+pub fn blame(asked: &str, witnesses: &[Witness], own: Option<&str>, limit: usize) -> Blame {
+    let asked = Asked::read(asked);
+    if asked.is_empty() {
+        let message = "say which file: a path, the end of one, a directory, or a pattern as src/*.rs".to_owned();
+        return Blame { message, ..Blame::default() };
+    }
+    let candidates = candidates(&asked, witnesses, own);
+    match &candidates[..] {
+        [] => Blame {
+            message: format!("no session that is known changed, read or decided about {}", asked.text()),
+            path: asked.text().to_owned(),
+            ..Blame::default()
+        },
+        [(fit, key, _)] if !fit.is_many() => {
+            let (project, path) = *key;
+            told(
+                &Meant { project, names: names(*key, witnesses), shown: path.to_owned(), many: false },
+                witnesses,
+                limit,
+            )
+        }
+        [(fit, (project, _), _), rest @ ..] if fit.is_many() && rest.iter().all(|(_, key, _)| key.0 == *project) => {
+            let names = candidates.iter().map(|(_, (_, path), _)| (*path, None)).collect();
+            told(&Meant { project: *project, names, shown: asked.shown(), many: true }, witnesses, limit)
+        }
+        several => ambiguous(&asked, several),
+    }
+}
+
+/// What the files that are asked about were called before, as keys of the sessions to ask, too.
+pub fn former(asked: &str, witnesses: &[Witness], own: Option<&str>) -> BTreeSet<String> {
+    let candidates = candidates(&Asked::read(asked), witnesses, own);
+    let files = candidates.iter().filter(|(fit, ..)| !fit.is_many()).take(MAX_CANDIDATES);
+    files.flat_map(|(_, key, _)| names(*key, witnesses)).map(|(name, _)| super::file_key(name)).collect()
+}
+
+/// The keys by which the sessions are found that may know of what is asked; none: any may.
+pub fn keys(asked: &str) -> Option<Vec<String>> {
+    Asked::read(asked).keys()
+}
+
+/// The keys of the directories in which a file lies, and of its ending.
+pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
+    super::place::folder_keys(path)
+}
+
+/// Slashes lean forward; no `./` before, no line number behind.
+pub(super) fn normal(asked: &str) -> String {
+    super::place::normal(asked)
+}
+
+/// The files that fit best, with how many sessions have them; those of the own project, if there are any.
+fn candidates<'w>(asked: &Asked, witnesses: &'w [Witness], own: Option<&str>) -> Vec<(Fit, Key<'w>, u32)> {
+    let mut files: BTreeMap<Key<'_>, (Fit, u32)> = BTreeMap::new();
+    for witness in witnesses {
+        let project = witness.project.as_deref();
+        for path in paths(witness) {
+            if let Some(fit) = asked.fit(project, path) {
+                files.entry((project, path)).or_insert((fit, 0)).1 += 1;
+            }
+        }
+    }
+    let best = files.values().map(|(fit, _)| *fit).min();
+    let fits = files.iter().filter(|(_, (fit, _))| Some(*fit) == best);
+    let mut candidates: Vec<_> = fits.map(|(key, (fit, count))| (*fit, *key, *count)).collect();
+    if candidates.iter().any(|(_, (project, _), _)| project.is_some() && *project == own) {
+        candidates.retain(|(_, (project, _), _)| *project == own);
+    }
+    candidates
+}
+
+/// The files of a witness: touched, renamed, or named in a decision and not touched.
+fn paths(witness: &Witness) -> impl Iterator<Item = &str> {
+    let outcomes = &witness.outcomes;
+    let touched = outcomes.files.iter().map(|file| file.path.as_str());
+    let moved = outcomes.moves.iter().flat_map(|one| [one.from.as_str(), one.to.as_str()]);
+    let decided = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.said.text));
+    let others = decided.filter(|word| !outcomes.files.iter().any(|file| is_meant(word, &file.path)));
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    touched.chain(moved).chain(others).filter(move |path| seen.len() < 2 * super::MAX_FILES && seen.insert(path))
+}
+
+/// What a file is called, and was called before it was renamed.
+fn names<'w>((project, path): Key<'w>, witnesses: &'w [Witness]) -> Vec<(&'w str, Option<i64>)> {
+    let mut names: Vec<(&str, Option<i64>)> = vec![(path, None)];
+    let mut next = 0;
+    let of_project = || witnesses.iter().filter(|witness| witness.project.as_deref() == project);
+    while let Some(&(name, until)) = names.get(next) {
+        next += 1;
+        for one in of_project().flat_map(|witness| &witness.outcomes.moves).filter(|one| same(&one.to, name)) {
+            let before = until.is_none_or(|until| one.at.is_none_or(|at| at <= until));
+            let known = names.iter().any(|(known, _)| same(known, &one.from));
+            if before && !known && names.len() < MAX_NAMES {
+                names.push((&one.from, one.at.or(until)));
+            }
+        }
+    }
+    names
+}
+
+fn ambiguous(asked: &Asked, several: &[(Fit, Key<'_>, u32)]) -> Blame {
+    let many = several.iter().any(|(fit, ..)| fit.is_many());
+    let mut candidates: Vec<BlameCandidate> = Vec::new();
+    for (_, (project, path), sessions) in several {
+        // Of a directory its projects are named, each once.
+        let shown = asked.shown();
+        let path = if many { &*shown } else { path };
+        let project = project.map(str::to_owned);
+        match candidates.iter_mut().find(|one| many && one.project == project) {
+            Some(known) => known.sessions = known.sessions.max(*sessions),
+            None => {
+                let whole = |project: &String| format!("{}/{path}", project.trim_end_matches('/'));
+                let ask = project.as_ref().filter(|_| !path.starts_with('/')).map_or_else(|| path.to_owned(), whole);
+                candidates.push(BlameCandidate { path: path.to_owned(), project, sessions: *sessions, ask });
+            }
+        }
+    }
+    let message = format!(
+        "{} {} fit {}; ask for one by its whole path, or name its project",
+        candidates.len(),
+        if many { "directories" } else { "files" },
+        asked.text()
+    );
+    candidates.sort_by_key(|one| (Reverse(one.sessions), one.project.clone(), one.path.clone()));
+    candidates.truncate(MAX_CANDIDATES);
+    Blame { message, path: asked.text().to_owned(), candidates, ..Blame::default() }
+}
+
+fn told(meant: &Meant<'_>, witnesses: &[Witness], limit: usize) -> Blame {
+    let of_project = witnesses.iter().filter(|witness| witness.project.as_deref() == meant.project);
+    let mut sessions: Vec<BlameSession> = of_project.filter_map(|witness| row(witness, meant)).collect();
+    let count = |of: fn(&BlameSession) -> bool| {
+        u32::try_from(sessions.iter().filter(|session| of(session)).count()).unwrap_or(u32::MAX)
+    };
+    let (changed, read) = (count(|session| session.modified), count(|session| session.read > 0));
+    let (decided, renamed) =
+        (count(|session| !session.decisions.is_empty()), count(|session| session.renamed.is_some()));
+    let how_often =
+        |count: u32| if count == 0 { "in no session".to_owned() } else { format!("in {}", counted(count, "session")) };
+    let shown = match meant.many {
+        true => {
+            format!("{} ({})", meant.shown, counted(u32::try_from(meant.names.len()).unwrap_or(u32::MAX), "known file"))
+        }
+        false => meant.shown.clone(),
+    };
+    let mut parts = vec![format!("{shown} was changed {}, read {}", how_often(changed), how_often(read))];
+    if renamed > 0 {
+        parts.push(format!("renamed {}", how_often(renamed)));
+    }
+    if decided > 0 {
+        parts.push(format!("decided about {}", how_often(decided)));
+    }
+    let before: Vec<&str> =
+        meant.names.iter().skip(1).filter(|_| !meant.many).map(|(name, _)| *name).take(MAX_NAMED).collect();
+    if !before.is_empty() {
+        parts.push(format!("before as {}", before.join(", ")));
+    }
+    let more = sessions.len().saturating_sub(limit);
+    sessions.truncate(limit);
+    Blame {
+        message: parts.join(", "),
+        path: meant.shown.clone(),
+        project: meant.project.map(str::to_owned),
+        sessions,
+        more_sessions: u32::try_from(more).unwrap_or(u32::MAX),
+        ..Blame::default()
+    }
+}
+
+/// What a session had to do with what is meant, if anything.
+fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
+    let outcomes = &witness.outcomes;
+    let moves = || outcomes.moves.iter().filter(|one| meant.has(&one.from, None) || meant.has(&one.to, None));
+    // The session that renamed it has both of its names.
+    let has = |path: &str| {
+        let at = witness.at.filter(|_| moves().next().is_none());
+        meant.has(path, at)
+    };
+    let files: Vec<&File> = outcomes.files.iter().filter(|file| has(&file.path)).collect();
+    let is_about = |one: &&Decided| {
+        let named =
+            touched::file_words(&one.said.text).any(|word| meant.names.iter().any(|(path, _)| is_meant(word, path)));
+        named || one.files.iter().any(|path| has(path))
+    };
+    let place = |one: &Decided| Place {
+        text: one.said.text.clone(),
+        session_id: witness.session.clone(),
+        line: one.said.line,
+        at: time(one.said.at),
+    };
+    // Those that name it come first.
+    let mut decided: Vec<&Decided> = outcomes.decisions.iter().rev().filter(is_about).collect();
+    decided.sort_by_key(|one| !one.files.is_empty());
+    let decisions: Vec<Place> = decided.into_iter().take(MAX_DECISIONS).map(place).collect();
+    let renamed = moves().next_back();
+    if files.is_empty() && decisions.is_empty() && renamed.is_none() {
+        return None;
+    }
+    let sum = |of: fn(&File) -> u32| files.iter().map(|file| of(file)).fold(0, u32::saturating_add);
+    let then: Vec<String> = files.iter().map(|file| file.path.clone()).take(MAX_NAMED).collect();
+    let is_then = meant.many || then.iter().any(|path| !same(path, &meant.shown));
+    let first = files.iter().filter(|file| file.changed).map(|file| file.line).min();
+    let line = first.or_else(|| files.iter().map(|file| file.line).min()).or(renamed.map(|one| one.line));
+    Some(BlameSession {
+        session_id: witness.session.clone(),
+        title: witness.title.clone(),
+        at: witness.at.map(|at| at.to_string()),
+        modified: files.iter().any(|file| file.changed),
+        added: sum(|file| file.added),
+        removed: sum(|file| file.removed),
+        read: sum(|file| file.read),
+        line,
+        renamed: renamed.map(|one| format!("{} -> {}", one.from, one.to)),
+        files: if is_then { then } else { Vec::new() },
+        decisions,
+    })
+}
+
+impl Meant<'_> {
+    /// Whether a path is meant, for a session that ended then.
+    fn has(&self, path: &str, at: Option<Timestamp>) -> bool {
+        let in_time = |until: &Option<i64>| until.is_none_or(|until| at.is_none_or(|at| at.0 <= until));
+        self.names.iter().any(|(name, until)| same(name, path) && in_time(until))
+    }
+}

@@ -1,0 +1,155 @@
+//! How alike two failures are, by the words of their names.
+
+use std::collections::BTreeSet;
+
+use baton_graph::error_name;
+
+/// Words that are in every other failure, or say only that a test failed.
+const COMMON: [&str; 35] = [
+    "a",
+    "an",
+    "the",
+    "of",
+    "in",
+    "at",
+    "to",
+    "is",
+    "for",
+    "on",
+    "was",
+    "not",
+    "with",
+    "and",
+    "error",
+    "failed",
+    "test",
+    "n",
+    "by",
+    "be",
+    "this",
+    "from",
+    "no",
+    "it",
+    "assert",
+    "assertion",
+    "left",
+    "right",
+    "expected",
+    "received",
+    "actual",
+    "line",
+    "panicked",
+    "main",
+    "thread",
+];
+/// Two failures with so large a share of common words are alike.
+const ALIKE: f32 = 0.5;
+/// So is one that has all words of the other, if these are at least so many …
+const WHOLE: usize = 3;
+/// … or so long, in bytes.
+const TELLING_BYTES: usize = 8;
+
+/// A failure as it is compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Likeness {
+    /// Its name: the line without what differs between two runs.
+    pub(super) name: String,
+    words: BTreeSet<String>,
+    codes: BTreeSet<String>,
+}
+
+impl Likeness {
+    /// Of a telling line.
+    pub(super) fn of(line: &str) -> Self {
+        Self::named(error_name(line.trim()))
+    }
+
+    /// Of a name.
+    pub(super) fn named(name: String) -> Self {
+        let split = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        let codes = split.clone().filter(|word| is_code(word)).map(str::to_lowercase).collect();
+        let lower = split.map(str::to_lowercase);
+        let words = lower.filter(|word| !COMMON.contains(&word.as_str())).collect();
+        Self { words, codes, name }
+    }
+
+    /// Whether no word of it tells it from any other failure.
+    pub(super) fn is_general(&self) -> bool {
+        self.words.is_empty() && self.codes.is_empty()
+    }
+
+    /// How alike: 1 for the same, from a half on for those that are alike, none for all others. Two different error codes
+    /// are two different failures.
+    pub(super) fn to(&self, other: &Self) -> Option<f32> {
+        if self.name == other.name {
+            return Some(1.0);
+        }
+        let same_code = self.codes.intersection(&other.codes).next().is_some();
+        if !same_code && !self.codes.is_empty() && !other.codes.is_empty() {
+            return None;
+        }
+        let common = self.words.intersection(&other.words).count();
+        let (least, most) = (self.words.len().min(other.words.len()), self.words.len().max(other.words.len()));
+        if least == 0 || common == 0 {
+            return None;
+        }
+        let share = 2.0 * common as f32 / (least + most) as f32;
+        let shorter = if self.words.len() <= other.words.len() { &self.words } else { &other.words };
+        let telling = shorter.len() >= WHOLE || shorter.iter().any(|word| word.len() >= TELLING_BYTES);
+        let whole = common == least && telling;
+        let alike = share >= ALIKE || whole || same_code;
+        // Never as much as the same.
+        alike.then(|| if same_code { 0.6 + 0.39 * share } else { (0.5 + 0.45 * share).min(0.95) })
+    }
+}
+
+/// Whether a word is an error code: `E0382`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND`, `SQLITE_BUSY`.
+fn is_code(word: &str) -> bool {
+    let upper = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let letters = word.bytes().filter(u8::is_ascii_uppercase).count();
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    upper
+        && ((letters > 0 && digits >= 2)
+            || word.contains('_') && letters >= 6
+            || (letters >= 5 && word.starts_with('E') && word != "ERROR"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_alike_by_their_words() {
+        let check = |one: &str, other: &str, expected: &str| {
+            let (one_of, other_of) = (Likeness::of(one), Likeness::of(other));
+            let found = match one_of.to(&other_of) {
+                Some(1.0) => "same",
+                Some(_) => "alike",
+                None => "other",
+            };
+            assert_eq!(found, expected, "{one:?} {other:?}");
+            assert_eq!(other_of.to(&one_of), one_of.to(&other_of));
+        };
+        check("thread 'main' panicked at src/a.rs:4:2:", "thread 'main' panicked at src/a.rs:19:7:", "same");
+        check("error[E0382]: borrow of moved value: `token`", "error[E0382]: borrow of moved value: `key`", "alike");
+        check("error[E0382]: borrow of moved value: `token`", "error[E0502]: borrow of moved value: `token`", "other");
+        check("E0382", "error[E0382]: use of moved value: `x`", "alike");
+        check("borrow of moved value", "error[E0382]: borrow of moved value: `token`", "alike");
+        check("connect ECONNREFUSED 127.0.0.1:5432", "Error: connect ECONNREFUSED ::1:5432", "alike");
+        check("connect ECONNREFUSED", "connect ETIMEDOUT", "other");
+        check(
+            "ModuleNotFoundError: No module named 'yaml'",
+            "ModuleNotFoundError: No module named 'requests'",
+            "alike",
+        );
+        check("cannot find module", "assertion failed: left == right", "other");
+        let left = "assertion `left == right` failed, left: 2, right: 1";
+        check(&format!("test auth::is_slow: {left}"), &format!("test webhooks::is_gone: {left}"), "other");
+        check("guessing_is_slowed_down", &format!("test auth::guessing_is_slowed_down: {left}"), "alike");
+        let left = "assertion `left == right` failed, left: 2, right: 1";
+        check(&format!("test auth::is_slow: {left}"), &format!("test webhooks::is_gone: {left}"), "other");
+        check("guessing_is_slowed_down", &format!("test auth::guessing_is_slowed_down: {left}"), "alike");
+        check("", "x", "other");
+        check("error", "error failed", "other");
+    }
+}

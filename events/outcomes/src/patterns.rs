@@ -1,0 +1,165 @@
+//! What is done again and again: steps that follow each other, commands that mostly fail, loops.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::how::{newer, runnable};
+use super::rate::{counted, part, passes_on, runs, share, time};
+use super::{Format, TOO_FEW, Witness, draw};
+use baton_events::schema::outcomes::{Command, Sequence, Tally};
+use baton_protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Place, Runs};
+
+/// Sequences that are compared to leave out those that are part of a longer one.
+const MAX_COMPARED: usize = 300;
+/// A sequence is left out if a longer one has it in it and is at least so often there, in tenths.
+const COVERED_TENTHS: u32 = 8;
+/// A command that succeeds in a smaller share fails mostly.
+const MOSTLY: f64 = 0.5;
+
+/// What sessions do again and again, from witnesses of whom the newest comes first; at most `limit` entries of each kind.
+/// `project` is told as what the answer is about.
+pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, format: Option<Format>) -> Patterns {
+    let all = sequences(witnesses);
+    let diagram =
+        format.map(|format| draw(format, all.iter().filter(|sequence| sequence.steps.len() == 2).take(limit)));
+    let failing = failing(witnesses);
+    let loops = loops(witnesses);
+    let sessions = u32::try_from(witnesses.len()).unwrap_or(u32::MAX);
+    let mut sequences = telling(all);
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let message = format!(
+        "in {}: {} that {}, {} that mostly {}, {} of retrying",
+        counted(sessions, "session"),
+        counted(number(sequences.len()), "sequence"),
+        if sequences.len() == 1 { "repeats" } else { "repeat" },
+        counted(number(failing.len()), "command"),
+        if failing.len() == 1 { "fails" } else { "fail" },
+        counted(number(loops.len()), "kind"),
+    );
+    let more = number([sequences.len(), failing.len(), loops.len()].map(|len| len.saturating_sub(limit)).iter().sum());
+    sequences.truncate(limit);
+    Patterns {
+        message,
+        project: project.map(str::to_owned),
+        sessions,
+        sequences,
+        mostly_failing: failing.into_iter().take(limit).collect(),
+        retry_loops: loops.into_iter().take(limit).collect(),
+        more,
+        diagram,
+        ..Patterns::default()
+    }
+}
+
+/// All sequences that are there at least [`TOO_FEW`] times, the most frequent first.
+fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
+    let mut known: BTreeMap<&[String], (Sequence, u32)> = BTreeMap::new();
+    for sequence in witnesses.iter().flat_map(|witness| &witness.outcomes.sequences) {
+        let (sum, sessions) = known.entry(&sequence.steps).or_default();
+        sum.ok = sum.ok.saturating_add(sequence.ok);
+        sum.failed = sum.failed.saturating_add(sequence.failed);
+        sum.other = sum.other.saturating_add(sequence.other);
+        *sessions += 1;
+    }
+    let told = |(steps, (sum, sessions)): (&[String], (Sequence, u32))| {
+        let known = sum.ok.saturating_add(sum.failed);
+        PatternSequence {
+            steps: steps.iter().map(|step| runnable(step)).collect(),
+            count: known.saturating_add(sum.other),
+            ok: sum.ok,
+            failed: sum.failed,
+            success_rate: share(sum.ok, known),
+            sessions,
+        }
+    };
+    let mut found: Vec<PatternSequence> = known.into_iter().map(told).filter(|one| one.count >= TOO_FEW).collect();
+    found.sort_by(|a, b| {
+        (Reverse(a.count), Reverse(a.steps.len()), &a.steps).cmp(&(Reverse(b.count), Reverse(b.steps.len()), &b.steps))
+    });
+    found
+}
+
+/// Without those that are hardly ever there but in a longer one.
+fn telling(mut all: Vec<PatternSequence>) -> Vec<PatternSequence> {
+    all.truncate(MAX_COMPARED);
+    let covered: Vec<bool> = all
+        .iter()
+        .map(|short| {
+            all.iter().any(|long| {
+                long.steps.len() > short.steps.len()
+                    && u64::from(long.count) * 10 >= u64::from(short.count) * u64::from(COVERED_TENTHS)
+                    && long.steps.windows(short.steps.len()).any(|part| part == short.steps)
+            })
+        })
+        .collect();
+    let mut covered = covered.into_iter();
+    all.retain(|_| !covered.next().unwrap_or(false));
+    all
+}
+
+/// Programs that mostly fail, and lines of others that do; those that fail most often first.
+fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
+    let mut names: BTreeMap<&str, (Tally, Option<Place>)> = BTreeMap::new();
+    let mut lines: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
+    for (witness, command) in witnesses.iter().flat_map(|one| one.outcomes.commands.iter().map(move |of| (one, of))) {
+        let (tally, last) = names.entry(&command.name).or_default();
+        *tally = tally.plus(&command.runs);
+        *last = newer(last.take(), failure(witness, command));
+        for line in &command.lines {
+            let tally = lines.entry((&command.name, &line.text)).or_default();
+            *tally = tally.plus(&line.runs);
+        }
+    }
+    let fails = |runs: &Runs| runs.success_rate.is_some_and(|rate| rate < MOSTLY);
+    let mostly = |tally: &Tally| fails(&runs(tally));
+    let of_lines = lines.iter().filter_map(|((name, line), tally)| {
+        let whole = names.get(name).map(|(whole, _)| whole)?;
+        let runs = part(tally, passes_on(whole));
+        let told = fails(&runs) && !mostly(whole);
+        told.then(|| PatternCommand { command: (*line).to_owned(), runs, last_failure: None })
+    });
+    let of_names = names.iter().filter(|(_, (tally, _))| mostly(tally)).map(|(name, (tally, last))| PatternCommand {
+        command: runnable(name),
+        runs: runs(tally),
+        last_failure: last.clone(),
+    });
+    let mut found: Vec<PatternCommand> = of_names.chain(of_lines).collect();
+    found.sort_by(|a, b| (Reverse(a.runs.failed), &a.command).cmp(&(Reverse(b.runs.failed), &b.command)));
+    found
+}
+
+fn failure(witness: &Witness, command: &Command) -> Option<Place> {
+    command.last_failure.as_ref().map(|said| Place {
+        text: said.text.clone(),
+        session_id: witness.session.clone(),
+        line: said.line,
+        at: time(said.at),
+    })
+}
+
+/// What was tried again and again, the most failures first.
+fn loops(witnesses: &[Witness]) -> Vec<PatternLoop> {
+    let mut known: BTreeMap<&str, PatternLoop> = BTreeMap::new();
+    for (witness, retry) in witnesses.iter().flat_map(|one| one.outcomes.retries.iter().map(move |retry| (one, retry)))
+    {
+        let found = known.entry(&retry.what).or_default();
+        found.loops += 1;
+        found.failures = found.failures.saturating_add(retry.times);
+        found.longest = found.longest.max(retry.times);
+        found.resolved += u32::from(retry.resolved);
+        found.without_edits += u32::from(retry.edits == 0);
+        let place = Place {
+            text: retry.error.clone(),
+            session_id: witness.session.clone(),
+            line: retry.to,
+            at: time(retry.at),
+        };
+        if found.loops == 1 || place.at > found.last.at {
+            found.last = place;
+        }
+    }
+    let mut loops: Vec<PatternLoop> =
+        known.into_iter().map(|(what, found)| PatternLoop { what: what.to_owned(), ..found }).collect();
+    loops.sort_by(|a, b| (Reverse(a.failures), &a.what).cmp(&(Reverse(b.failures), &b.what)));
+    loops
+}

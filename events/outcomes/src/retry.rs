@@ -1,0 +1,97 @@
+//! What failed again and again: the same program or tool at least three times in a row.
+
+use std::collections::BTreeMap;
+
+use super::{MAX_RETRIES, run};
+use baton_episode::digest::{Attempt, What};
+use baton_events::schema::outcomes::{Ended, Retry, millis};
+
+/// Failures in a row that make it worth telling.
+const IN_A_ROW: u32 = 3;
+/// Runs of failures that are held at a time, ended ones and others each.
+const MAX_HELD: usize = 2_000;
+
+/// A run of failures that goes on.
+#[derive(Default)]
+struct Row {
+    retry: Retry,
+    /// Edits done when it first failed.
+    edits: u32,
+}
+
+/// Runs of failures, as a session's calls come. What ended nobody knows how neither makes nor breaks one. Bounded: of too
+/// many the shortest are let go, and counted.
+#[derive(Default)]
+pub(super) struct Retries {
+    rows: BTreeMap<String, Row>,
+    found: Vec<Retry>,
+    edits: u32,
+    left_out: usize,
+}
+
+impl Retries {
+    /// Takes the next call.
+    pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
+        match &attempt.what {
+            What::Command { ran, .. } => {
+                for program in ran.iter().filter(|program| run::counts(program)) {
+                    self.step(&program.name, run::ended(attempt.ended, program), attempt);
+                }
+            }
+            What::Edit(_) | What::Other(_) => self.step(attempt.tool, attempt.ended, attempt),
+            What::Read(_) => {}
+        }
+        let edited = matches!(attempt.what, What::Edit(_)) && attempt.ended == Ended::Ok;
+        self.edits = self.edits.saturating_add(u32::from(edited));
+        if self.found.len() > MAX_HELD {
+            self.shorten();
+        }
+    }
+
+    /// Runs of failures in transcript order.
+    pub(super) fn finish(mut self, left_out: &mut impl FnMut(usize)) -> Vec<Retry> {
+        let open = std::mem::take(&mut self.rows).into_values().map(|row| row.retry);
+        self.found.extend(open.filter(|retry| retry.times >= IN_A_ROW));
+        self.shorten();
+        left_out(self.left_out);
+        self.found
+    }
+
+    /// Keeps the longest, in transcript order.
+    fn shorten(&mut self) {
+        let found = &mut self.found;
+        found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));
+        if found.len() > MAX_RETRIES {
+            self.left_out += found.len() - MAX_RETRIES;
+            found.sort_by_key(|retry| std::cmp::Reverse(retry.times));
+            found.truncate(MAX_RETRIES);
+            found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));
+        }
+    }
+
+    fn step(&mut self, what: &str, ended: Ended, attempt: &Attempt<'_>) {
+        match ended {
+            Ended::Failed => {
+                if !self.rows.contains_key(what) {
+                    if self.rows.len() >= MAX_HELD {
+                        self.left_out += 1;
+                        return;
+                    }
+                    let retry = Retry { what: what.to_owned(), line: attempt.result_line, ..Retry::default() };
+                    self.rows.insert(what.to_owned(), Row { retry, edits: self.edits });
+                }
+                let Some(row) = self.rows.get_mut(what) else { return };
+                row.retry.times = row.retry.times.saturating_add(1);
+                row.retry.edits = self.edits.saturating_sub(row.edits);
+                row.retry.error.clone_from(&attempt.error);
+                (row.retry.to, row.retry.at) = (attempt.result_line, millis(attempt.at));
+            }
+            Ended::Ok => {
+                if let Some(row) = self.rows.remove(what).filter(|row| row.retry.times >= IN_A_ROW) {
+                    self.found.push(Retry { resolved: true, ..row.retry });
+                }
+            }
+            Ended::Denied | Ended::Interrupted | Ended::Unknown => {}
+        }
+    }
+}

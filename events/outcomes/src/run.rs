@@ -1,0 +1,130 @@
+//! Programs and the lines they were run by, with how they ended.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::{MAX_COMMANDS, MAX_LINES, MAX_LINES_OF_ONE};
+use baton_episode::digest::{Attempt, Part, Ran, What};
+use baton_events::schema::outcomes::{Command, Ended, Kind, Line, Said, Tally, millis};
+use baton_graph::is_program;
+
+/// Programs, and lines of all of them, that are held at a time.
+const MAX_HELD: usize = 8_000;
+
+/// The programs of a session, as its calls come. Bounded: of too many lines those that were run least are let go, and
+/// counted.
+#[derive(Default)]
+pub(super) struct Programs {
+    known: BTreeMap<String, (Command, BTreeMap<String, Line>)>,
+    lines: usize,
+    left_out: usize,
+}
+
+impl Programs {
+    /// Takes the next call. What only looks is left out.
+    pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
+        let What::Command { text, ran, .. } = &attempt.what else { return };
+        for program in ran.iter().filter(|program| counts(program)) {
+            if !self.known.contains_key(&program.name) {
+                self.known.insert(program.name.clone(), <(Command, BTreeMap<String, Line>)>::default());
+            }
+            let Some((command, lines)) = self.known.get_mut(&program.name) else { continue };
+            if !lines.contains_key(text) {
+                lines.insert(text.clone(), Line::default());
+                self.lines += 1;
+            }
+            let Some(line) = lines.get_mut(text) else { continue };
+            let run = Tally::of(kind(attempt.ended, program));
+            command.runs = command.runs.plus(&run);
+            if ended(attempt.ended, program) == Ended::Failed {
+                let text = attempt.error.clone();
+                let failure = Some(Said { text, line: attempt.result_line, at: millis(attempt.at) });
+                command.last_failure.clone_from(&failure);
+                line.last_failure = failure;
+            }
+            line.runs = line.runs.plus(&run);
+            (line.line, line.at) = (attempt.line, millis(attempt.at));
+            (line.ended, line.exit_code) = (ended(attempt.ended, program), attempt.exit_code);
+        }
+        if self.lines.max(self.known.len()) > MAX_HELD {
+            self.let_go();
+        }
+    }
+
+    /// Lets go of lines that were run least, then of programs all of whose lines are gone: half of what may be held stays.
+    fn let_go(&mut self) {
+        let mut least = 1;
+        while self.lines.max(self.known.len()) > MAX_HELD / 2 {
+            for (_, lines) in self.known.values_mut() {
+                let before = lines.len();
+                lines.retain(|_, line| line.runs.all() > least);
+                self.lines -= before - lines.len();
+                self.left_out += before - lines.len();
+            }
+            let before = self.known.len();
+            self.known.retain(|_, (command, lines)| !lines.is_empty() || command.runs.all() > least);
+            self.left_out += before - self.known.len();
+            least = least.saturating_mul(2);
+        }
+    }
+
+    /// The programs, the most frequent first.
+    pub(super) fn finish(self, left_out: &mut impl FnMut(usize)) -> Vec<Command> {
+        left_out(self.left_out);
+        let mut commands: Vec<Command> = self
+            .known
+            .into_iter()
+            .map(|(name, (command, lines))| {
+                let lines = lines.into_iter().map(|(text, line)| {
+                    // What the program has already is not kept twice.
+                    let last_failure =
+                        line.last_failure.filter(|failure| Some(failure) != command.last_failure.as_ref());
+                    Line { text, last_failure, ..line }
+                });
+                Command { name, lines: lines.collect(), ..command.clone() }
+            })
+            .collect();
+        commands.sort_by(|a, b| (Reverse(a.runs.all()), &a.name).cmp(&(Reverse(b.runs.all()), &b.name)));
+        left_out(commands.len().saturating_sub(MAX_COMMANDS));
+        commands.truncate(MAX_COMMANDS);
+        let mut room = MAX_LINES;
+        for command in &mut commands {
+            command.lines.sort_by_key(|line| (Reverse(line.runs.all()), Reverse(line.line)));
+            let kept = command.lines.len().min(MAX_LINES_OF_ONE).min(room);
+            left_out(command.lines.len() - kept);
+            command.lines.truncate(kept);
+            room -= kept;
+        }
+        commands
+    }
+}
+
+/// Whether a program's runs are counted.
+pub(super) fn counts(program: &Ran) -> bool {
+    !program.looks && is_program(&program.name)
+}
+
+/// How a program ended in a line that ended so.
+pub(super) fn ended(line: Ended, program: &Ran) -> Ended {
+    match (line, program.ended) {
+        (Ended::Ok | Ended::Failed, Some(true)) => Ended::Ok,
+        (Ended::Ok | Ended::Failed, Some(false)) => Ended::Failed,
+        (Ended::Ok | Ended::Failed, None) => Ended::Unknown,
+        (other, _) => other,
+    }
+}
+
+/// How a run counts: for its program, for its line with others, for what stood behind its pipe, or as unknown.
+pub(super) fn kind(line: Ended, program: &Ran) -> Kind {
+    match (line, ended(line, program), program.part) {
+        (Ended::Ok, _, Part::Piped) => Kind::PipedOk,
+        (_, Ended::Failed, Part::Piped) => Kind::PipedFailed,
+        (_, Ended::Ok, Part::Whole) => Kind::Ok,
+        (_, Ended::Failed, Part::Whole) => Kind::Failed,
+        (_, Ended::Ok, Part::Shared) => Kind::SharedOk,
+        (_, Ended::Failed, Part::Shared) => Kind::SharedFailed,
+        (_, Ended::Denied, _) => Kind::Denied,
+        (_, Ended::Interrupted, _) => Kind::Interrupted,
+        (_, Ended::Unknown, _) | (_, _, Part::Piped | Part::Hidden) => Kind::Unknown,
+    }
+}

@@ -1,0 +1,503 @@
+//! Sessions in, what was tried out; and what many of them say together.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::*;
+use baton_conversation::item::{Body, Call, Edit, Outcome, ToolResult};
+use baton_conversation::record::SessionId;
+use baton_episode::digest::{Show, digest};
+use baton_events::schema::outcomes::{Ended, Tally, decode, encode};
+
+/// A session as a test writes it: one item a line. Its records have ids that begin with a word, or none.
+#[derive(Default)]
+pub(super) struct Script(Vec<Item>, Option<&'static str>);
+
+impl Script {
+    fn say(mut self, body: Body) -> Self {
+        let line = self.0.len() as u64 + 1;
+        let at = Some(Timestamp(1_773_480_000_000 + line as i64 * 1000));
+        let uuid = self.1.map(|word| format!("{word}{line}").into());
+        self.0.push(Item { line, at, uuid, message: None, sidechain: false, body });
+        self
+    }
+
+    /// With ids of its records from here on.
+    pub(super) fn of_records(self) -> Self {
+        Self(self.0, Some("r"))
+    }
+
+    /// With other ids from here on.
+    pub(super) fn forked(self) -> Self {
+        Self(self.0, Some("fork"))
+    }
+
+    /// All of it some seconds later.
+    pub(super) fn later(mut self, seconds: i64) -> Self {
+        for item in &mut self.0 {
+            item.at = item.at.map(|at| Timestamp(at.0 + seconds * 1000));
+        }
+        self
+    }
+
+    pub(super) fn prompt(self, text: &str) -> Self {
+        self.say(Body::Prompt { text: text.to_owned() })
+    }
+
+    fn reply(self, text: &str) -> Self {
+        self.say(Body::Reply { text: text.to_owned() })
+    }
+
+    fn call(self, name: &str, key: &str, value: &str, outcome: Outcome, error: &str) -> Self {
+        let id: Box<str> = format!("toolu_{}", self.0.len()).into();
+        let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
+        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1 });
+        let call = Call { id: id.clone(), name: name.to_owned(), input, edit };
+        let failed = outcome == Outcome::Failed;
+        self.say(Body::Call(call)).say(Body::Result(ToolResult {
+            id,
+            name: Some(name.to_owned()),
+            outcome,
+            exit_code: failed.then_some(101),
+            text: format!("{name} {value}: {}", if failed { error } else { "ok, 3 lines" }),
+            error: failed.then(|| error.to_owned()),
+            duration_ms: None,
+            agent: None,
+        }))
+    }
+
+    pub(super) fn ok(self, line: &str) -> Self {
+        self.call("Bash", "command", line, Outcome::Ok, "")
+    }
+
+    pub(super) fn fails(self, line: &str, error: &str) -> Self {
+        self.call("Bash", "command", line, Outcome::Failed, error)
+    }
+
+    /// A line that ended with 0, of whose output a verdict is kept.
+    fn says(self, line: &str, verdict: &str) -> Self {
+        let before = self.0.len();
+        let mut script = self.ok(line);
+        if let Some(Body::Result(result)) = script.0.get_mut(before + 1).map(|item| &mut item.body) {
+            result.text.push_str(verdict);
+        }
+        script
+    }
+
+    pub(super) fn edit(self, path: &str) -> Self {
+        self.call("Edit", "file_path", path, Outcome::Ok, "")
+    }
+
+    fn read(self, path: &str) -> Self {
+        self.call("Read", "file_path", path, Outcome::Ok, "")
+    }
+
+    fn outcomes(&self) -> Outcomes {
+        self.outcomes_in("/srv/shop")
+    }
+
+    fn outcomes_in(&self, project: &str) -> Outcomes {
+        let session = SessionId::new("s").unwrap();
+        let at =
+            Surroundings { session: &session, group: project, project: Some(project), parent: None, follows: None };
+        let outcomes = outcomes(&self.0, &digest(&self.0, &Show::default()), &at);
+        assert_eq!(decode(&encode(&outcomes)).as_ref(), Some(&outcomes), "what is stored is what was meant");
+        outcomes
+    }
+
+    pub(super) fn witness(&self, session: &str, project: &str) -> Witness {
+        Witness {
+            session: session.to_owned(),
+            project: Some(project.to_owned()),
+            title: format!("title of {session}"),
+            at: Some(Timestamp(1_773_480_000_000)),
+            calls: encode(&self.outcomes_in(project)).lines().nth(1).unwrap_or_default().to_owned(),
+            outcomes: self.outcomes_in(project),
+        }
+    }
+}
+
+pub(super) const MOVED: &str = "error[E0382]: borrow of moved value: `token`";
+
+#[test]
+fn runs_are_counted_by_program_and_line() {
+    let session = Script::default()
+        .ok("cd /srv/shop && cargo test -p auth")
+        .ok("cargo test -p auth")
+        .fails("cargo test -p auth 2>&1", MOVED)
+        .ok("cargo test --all 2>&1 | tail -5")
+        .ok("cargo fmt && cargo test --all")
+        .fails("cargo fmt && cargo test --all", MOVED)
+        .ok("cargo test; echo done")
+        .ok("cargo test || true")
+        .call("Bash", "command", "cargo test -p slow", Outcome::Denied, "")
+        .call("Bash", "command", "cargo test -p slow", Outcome::Interrupted, "")
+        .fails("cargo test -p x", "This command requires approval")
+        .ok("ls -la && git status");
+    let outcomes = session.outcomes();
+    let shown = |command: &baton_events::schema::outcomes::Command| format!("{} {:?}", command.name, command.runs);
+    let test = &outcomes.commands[0];
+    let (shared_ok, shared_failed, piped_ok) = (1, 1, 1);
+    let known = Tally { ok: 2, failed: 1, shared_ok, shared_failed, piped_ok, ..Tally::default() };
+    let tally = Tally { denied: 1, interrupted: 1, unknown: 3, ..known };
+    assert_eq!((test.name.as_str(), test.runs), ("cargo test", tally), "{:?}", outcomes.commands);
+    let format = &outcomes.commands[1];
+    let tally = Tally { shared_ok: 1, unknown: 1, ..Tally::default() };
+    assert_eq!((format.name.as_str(), format.runs), ("cargo fmt", tally));
+    assert_eq!(outcomes.commands.len(), 2, "{:?}", outcomes.commands.iter().map(shown).collect::<Vec<_>>());
+    assert_eq!(test.last_failure.as_ref().map(|said| said.text.as_str()), Some(MOVED));
+    let first = &test.lines[0];
+    assert_eq!((first.text.as_str(), first.runs.all(), first.ended), ("cargo test -p auth", 3, Ended::Failed));
+}
+
+#[test]
+fn a_failure_is_followed_to_what_made_it_go_away() {
+    let session = Script::default()
+        .prompt("fix the login")
+        .fails("cargo test -p auth", MOVED)
+        .edit("/srv/shop/src/session.rs")
+        .fails("cargo test -p auth", MOVED)
+        .fails("cargo test -p auth", MOVED)
+        .edit("/srv/shop/src/auth.rs")
+        .ok("cargo add moka")
+        .ok("git status")
+        .ok("cargo test -p auth")
+        .edit("/srv/shop/src/later.rs");
+    let outcomes = session.outcomes();
+    let [trouble] = &outcomes.troubles[..] else { panic!("{:?}", outcomes.troubles) };
+    assert_eq!((trouble.text.as_str(), trouble.command.as_str(), trouble.times), (MOVED, "cargo test", 3));
+    let [tried] = &trouble.tried[..] else { panic!("{trouble:?}") };
+    assert_eq!((&tried.files[..], tried.line), (&["src/session.rs".to_owned()][..], 7));
+    let fix = trouble.fix.as_ref().unwrap();
+    assert_eq!(fix.files, ["src/session.rs", "src/auth.rs"]);
+    assert_eq!(fix.commands, ["cargo add moka"]);
+    assert_eq!(fix.line, 17);
+    let [retry] = &outcomes.retries[..] else { panic!("{:?}", outcomes.retries) };
+    assert_eq!((retry.what.as_str(), retry.times, retry.edits, retry.resolved), ("cargo test", 3, 1, true));
+
+    let asked = "   Compiling auth v0.1.0\nerror[E0382]: borrow of moved value: `token`\n  --> src/auth.rs:9:1\n\nerror: could not compile";
+    let told = fix_of(asked, &[session.witness("one", "/srv/shop")]);
+    assert_eq!(told.message, "seen 3 times in 1 session, went away once");
+    assert_eq!(told.error, MOVED);
+    let found = &told.matches[0];
+    assert!(found.same && found.fixes[0].files == ["src/session.rs", "src/auth.rs"], "{found:?}");
+    assert_eq!((found.fixes[0].session_id.as_str(), found.fixes[0].line), ("one", 17));
+    assert_eq!(found.tried_in_vain[0].files, ["src/session.rs"]);
+    assert_eq!(found.unresolved, None);
+}
+
+pub(super) fn fix_of(asked: &str, witnesses: &[Witness]) -> baton_protocol::answer::Fix {
+    fix(&Asked::read(asked), witnesses, 3)
+}
+
+#[test]
+fn what_never_went_away_is_said_so() {
+    let session = Script::default()
+        .prompt("deploy")
+        .fails("npm run deploy", "Error: connect ECONNREFUSED 10.0.0.7:5432")
+        .edit("deploy.json")
+        .fails("npm run deploy", "Error: connect ECONNREFUSED 10.0.0.7:5432");
+    let witness = [session.witness("one", "/srv/shop")];
+    let told = fix_of("connect ECONNREFUSED 127.0.0.1:5432", &witness);
+    assert_eq!(told.message, "seen twice in 1 session, never resolved");
+    let found = &told.matches[0];
+    assert!(found.same && found.fixes.is_empty(), "{found:?}");
+    assert_eq!(found.tried_in_vain[0].files, ["deploy.json"]);
+    // Where it was seen last.
+    assert_eq!(found.unresolved.as_ref().map(|place| place.line), Some(7));
+    let like = fix_of("connect ECONNREFUSED to the queue", &witness);
+    assert_eq!(like.message, "others like it were seen twice in 1 session, never resolved");
+    let nothing = fix_of("segmentation fault", &witness);
+    assert!(nothing.message.starts_with("not seen as a failure in any session") && nothing.matches.is_empty());
+    assert!(fix_of("test failed", &witness).message.starts_with("too general"));
+}
+
+#[test]
+fn what_a_pipe_hides_is_no_success() {
+    let error = "TypeError: parse is not iterable";
+    let mut session = Script::default();
+    for _ in 0..4 {
+        session = session
+            .prompt("repair the parser")
+            .fails("npm test", error)
+            .edit("/srv/shop/src/p.ts")
+            .ok("npm test 2>&1 | tail -20")
+            .edit("/srv/shop/src/q.ts")
+            .ok("npm test || true");
+    }
+    let witness = [session.witness("one", "/srv/shop")];
+    let told = how("npm test", &witness, None, 5);
+    assert_eq!((told.runs.count, told.runs.ok, told.runs.failed, told.runs.unknown), (12, 0, 4, 8));
+    assert_eq!((told.runs.success_rate, told.runs.rate_of), (Some(0.0), 4));
+    assert!(told.lines.iter().all(|line| line.runs.ok == 0), "{:?}", told.lines);
+    let found = fix_of(error, &witness);
+    assert!(found.message.ends_with("it ran again, and how that ended is not known"), "{}", found.message);
+    assert!(found.matches[0].fixes.is_empty() && found.matches[0].unresolved.is_none(), "{:?}", found.matches);
+    let failing = patterns(&witness, None, 9, None);
+    let of_tests = failing.sequences.iter().filter(|one| one.steps.last().is_some_and(|step| step == "npm test"));
+    assert!(of_tests.clone().count() > 0 && of_tests.clone().all(|one| one.ok == 0), "{:?}", failing.sequences);
+
+    // By however many lines it failed, it is one failure a run.
+    let mut session = Script::default().prompt("repair the parser");
+    for line in ["npm test", "npm test -- --bail", "npm test -- p"] {
+        session = session.fails(line, error).edit("/srv/shop/src/p.ts");
+    }
+    let told = fix_of(error, &[session.ok("npm test").witness("one", "/srv/shop")]);
+    assert_eq!(told.message, "seen 3 times in 1 session, went away once");
+
+    // What it prints tells.
+    let failed = ", says failed: TypeError: parse is not iterable";
+    let session = Script::default()
+        .prompt("repair the parser")
+        .says("npm test 2>&1 | tail -20", failed)
+        .edit("/srv/shop/src/p.ts")
+        .says("npm test 2>&1 | tail -20", failed)
+        .edit("/srv/shop/src/q.ts")
+        .says("npm test 2>&1 | tail -20", ", says passed");
+    let witness = [session.witness("one", "/srv/shop")];
+    let told = how("npm test", &witness, None, 5);
+    assert_eq!((told.runs.ok, told.runs.failed, told.runs.unknown), (1, 2, 0));
+    let found = fix_of(error, &witness);
+    assert_eq!(found.message, "seen twice in 1 session, went away once");
+    assert_eq!(found.matches[0].fixes[0].files, ["src/p.ts", "src/q.ts"]);
+    assert_eq!(found.matches[0].tried_in_vain[0].files, ["src/p.ts"]);
+}
+
+#[test]
+fn a_whole_line_is_answered_for_itself() {
+    let mut session = Script::default().fails("cargo test", "error[E0308]: mismatched types");
+    for _ in 0..4 {
+        session = session.ok("cargo test --release").ok("uv run pytest").fails("(source v && pytest -q)", "1 failed");
+    }
+    let witness = [session.witness("one", "/srv/shop")];
+    let check = |asked: &str, count: u32, failure: Option<&str>, says: &str| {
+        let told = how(asked, &witness, None, 5);
+        assert_eq!(told.runs.count, count, "{asked}: {}", told.message);
+        assert_eq!(told.last_failure.as_ref().map(|place| place.text.as_str()), failure, "{asked}");
+        assert!(told.message.contains(says), "{asked}: {}", told.message);
+    };
+    let mismatched = Some("error[E0308]: mismatched types");
+    check("cargo test --release", 4, None, "(100 % of 4)");
+    check("cargo test", 5, mismatched, "(80 % of 5)");
+    check("cargo test --nope", 5, mismatched, "no line with `--nope` is known; `cargo test` ran");
+    check("uv run pytest", 4, None, "`uv run pytest` ran 4 times");
+    check("pytest -q", 4, Some("1 failed"), "(0 % of 4)");
+    let both = of_newest(with_other_projects(how("cargo test", &witness, None, 5), told_of(&witness)), 400, 7);
+    assert!(both.message.ends_with("; in other projects 5 times, 80 % of 5; of the newest 400 sessions only"));
+}
+
+fn told_of(witnesses: &[Witness]) -> baton_protocol::answer::Runs {
+    how("cargo test", witnesses, None, 5).runs
+}
+
+#[test]
+fn lines_come_to_what_is_told_of_the_whole() {
+    let mut session = Script::default();
+    for n in 0..5 {
+        session = session
+            .ok("git add -A")
+            .ok(&format!("git add a{n} && git commit -m {n}"))
+            .ok(&format!("git add b{n}; git commit -m {n}"))
+            .ok(&format!("cargo test a{n} 2>&1 | tail -3"))
+            .fails(&format!("cargo test b{n} 2>&1 | tail -3"), "error[E0308]: mismatched types")
+            .says(&format!("for i in 1 2; do cargo test c{n} | tail -3; done"), ", says passed");
+    }
+    let witness = [session.witness("one", "/srv/shop")];
+    let check = |asked: &str, count: u32, ok: u32, failed: u32| {
+        let told = how(asked, &witness, None, 50);
+        assert_eq!((told.runs.count, told.runs.ok, told.runs.failed), (count, ok, failed), "{}", told.message);
+        let of_lines = |take: fn(&baton_protocol::answer::Runs) -> u32| -> u32 {
+            told.lines.iter().map(|line| take(&line.runs)).sum()
+        };
+        let lines = (of_lines(|runs| runs.count), of_lines(|runs| runs.ok), of_lines(|runs| runs.failed));
+        assert_eq!(lines, (count, ok, failed), "the lines of {asked}");
+        assert_eq!(of_lines(|runs| runs.unknown), told.runs.unknown, "the lines of {asked}");
+    };
+    // `A && B` that ends well proves A, `A; B` does not.
+    check("git add", 15, 10, 0);
+    check("git commit", 10, 10, 0);
+    // The pipe passes failures on in all its lines or in none; the loop says nothing.
+    check("cargo test", 15, 5, 5);
+}
+
+#[test]
+fn a_renamed_file_is_followed() {
+    let first = Script::default().prompt("x").edit("/srv/shop/src/a.rs").reply("I decided to keep it, as it is small.");
+    let second = Script::default().prompt("y").ok("git mv src/a.rs src/b.rs").ok("cat > src/new.rs <<E\nx\nE");
+    let third = Script::default().prompt("z").edit("/srv/shop/src/b.rs").read("/srv/shop/src/a.rs");
+    let at = |witness: Witness, minutes: i64| Witness {
+        at: Some(Timestamp(1_773_480_000_000 + minutes * 60_000)),
+        ..witness
+    };
+    let witnesses = [
+        at(third.witness("three", "/srv/shop"), 90),
+        at(second.witness("two", "/srv/shop"), 60),
+        at(first.witness("one", "/srv/shop"), 0),
+    ];
+    let check = |asked: &str, expected: &[&str]| {
+        let told = blame(asked, &witnesses, None, 10);
+        let row = |one: &baton_protocol::answer::BlameSession| {
+            let renamed = one.renamed.as_deref().map_or_else(String::new, |renamed| format!(" {renamed}"));
+            format!("{} {}{}{renamed}", one.session_id, if one.modified { "m" } else { "-" }, one.decisions.len())
+        };
+        assert_eq!(told.sessions.iter().map(row).collect::<Vec<_>>(), expected, "{asked}: {}", told.message);
+    };
+    check("src/b.rs", &["three m0", "two -0 src/a.rs -> src/b.rs", "one m1"]);
+    check("src/a.rs", &["three -0", "two -0 src/a.rs -> src/b.rs", "one m1"]);
+    check("src/new.rs", &["two m0"]);
+    check("src", &["three m0", "two m0 src/a.rs -> src/b.rs", "one m1"]);
+    check("src/n*.rs", &["two m0"]);
+    check("/", &[]);
+    assert!(blame("src/b.rs", &witnesses, None, 9).message.ends_with("before as src/a.rs"));
+    assert!(blame_former("b.rs", &witnesses, None).contains("f:a.rs"));
+}
+
+#[test]
+fn how_a_command_is_run() {
+    let mut one = Script::default();
+    for n in 0..20 {
+        one = match n % 5 {
+            0 => one.fails("npm test -- --runInBand", "FAIL src/a.test.ts"),
+            _ => one.ok("npm test -- --runInBand"),
+        };
+    }
+    let two =
+        Script::default().ok("npm run build").ok("npm t").call("Bash", "command", "npm test", Outcome::Interrupted, "");
+    let witnesses = [two.witness("two", "/srv/shop"), one.witness("one", "/srv/shop")];
+    let told = how("npm test", &witnesses, None, 5);
+    assert_eq!((told.runs.count, told.runs.ok, told.runs.failed, told.runs.interrupted), (22, 17, 4, 1));
+    assert_eq!(told.runs.success_rate, Some(0.81));
+    assert_eq!(told.lines[0].text, "npm test -- --runInBand");
+    assert_eq!(told.lines[0].runs.success_rate, Some(0.8));
+    assert_eq!((told.sessions, told.lines.len()), (2, 3));
+    assert_eq!(told.last_failure.as_ref().map(|place| place.text.as_str()), Some("FAIL src/a.test.ts"));
+    assert_eq!(
+        told.message,
+        "`npm test` ran 22 times in 2 sessions: 17 succeeded, 4 failed, 1 interrupted (81 % of 21)"
+    );
+
+    let only = how("npm test -- --runInBand", &witnesses, None, 5);
+    assert_eq!((only.runs.count, only.lines.len()), (20, 1));
+    let few = how("npm run build", &witnesses, None, 5);
+    assert_eq!(few.message, "`npm run build` was seen once, too few to say how it usually ends");
+    assert_eq!((few.runs.success_rate, few.lines.len()), (None, 1));
+    let whole = how("npm", &witnesses, None, 5);
+    let names: Vec<&str> = whole.subcommands.iter().map(|one| one.command.as_str()).collect();
+    assert_eq!((whole.runs.count, names), (23, vec!["npm test", "npm run build"]));
+    assert_eq!(how("rg x", &witnesses, None, 5).message, "`rg x` only looks; runs of such commands are not counted");
+    assert_eq!(how("make", &witnesses, None, 5).message, "`make` was run in no session that is known");
+}
+
+#[test]
+fn sessions_are_found_by_what_they_ran_and_touched() {
+    let session = Script::default().prompt("x").ok("cargo test -p a").edit("/srv/shop/src/Auth.rs").read("src/lib.rs");
+    let keys: Vec<String> = keys(&session.outcomes()).into_iter().collect();
+    assert_eq!(keys, ["c:cargo test", "d:src", "f:auth.rs", "f:lib.rs", "p:cargo", "x:rs"]);
+    for (asked, expected) in [
+        ("cargo test", "c:cargo test"),
+        ("cd x && cargo t -p b", "c:cargo test"),
+        ("cargo", "p:cargo"),
+        ("python -m pytest -q", "p:pytest"),
+    ] {
+        assert_eq!(how_keys(asked), [expected], "{asked}");
+    }
+    assert_eq!(file_key("src/auth.rs"), "f:auth.rs");
+}
+
+#[test]
+fn blame_names_a_file_whatever_is_given_of_it() {
+    let shop = Script::default()
+        .prompt("why is the login slow")
+        .read("/srv/shop/src/auth.rs")
+        .edit("/srv/shop/src/auth.rs")
+        .reply("I decided to keep the cache in src/auth.rs because the session store is slower.");
+    let other = Script::default().prompt("x").read("/srv/shop/src/auth.rs").edit("/srv/shop/tests/auth.rs");
+    let harbor = Script::default().prompt("y").edit("/srv/harbor/src/auth.rs");
+    let witnesses =
+        [harbor.witness("three", "/srv/harbor"), other.witness("two", "/srv/shop"), shop.witness("one", "/srv/shop")];
+    let check = |asked: &str, own: Option<&str>, expected: &[&str]| {
+        let told = blame(asked, &witnesses, own, 10);
+        let mut found: Vec<String> = told
+            .sessions
+            .iter()
+            .map(|one| {
+                format!(
+                    "{} {}+{}-{} r{} d{}",
+                    one.session_id,
+                    one.modified,
+                    one.added,
+                    one.removed,
+                    one.read,
+                    one.decisions.len()
+                )
+            })
+            .collect();
+        found.extend(
+            told.candidates.iter().map(|one| format!("? {} {}", one.project.as_deref().unwrap_or("-"), one.path)),
+        );
+        assert_eq!(found, expected, "{asked}: {}", told.message);
+    };
+    let of_shop = ["two false+0-0 r1 d0", "one true+2-1 r1 d1"];
+    check("/srv/shop/src/auth.rs", None, &of_shop);
+    check("src/auth.rs:42", Some("/srv/shop"), &of_shop);
+    check("./src/auth.rs", Some("/srv/harbor"), &["three true+2-1 r0 d0"]);
+    check("src/auth.rs", None, &["? /srv/shop src/auth.rs", "? /srv/harbor src/auth.rs"]);
+    check("tests/auth.rs", None, &["two true+2-1 r0 d0"]);
+    check("auth.rs", Some("/srv/shop"), &["? /srv/shop src/auth.rs", "? /srv/shop tests/auth.rs"]);
+    check("uth.rs", None, &[]);
+    check("", None, &[]);
+    let told = blame("/srv/shop/src/auth.rs", &witnesses, None, 1);
+    assert_eq!(told.message, "src/auth.rs was changed in 1 session, read in 2 sessions, decided about in 1 session");
+    assert_eq!((told.sessions.len(), told.more_sessions), (1, 1));
+}
+
+#[test]
+fn patterns_are_what_is_done_again_and_again() {
+    let mut session = Script::default();
+    for n in 0..4 {
+        session = session
+            .prompt("go on")
+            .edit("a.rs")
+            .edit("b.rs")
+            .fails("cargo test", MOVED)
+            .read("a.rs")
+            .ok("git commit -m x");
+        if n == 3 {
+            session = session
+                .fails("make deploy", "no route")
+                .fails("make deploy", "no route")
+                .fails("make deploy", "no route");
+        }
+    }
+    let witnesses = [session.witness("one", "/srv/shop")];
+    let told = patterns(&witnesses, Some("/srv/shop"), 10, Some(Format::Mermaid));
+    let first = &told.sequences[0];
+    assert_eq!(first.steps, ["Edit", "cargo test", "Read", "git commit"]);
+    assert_eq!((first.count, first.success_rate), (4, Some(1.0)));
+    assert_eq!(told.sequences.len(), 1, "what is only in a longer one is left out: {:?}", told.sequences);
+    let failing: Vec<(&str, u32)> =
+        told.mostly_failing.iter().map(|one| (one.command.as_str(), one.runs.failed)).collect();
+    assert_eq!(failing, [("cargo test", 4), ("make deploy", 3)]);
+    let loops: Vec<(&str, u32, u32)> =
+        told.retry_loops.iter().map(|one| (one.what.as_str(), one.longest, one.without_edits)).collect();
+    assert_eq!(loops, [("cargo test", 4, 0), ("make deploy", 3, 1)]);
+    assert!(told.diagram.unwrap().contains("-->|\"4x, 0 % ok\"|"));
+    assert!(patterns(&[], None, 10, None).message.starts_with("in 0 sessions"));
+}
+
+#[test]
+fn a_session_of_any_length_gives_bounded_outcomes() {
+    let mut session = Script::default().prompt("x");
+    for n in 0..700 {
+        let line = format!("tool{n} --flag");
+        session =
+            session.edit(&format!("dir/f{n}.rs")).fails(&line, &format!("error: number {n} is {}", "x".repeat(400)));
+    }
+    let outcomes = session.outcomes();
+    assert_eq!((outcomes.commands.len(), outcomes.troubles.len()), (MAX_COMMANDS, MAX_TROUBLES));
+    assert!(outcomes.files.len() <= MAX_FILES && outcomes.left_out > 500, "{}", outcomes.left_out);
+    let bytes = encode(&outcomes).len();
+    assert!(bytes < 200_000, "{bytes}");
+    assert_eq!(encode(&outcomes), encode(&session.outcomes()));
+}

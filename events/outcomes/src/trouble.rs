@@ -1,0 +1,193 @@
+//! What failed, what was tried about it in vain, and what made it go away.
+//!
+//! Which later success resolves a failure is the digest's to say ([`Episode::errors`]); what was changed between is read
+//! from the calls between.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{MAX_TRIED, MAX_TROUBLES, SHORT_CHARS, run};
+use baton_episode::digest::{Attempt, Episode, ErrorLine, What, one_line};
+use baton_events::schema::outcomes::{Ended, Fix, Tried, Trouble, millis};
+use baton_graph::{Surroundings, error_name, file_name};
+
+/// Most calls behind a failure that are looked through for what was done about it.
+const MAX_FOLLOWED: usize = 2_000;
+/// Most later failures of which a failure keeps the lines.
+const MAX_AGAIN: usize = 40;
+
+/// The failures of a session in transcript order.
+pub(super) fn troubles(
+    attempts: &[Attempt<'_>],
+    episode: &Episode,
+    at: &Surroundings<'_>,
+    left_out: &mut impl FnMut(usize),
+) -> Vec<Trouble> {
+    let mut by_result: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (index, attempt) in attempts.iter().enumerate() {
+        by_result.entry(attempt.result_line).or_default().push(index);
+    }
+    let first = episode.errors.len().saturating_sub(MAX_TROUBLES);
+    left_out(first);
+    let reader = Reader { attempts, by_result, cwd: episode.cwd.as_deref(), at };
+    // The same result is one failure, by however many lines it is told.
+    let mut counted: BTreeSet<(String, u64)> = BTreeSet::new();
+    episode.errors[first..].iter().map(|error| reader.read(error, &mut counted)).collect()
+}
+
+struct Reader<'r> {
+    attempts: &'r [Attempt<'r>],
+    /// Attempts by the line of their result.
+    by_result: BTreeMap<u64, Vec<usize>>,
+    cwd: Option<&'r str>,
+    at: &'r Surroundings<'r>,
+}
+
+/// What was changed since some attempt.
+#[derive(Clone, Default)]
+struct Changed {
+    files: Vec<String>,
+    commands: Vec<String>,
+}
+
+impl Changed {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.commands.is_empty()
+    }
+
+    /// The last ones, in their order.
+    fn last(mut list: Vec<String>) -> Vec<String> {
+        list.split_off(list.len().saturating_sub(MAX_TRIED))
+    }
+}
+
+/// The last mention of something counts: it is nearest to what came of it.
+fn note(list: &mut Vec<String>, text: String) {
+    list.retain(|known| *known != text);
+    list.push(text);
+}
+
+impl Reader<'_> {
+    fn read(&self, error: &ErrorLine, counted: &mut BTreeSet<(String, u64)>) -> Trouble {
+        let failed = self.result(error.line, Some(&error.text));
+        let text = failed.map(|(_, attempt)| attempt.error.as_str()).filter(|text| !text.is_empty());
+        let text = text.unwrap_or(&error.text).to_owned();
+        let mut trouble = Trouble {
+            error: error_name(&text),
+            text,
+            line: error.line,
+            at: millis(error.at),
+            times: 1,
+            ..Trouble::default()
+        };
+        trouble.times = u32::from(counted.insert((trouble.error.clone(), error.line)));
+        let Some((index, failed)) = failed else { return trouble };
+        let subject = subject(failed);
+        (trouble.command, trouble.attempt) = (subject.first().cloned().unwrap_or_default(), told(failed));
+        self.follow(index, error, &subject, &mut trouble, counted);
+        trouble
+    }
+
+    /// The attempt whose result stands in a line: of several the failed one that a text is of.
+    fn result(&self, line: u64, text: Option<&str>) -> Option<(usize, &Attempt<'_>)> {
+        let found = self.by_result.get(&line)?;
+        let all = || found.iter().filter_map(|index| Some((*index, self.attempts.get(*index)?)));
+        let Some(text) = text else { return all().next() };
+        let failed = || all().filter(|(_, attempt)| attempt.ended == Ended::Failed);
+        let fits = |(_, attempt): &(usize, &Attempt<'_>)| !attempt.error.is_empty() && text.contains(&attempt.error);
+        failed().find(fits).or_else(|| failed().next()).or_else(|| all().next())
+    }
+
+    /// Reads on from a failure to its resolution, or to the end.
+    fn follow(
+        &self,
+        index: usize,
+        error: &ErrorLine,
+        subject: &[String],
+        trouble: &mut Trouble,
+        counted: &mut BTreeSet<(String, u64)>,
+    ) {
+        let resolved_at = error.resolution.as_ref().map(|resolution| resolution.line);
+        let (mut all, mut since) = (Changed::default(), Changed::default());
+        let later = self.attempts[index + 1..].iter().take(MAX_FOLLOWED);
+        for attempt in later.filter(|attempt| attempt.line > error.line) {
+            if resolved_at.is_some_and(|line| attempt.line > line) {
+                break;
+            }
+            if resolved_at == Some(attempt.result_line) {
+                // What makes good for a file or a tool is itself the change.
+                if let What::Edit(path) = attempt.what {
+                    note(&mut all.files, file_name(path, self.cwd, self.at));
+                }
+                break;
+            }
+            let again = about(attempt, subject);
+            match (&attempt.what, attempt.ended) {
+                (_, Ended::Failed) if again => {
+                    if error_name(&attempt.error) == trouble.error {
+                        let new = counted.insert((trouble.error.clone(), attempt.result_line));
+                        trouble.times = trouble.times.saturating_add(u32::from(new));
+                        if new && trouble.again.len() < MAX_AGAIN {
+                            trouble.again.push(attempt.result_line);
+                        }
+                        (trouble.last_line, trouble.last_at) = (attempt.result_line, millis(attempt.at));
+                    }
+                    trouble.unsure = false;
+                    let changed = std::mem::take(&mut since);
+                    if !changed.is_empty() && trouble.tried.len() < MAX_TRIED {
+                        trouble.tried.push(Tried {
+                            files: Changed::last(changed.files),
+                            commands: Changed::last(changed.commands),
+                            error: attempt.error.clone(),
+                            line: attempt.result_line,
+                            at: millis(attempt.at),
+                        });
+                    }
+                }
+                (_, Ended::Ok | Ended::Unknown) if again => trouble.unsure = true,
+                (What::Edit(path), Ended::Ok) => {
+                    let path = file_name(path, self.cwd, self.at);
+                    note(&mut all.files, path.clone());
+                    note(&mut since.files, path);
+                }
+                (What::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
+                    note(&mut all.commands, told(attempt));
+                    note(&mut since.commands, told(attempt));
+                }
+                _ => {}
+            }
+        }
+        trouble.unsure &= error.resolution.is_none();
+        trouble.fix = error.resolution.as_ref().map(|resolution| Fix {
+            text: resolution.text.clone(),
+            files: Changed::last(all.files),
+            commands: Changed::last(all.commands),
+            line: resolution.line,
+            at: millis(resolution.at),
+        });
+    }
+}
+
+/// What failed: the program that did, else all of the line; of another tool its name.
+fn subject(attempt: &Attempt<'_>) -> Vec<String> {
+    let What::Command { ran, .. } = &attempt.what else { return vec![attempt.tool.to_owned()] };
+    let failed = ran.iter().filter(|program| program.ended == Some(false)).map(|program| program.name.clone());
+    let failed: Vec<String> = failed.collect();
+    if failed.is_empty() { ran.iter().map(|program| program.name.clone()).collect() } else { failed }
+}
+
+/// Whether an attempt is of what failed.
+fn about(attempt: &Attempt<'_>, subject: &[String]) -> bool {
+    match &attempt.what {
+        What::Command { ran, .. } => ran.iter().any(|program| subject.contains(&program.name)),
+        _ => subject.iter().any(|name| name == attempt.tool),
+    }
+}
+
+/// An attempt in a few words.
+fn told(attempt: &Attempt<'_>) -> String {
+    match &attempt.what {
+        What::Command { text, .. } => one_line(text, SHORT_CHARS),
+        What::Edit(path) | What::Read(path) => one_line(&format!("{} {path}", attempt.tool), SHORT_CHARS),
+        What::Other(target) => one_line(&format!("{} {target}", attempt.tool), SHORT_CHARS),
+    }
+}
