@@ -228,7 +228,7 @@ pub enum Error {
     Import(#[from] baton_actors::archive::ImportError),
     /// The home is not ours.
     #[error(transparent)]
-    Lock(baton_actors::lock::LockError),
+    Lock(baton_base::lock::LockError),
     /// The log was not repaired.
     #[error("{0}")]
     Repair(String),

@@ -9,8 +9,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use baton_actors::gateway::Endpoint;
-use baton_actors::obstacle::Obstacle;
-use baton_actors::{files, lock};
+use baton_base::io_remedy::Obstacle;
+use baton_base::{lock, transcript_file};
 use baton_conversation::item::Agent;
 use baton_protocol as protocol;
 use baton_protocol::{Call, Failure, Hello, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
@@ -399,7 +399,7 @@ impl Daemon {
     pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::NotStarted(error.to_string());
         let unusable = |error: io::Error| home_error(environment, &error);
-        baton_actors::durable::create_private_folder(&environment.home).map_err(unusable)?;
+        baton_base::durable::create_private_folder(&environment.home).map_err(unusable)?;
         let log = crate::logfile::append(&environment.log_file()).map_err(unusable)?;
         let mut child = daemon_command(&std::env::current_exe().map_err(failed)?, environment)
             .args(arguments)
@@ -477,7 +477,7 @@ pub(crate) fn first_line(output: std::process::ChildStdout) -> Option<String> {
 
 /// Held while a daemon is being started, so that ten clients start one.
 fn start_lock(home: &Path) -> io::Result<File> {
-    baton_actors::durable::create_private_folder(home)?;
+    baton_base::durable::create_private_folder(home)?;
     let file = crate::logfile::append(&home.join("start.lock"))?;
     let taken = wait(2 * START, || file.try_lock().is_ok());
     if taken { Ok(file) } else { Err(io::Error::other("another command has been starting it for two minutes")) }
@@ -485,7 +485,7 @@ fn start_lock(home: &Path) -> io::Result<File> {
 
 /// Whether no daemon holds the home.
 pub(crate) fn lock_is_free(environment: &Environment) -> bool {
-    let lock = files::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
+    let lock = transcript_file::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 

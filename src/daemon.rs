@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_actors::System;
-use baton_actors::clock::SystemClock;
-use baton_actors::lock::HomeLock;
-use baton_actors::obstacle::Obstacle;
-use baton_actors::settings::Settings;
 use baton_actors::system::{Options, StartError};
+use baton_base::clock::SystemClock;
+use baton_base::io_remedy::Obstacle;
+use baton_base::lock::HomeLock;
+use baton_config::settings::Settings;
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
@@ -59,14 +59,14 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
     // Whatever is created below is this user's alone, whoever creates it.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    baton_actors::durable::create_private_folder(home).map_err(io("create BATON_HOME"))?;
+    baton_base::durable::create_private_folder(home).map_err(io("create BATON_HOME"))?;
     if mode != Mode::Foreground {
         detach(home);
     }
     log_to(environment, mode).map_err(io("write daemon.log in BATON_HOME"))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(baton_actors::limits::BLOCKING_THREADS)
+        .max_blocking_threads(baton_base::limits::BLOCKING_THREADS)
         .thread_name("baton")
         .enable_all()
         .build()

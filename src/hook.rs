@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use baton_actors::lock;
+use baton_base::lock;
 use baton_events::session::SignalKind;
 use baton_protocol::{HookParams, OWN_CHILD, Spooled};
 

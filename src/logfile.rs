@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use baton_actors::files;
+use baton_base::transcript_file;
 use tracing_subscriber::fmt::MakeWriter;
 
 pub use follow::Follower;
@@ -49,7 +49,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    files::regular(path, &mut options)
+    transcript_file::regular(path, &mut options)
 }
 
 impl Inner {

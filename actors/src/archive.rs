@@ -22,8 +22,8 @@ use std::path::PathBuf;
 
 use baton_conversation::record::Position;
 
-use crate::chunks;
-use crate::journal::offline;
+use baton_journal::offline;
+use baton_store::chunks;
 
 pub(crate) use export::note_notes;
 pub use export::{Exported, Wanted, export};

@@ -17,12 +17,12 @@ use baton_ask::query::Question;
 use tokio::sync::watch;
 
 use crate::indexer;
-use crate::llm::{Client, Failure};
-use crate::memory::vectors::{Error, Meaning, Model, Table, Vectors, key, passage};
-use crate::pace::Pace;
-use crate::settings::{Embedding, SettingsReader};
-use crate::table::TableReader;
 use asked::Asked;
+use baton_base::throttle::Pace;
+use baton_config::settings::{Embedding, SettingsReader};
+use baton_journal::session_table::TableReader;
+use baton_memory::vectors::{Error, Meaning, Model, Table, Vectors, key, passage};
+use baton_model::{Client, Failure};
 
 /// How long a question's vector is waited for: more would be felt.
 const ASKING: Duration = Duration::from_millis(300);

@@ -27,16 +27,17 @@ use baton_events::session::{CallOutcome, GaveUp};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::chunks::ChunkStore;
-use crate::clock::Clock;
 use crate::indexer;
-use crate::llm::{Client, Endpoint, Failure};
 use crate::memos::Memos;
-use crate::pace::Pace;
 use crate::session::Asking;
-use crate::settings::{Llm, Settings, SettingsReader};
 use crate::supervisor;
-use crate::table::TableReader;
+use baton_base::clock::Clock;
+use baton_base::throttle::Pace;
+use baton_config::endpoint::Endpoint;
+use baton_config::settings::{Llm, Settings, SettingsReader};
+use baton_journal::session_table::TableReader;
+use baton_model::{Client, Failure};
+use baton_store::chunks::ChunkStore;
 use hits::Hits;
 pub(crate) use outcome::{By, Done, Outcome};
 use owed::Owing;
@@ -233,7 +234,7 @@ impl Enricher {
     pub fn obstacle(settings: &Settings) -> Option<(String, String)> {
         let llm = settings.llm.as_ref()?;
         price(settings, llm).err().or_else(|| {
-            let missing = llm.endpoint.key.as_ref().and_then(crate::llm::KeySource::problem)?;
+            let missing = llm.endpoint.key.as_ref().and_then(baton_model::key_problem)?;
             Some((missing.what(), missing.next_step().to_owned()))
         })
     }

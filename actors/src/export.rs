@@ -16,9 +16,9 @@ use serde::{Serialize, Serializer};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::current::Current;
 use crate::gateway::{Services, listing};
-use crate::{durable, limits};
+use baton_base::latest::Current;
+use baton_base::{durable, limits};
 
 /// The file, below the home.
 pub const FILE: &str = "session_states.json";

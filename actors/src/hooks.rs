@@ -25,15 +25,15 @@ use baton_protocol::answer::HookStats;
 use baton_protocol::{HookParams, Took};
 use tokio::sync::watch;
 
-use crate::clock::Clock;
-use crate::looks::Looks;
-use crate::outage::Outage;
 use crate::roots::Roots;
 use crate::session::{SignalCall, Signalled};
-use crate::settings::SettingsReader;
 use crate::supervisor;
-use crate::table::TableReader;
 use crate::watcher;
+use baton_base::bounded_fs::Looks;
+use baton_base::clock::Clock;
+use baton_base::journal_health::Outage;
+use baton_config::settings::SettingsReader;
+use baton_journal::session_table::TableReader;
 
 use drain::Drained;
 pub(crate) use drain::watch;

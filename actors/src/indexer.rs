@@ -34,19 +34,19 @@ use baton_events::session::{Complete, EffectId, FailureWhy, FileIdentity, IndexJ
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
-use crate::chunks;
-use crate::chunks::{ChunkStore, Removed};
-use crate::journal::Journal;
-use crate::limits;
-use crate::memory::Searcher;
-use crate::memory::vectors::Vectors;
-use crate::obstacle::Obstacle;
-use crate::pace::{Pace, Urgency};
 use crate::session;
-use crate::settings::SettingsReader;
-use crate::slot::{CallError, Slot};
-use crate::table::TableReader;
-use crate::trouble::Trouble;
+use baton_base::actor_address::{CallError, Slot};
+use baton_base::condition::Trouble;
+use baton_base::io_remedy::Obstacle;
+use baton_base::limits;
+use baton_base::throttle::{Pace, Urgency};
+use baton_config::settings::SettingsReader;
+use baton_journal::Journal;
+use baton_journal::session_table::TableReader;
+use baton_memory::Searcher;
+use baton_memory::vectors::Vectors;
+use baton_store::chunks;
+use baton_store::chunks::{ChunkStore, Removed};
 
 pub use episode::Error as EpisodeError;
 use fresh::Fresh;
@@ -391,7 +391,7 @@ impl Actor for IndexerActor {
 
 /// Room for a job of the background: when the memory has followed and a processor of the background's is free, or as soon
 /// as somebody waits for it.
-async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<crate::pace::Room> {
+async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<baton_base::throttle::Room> {
     let in_turn = async {
         let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
         pace.background().await

@@ -16,12 +16,12 @@ use baton_events::schema::session::Encoded;
 use tokio::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
-use crate::chunks;
-use crate::chunks::ChunkStore;
-use crate::clock::Clock;
-use crate::journal::{AppendError, Journal};
-use crate::outage::Outage;
-use crate::table::TableReader;
+use baton_base::clock::Clock;
+use baton_base::journal_health::Outage;
+use baton_journal::session_table::TableReader;
+use baton_journal::{AppendError, Journal};
+use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
 
 /// Up to so many memos there is room for another one, however large they are.
 const FEW: usize = 500;

@@ -26,15 +26,15 @@ use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
-use crate::durable;
 use crate::export;
-use crate::files;
 use crate::gateway::Services;
 use crate::indexer::redacting::{Again, Error, of_disk};
-use crate::limits;
-use crate::place::is_directory;
 use crate::session::{Switch, Switched};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::durable;
+use baton_base::limits;
+use baton_base::project::is_directory;
+use baton_base::transcript_file;
 
 /// How far it is, in the folder of the log.
 const MARK: &str = "redacted.json";
@@ -481,7 +481,7 @@ fn tells_secrets(note: &str) -> bool {
     let note = Path::new(note);
     // Vaults lie on shares that may not answer.
     let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);
-    match is_there.then(|| files::read(note, NOTE_MAX_BYTES)) {
+    match is_there.then(|| transcript_file::read(note, NOTE_MAX_BYTES)) {
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => false,
         Some(Ok(bytes)) => {
             let text = String::from_utf8_lossy(&bytes);
@@ -539,7 +539,7 @@ fn owed(table: &SessionTable, after: Option<&str>) -> Vec<SessionId> {
 
 /// A line that is torn names nothing.
 fn read_list(file: &Path) -> io::Result<BTreeSet<SessionId>> {
-    let bytes = match files::read(file, LIST_MAX_BYTES) {
+    let bytes = match transcript_file::read(file, LIST_MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         read => read?,
     };

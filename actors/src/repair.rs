@@ -20,19 +20,19 @@ use baton_protocol::answer;
 use baton_protocol::answer::Lost;
 use baton_redaction::redact;
 
-use crate::chunks;
-use crate::chunks::ChunkStore;
-use crate::durable;
-use crate::imported::Imported;
-use crate::journal::Fold;
-use crate::journal::repair;
-use crate::journal::repair::CutPlace;
-use crate::journal::verify::Finding;
-use crate::journal::{Auditor, Verified, verify};
-use crate::lock::HomeLock;
-use crate::stream;
-use crate::table::TableFold;
 use crate::tombstones;
+use baton_base::durable;
+use baton_base::lock::HomeLock;
+use baton_config::import_boundary::Imported;
+use baton_journal::Fold;
+use baton_journal::repair;
+use baton_journal::repair::CutPlace;
+use baton_journal::session_stream;
+use baton_journal::session_table::TableFold;
+use baton_journal::verify::Finding;
+use baton_journal::{Auditor, Verified, verify};
+use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
 
 /// Why a home was not repaired.
 #[derive(Debug, thiserror::Error)]
@@ -209,7 +209,7 @@ fn named(record: &StoredRecord) -> Option<(SessionId, Names)> {
         return Some((memo::key(uuid), Names { manifest: None, notes }));
     }
     let session = record.stream.session_id()?;
-    let names = match stream::decode(record).ok()?.event {
+    let names = match session_stream::decode(record).ok()?.event {
         Event::Indexed { episode, .. } => Names { manifest: Some(episode.manifest), notes: Vec::new() },
         Event::CloseRequested { note, .. } => Names { manifest: None, notes: note.into_iter().collect() },
         Event::ModelAnswered { answer } => Names { manifest: None, notes: answer.answer.into_iter().collect() },
@@ -235,7 +235,7 @@ struct Named {
 impl Named {
     fn take(&mut self, record: &StoredRecord) {
         let Some((session, names)) = named(record) else { return };
-        match stream::decode(record).map(|recorded| recorded.event) {
+        match session_stream::decode(record).map(|recorded| recorded.event) {
             Ok(Event::Forgotten) => drop(self.forgotten.insert(session.clone())),
             Ok(Event::Restored { .. }) => drop(self.forgotten.remove(&session)),
             _ => {}

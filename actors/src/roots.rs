@@ -28,11 +28,11 @@ use tokio::sync::watch;
 use self::admission::{Admitted, Grounds};
 pub use self::looked::{Look, Looked};
 use self::looked::{Named, Sight};
-use crate::clock::Clock;
-use crate::journal::Journal;
-use crate::settings::SettingsReader;
-use crate::table::TableReader;
 use crate::watcher::Root;
+use baton_base::clock::Clock;
+use baton_config::settings::SettingsReader;
+use baton_journal::Journal;
+use baton_journal::session_table::TableReader;
 
 /// Refused directories that are remembered.
 const REFUSED_MAX: usize = 16;

@@ -30,24 +30,24 @@ pub use enriching::{Asked, Asking, NotAsked};
 pub use signal::{HandOver, SignalCall, Signalled};
 pub use tracking::{Switch, Switched};
 
-use crate::chunks::ChunkStore;
-use crate::clock::Clock;
-use crate::files::FileSeen;
 use crate::indexer;
 use crate::indexer::JobOutcome;
-use crate::journal::{AppendError, Journal};
-use crate::outage::Outage;
-use crate::pace::{Pace, Urgency};
-use crate::remains::Remains;
 use crate::roots::Roots;
-use crate::settings::SettingsReader;
-use crate::slot;
-use crate::slot::CallError;
-use crate::stream;
-use crate::stream::SessionStream;
 use crate::supervisor;
-use crate::table::TableReader;
 use crate::watcher;
+use baton_base::actor_address;
+use baton_base::actor_address::CallError;
+use baton_base::clock::Clock;
+use baton_base::journal_health::Outage;
+use baton_base::throttle::{Pace, Urgency};
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::SettingsReader;
+use baton_journal::session_stream;
+use baton_journal::session_stream::SessionStream;
+use baton_journal::session_table::TableReader;
+use baton_journal::{AppendError, Journal};
+use baton_store::chunks::ChunkStore;
+use baton_store::forgotten::Remains;
 
 /// What a session needs of the world; the same for all of them.
 #[derive(Clone)]
@@ -118,7 +118,7 @@ impl Handle {
 
     /// Comes back when everything that was sent before has been handled.
     pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
-        slot::call(&self.0, Msg::TakenIn, within).await
+        actor_address::call(&self.0, Msg::TakenIn, within).await
     }
 
     /// Reports a finished index job.
@@ -128,12 +128,12 @@ impl Handle {
 
     /// Closes, and waits until the episode is durable, at most `within`.
     pub async fn close(&self, call: CloseCall, within: Duration) -> Result<Closed, CallError> {
-        slot::call(&self.0, |reply| Msg::Close(call, reply), within).await
+        actor_address::call(&self.0, |reply| Msg::Close(call, reply), within).await
     }
 
     /// Has the session tracked, or tracked no more, whatever the switches say at the moment.
     pub async fn switch(&self, switch: Switch, within: Duration) -> Result<Switched, CallError> {
-        slot::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
+        actor_address::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
     }
 
     /// Records what a hook or a connection has said, and what follows from it. Answered when that is durable and before
@@ -144,17 +144,17 @@ impl Handle {
         call: SignalCall,
         within: Duration,
     ) -> Result<Signalled, CallError> {
-        slot::call(&self.0, |reply| Msg::Signal(call, seen, reply), within).await
+        actor_address::call(&self.0, |reply| Msg::Signal(call, seen, reply), within).await
     }
 
     /// Records that the session was told of the one before it, or has taken over from it.
     pub async fn hand_over(&self, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
-        slot::call(&self.0, |reply| Msg::HandOver(what, reply), within).await
+        actor_address::call(&self.0, |reply| Msg::HandOver(what, reply), within).await
     }
 
     /// Records what a model is asked about the session, or what came of it.
     pub async fn asking(&self, what: Asking, within: Duration) -> Result<Asked, CallError> {
-        slot::call(&self.0, |reply| Msg::Asking(what, reply), within).await
+        actor_address::call(&self.0, |reply| Msg::Asking(what, reply), within).await
     }
 
     /// Reads to the end of the file as it stands, then closes for a query.
@@ -288,7 +288,7 @@ impl Actor for SessionActor {
 
 impl State {
     /// Rebuilds the session from the log unless that has been done. The inner error says why its history cannot be read.
-    async fn rehydrate(&mut self) -> Result<Result<(), stream::Error>, ActorProcessingErr> {
+    async fn rehydrate(&mut self) -> Result<Result<(), session_stream::Error>, ActorProcessingErr> {
         if self.aggregate.is_some() {
             return Ok(Ok(()));
         }

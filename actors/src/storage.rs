@@ -9,11 +9,11 @@ use baton_events::memo;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_protocol::answer::{Part, Storage};
 
-use crate::chunks::ChunkStore;
 use crate::indexer;
-use crate::journal::Journal;
-use crate::journal::compact::folder_bytes;
-use crate::table::TableReader;
+use baton_journal::Journal;
+use baton_journal::compact::folder_bytes;
+use baton_journal::session_table::TableReader;
+use baton_store::chunks::ChunkStore;
 
 /// An answer that is not older than this is told again: adding up the files of ten thousand sessions takes tens of milliseconds.
 const FRESH: Duration = Duration::from_secs(10);

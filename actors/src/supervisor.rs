@@ -26,15 +26,15 @@ use baton_events::session::{CloseReason, Effect, Phase, pending};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::watch;
 
-use crate::files::FileSeen;
-use crate::limits;
-use crate::restart::RestartBudget;
 use crate::session;
 use crate::session::{
     Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
 };
-use crate::slot::{CallError, Slot};
-use crate::table::TableReader;
+use baton_base::actor_address::{CallError, Slot};
+use baton_base::limits;
+use baton_base::restart_budget::RestartBudget;
+use baton_base::transcript_file::FileSeen;
+use baton_journal::session_table::TableReader;
 
 use backlog::{Backlog, Entry, Work};
 pub use backlog::{Page, Progress};

@@ -10,12 +10,6 @@ use ractor::{Actor, ActorRef, SpawnErr};
 use tokio::sync::{Semaphore, watch};
 
 use crate::archive;
-use crate::chunks;
-use crate::chunks::ChunkStore;
-use crate::clock::Clock;
-use crate::configuration;
-use crate::configuration::Configuration;
-use crate::durable;
 use crate::embedding::{Embedder, Surroundings};
 use crate::enricher;
 use crate::enricher::{Enricher, Enriching};
@@ -25,32 +19,38 @@ use crate::gateway;
 use crate::gateway::{Endpoint, Services};
 use crate::hooks;
 use crate::hooks::Hooks;
-use crate::imported::Imported;
 use crate::indexer;
-use crate::journal;
-use crate::journal::{DiskJournal, Journal, OpenError};
-use crate::limits;
-use crate::lock;
-use crate::lock::{HomeLock, LockError};
+use baton_base::clock::Clock;
+use baton_base::durable;
+use baton_config::configuration;
+use baton_config::configuration::Configuration;
+use baton_config::import_boundary::Imported;
+use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
+
 use crate::memos::Memos;
-use crate::obstacle::Obstacle;
-use crate::outage::Outage;
-use crate::pace::Pace;
 use crate::redacting::Redacting;
-use crate::remains::Remains;
 use crate::roots::Roots;
 use crate::session;
-use crate::settings::{Settings, SettingsReader};
 use crate::supervisor;
 use crate::supervisor::{Progress, SupervisorActor};
-use crate::table::{TableFold, TableReader};
 use crate::tombstones;
-use crate::trouble::Trouble;
 use crate::upkeep::Upkeep;
 use crate::vault::Scribe;
-use crate::vitals::Vitals;
 use crate::watcher;
 use crate::watcher::Root;
+use baton_base::condition::Trouble;
+use baton_base::io_remedy::Obstacle;
+use baton_base::journal_health::Outage;
+use baton_base::limits;
+use baton_base::lock;
+use baton_base::lock::{HomeLock, LockError};
+use baton_base::throttle::Pace;
+use baton_config::settings::{Settings, SettingsReader};
+use baton_journal::session_table::{TableFold, TableReader};
+use baton_journal::vitals::Vitals;
+use baton_journal::{DiskJournal, Journal, OpenError};
+use baton_store::forgotten::Remains;
 
 /// What a daemon is started with.
 pub struct Options {
@@ -373,7 +373,7 @@ async fn end_with(supervisor: tokio::task::JoinHandle<()>, stop: watch::Sender<b
 /// Opens the log, which tells what it found and repaired, and says what a person should know of it.
 async fn open_log(home: &Path, now: Timestamp) -> Result<Log, StartError> {
     let (fold, table) = TableFold::new();
-    let options = journal::Options::new(home.join("log"), now);
+    let options = baton_journal::Options::new(home.join("log"), now);
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(options, Box::new(fold))).await;
     let journal = opened.map_err(|error| StartError::Actors { reason: error.to_string() })??;
     let found = journal.recovery();

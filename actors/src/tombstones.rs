@@ -10,10 +10,10 @@ use std::sync::Arc;
 use baton_conversation::record::SessionId;
 use serde::{Deserialize, Serialize};
 
-use crate::durable;
 use crate::gateway::Services;
-use crate::limits;
 use crate::session::{Switch, Switched};
+use baton_base::durable;
+use baton_base::limits;
 
 /// The file, in the folder of the log; there only between a repair and the next daemon.
 const FILE: &str = "forgotten.json";

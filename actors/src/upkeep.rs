@@ -11,10 +11,10 @@ use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Pa
 use tokio::task::JoinHandle;
 
 use crate::gateway::Services;
-use crate::journal::{CompactError, Rewritten};
-use crate::limits;
-use crate::slot::CallError;
 use crate::storage;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_journal::{CompactError, Rewritten};
 
 /// Why nothing, or not everything, was given back.
 #[derive(Debug, thiserror::Error)]

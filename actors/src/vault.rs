@@ -48,7 +48,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::gateway::Services;
-use crate::limits;
+use baton_base::limits;
 use desk::Desk;
 use forgetting::Owed;
 use place::Refused;

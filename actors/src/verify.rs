@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use baton_base::durable;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::{StoredRecord, Tail};
@@ -34,9 +35,9 @@ use uuid::Uuid;
 
 use crate::archive::note_notes;
 use crate::indexer;
-use crate::journal;
-use crate::journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
-use crate::table::{TableFold, TableReader};
+
+use baton_journal::session_table::{TableFold, TableReader};
+use baton_journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
 
 pub(crate) use home::index_beyond;
 pub use home::of_home;
@@ -103,16 +104,13 @@ fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> b
     }
 }
 
-/// The folder of a home for what is built to be compared.
-pub(crate) const SCRATCH: &str = "verify.tmp";
-
 /// That folder in use. It goes when this does; one that was left by a crash goes first.
 struct Scratch(PathBuf);
 
 fn scratch(home: &Path) -> std::io::Result<Scratch> {
-    let folder = home.join(SCRATCH);
+    let folder = home.join(durable::VERIFY_FOLDER);
     remove(&folder)?;
-    crate::durable::make_private_folder(&folder)?;
+    baton_base::durable::make_private_folder(&folder)?;
     Ok(Scratch(folder))
 }
 
@@ -343,7 +341,7 @@ fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
 }
 
 /// What a journal that was opened for this is made of, for the memory.
-fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: crate::chunks::ChunkStore) -> indexer::Options {
+fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: baton_store::chunks::ChunkStore) -> indexer::Options {
     let settings = tokio::sync::watch::channel(Arc::default()).1.into();
     indexer::Options {
         journal,
@@ -353,13 +351,13 @@ fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: crate::chunks:
         memory: PathBuf::new(),
         vectors: None,
         jobs_at_once: 1,
-        pace: crate::pace::Pace::new(1),
+        pace: baton_base::throttle::Pace::new(1),
     }
 }
 
 /// Opens a copy of a log, with its table.
-fn open_copy(log: &Path, now: Timestamp) -> Result<(journal::DiskJournal, TableReader), String> {
+fn open_copy(log: &Path, now: Timestamp) -> Result<(baton_journal::DiskJournal, TableReader), String> {
     let (fold, table) = TableFold::new();
-    let journal = journal::DiskJournal::open(journal::Options::new(log, now), Box::new(fold));
+    let journal = baton_journal::DiskJournal::open(baton_journal::Options::new(log, now), Box::new(fold));
     Ok((journal.map_err(|error| error.to_string())?, table))
 }

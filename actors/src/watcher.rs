@@ -24,13 +24,13 @@ use baton_events::session::Place;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::JoinHandle;
 
-use crate::files::FileSeen;
-use crate::limits;
 use crate::roots::{Look as RootsSeen, Roots};
-use crate::settings::{Settings, SettingsReader};
-use crate::slot::{CallError, Slot};
 use crate::supervisor;
-use crate::table::TableReader;
+use baton_base::actor_address::{CallError, Slot};
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::{Settings, SettingsReader};
+use baton_journal::session_table::TableReader;
 
 pub use swept::Swept;
 

@@ -76,7 +76,7 @@ pub struct Rebuild {
 /// Brings a corpus into a daemon's memory, asks, throws the memory away and waits until it is there again.
 pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> Result<Daemon, Error> {
     let home = workspace.path().join("history");
-    baton_actors::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
+    baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
     let environment = Environment::apart(home.clone(), claude.to_owned());
     let first = Running::start(&environment)?;
     let mut client = first.client(&environment)?;

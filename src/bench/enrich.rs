@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
 use baton_conversation::tokens;
+use baton_endpoint::{CHAT, Fault, Imitation};
 use baton_protocol::answer::{Close, Costs, Enrich, Sessions, Show};
 use baton_protocol::{CloseParams, CostsParams, EnrichParams, SessionsParams, ShowParams, method};
 use serde::Serialize;

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
-use baton_actors::journal::{DiskJournal, Journal, Options};
-use baton_actors::table::TableFold;
 use baton_conversation::record::Timestamp;
+use baton_journal::session_table::TableFold;
+use baton_journal::{DiskJournal, Journal, Options};
 use serde::Serialize;
 
 pub use appending::Appends;
@@ -59,7 +59,7 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
     let home = workspace.path().join("home");
     let claude = workspace.path().join("claude");
     std::fs::create_dir_all(claude.join("projects")).map_err(io_error("create", &claude))?;
-    baton_actors::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
+    baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
     let appends = appending::measure(&workspace.path().join("appends"))?;
     let sessions = events.div_ceil(history::EVENTS_PER_SESSION).max(1);
     let events = sessions * history::EVENTS_PER_SESSION;

@@ -7,11 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store, Titles};
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Graph;
+use baton_memory::{Checkpoint, Entry, Query, Searcher, Store, Titles};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -80,7 +80,7 @@ pub struct Asked {
 pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
     let workspace = Workspace::new()?;
     let folder = workspace.path().join("memory");
-    let refused = |error: baton_actors::memory::Error| Error::Untrue(error.to_string());
+    let refused = |error: baton_memory::Error| Error::Untrue(error.to_string());
     let talk = Talk::new(options.seed);
     let sessions = Talk::sessions_of(options.documents);
     let mut store = Store::open(&folder).map_err(refused)?.store;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use baton_actors::configuration::described;
+use baton_config::configuration::described;
 use baton_protocol::answer::Config;
 use baton_protocol::{ConfigParams, method};
 use clap::{Args, Subcommand};

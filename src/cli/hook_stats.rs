@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use baton_actors::files;
+use baton_base::transcript_file;
 use baton_protocol::answer::{HookEventStats, HookStats};
 use baton_protocol::{SPOOL, method};
 use clap::Args;
@@ -71,7 +71,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 
 /// What the last daemon has counted, and what waits for the next.
 fn kept(home: &Path) -> HookStats {
-    let text = files::read(&home.join(FILE), FILE_BYTES).unwrap_or_default();
+    let text = transcript_file::read(&home.join(FILE), FILE_BYTES).unwrap_or_default();
     let counted: HookStats = serde_json::from_slice(&text).unwrap_or_default();
     let is_signal = |file: &std::fs::DirEntry| file.path().extension().is_some_and(|ending| ending == "json");
     let waiting = std::fs::read_dir(home.join(SPOOL)).map_or(0, |files| files.flatten().filter(is_signal).count());

@@ -14,7 +14,7 @@ mod verify;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use baton_actors::lock::{HomeLock, LockError};
+use baton_base::lock::{HomeLock, LockError};
 use clap::{Args, Subcommand};
 
 use super::Error;

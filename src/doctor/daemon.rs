@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use baton_actors::llm::BaseUrl;
+use baton_config::endpoint::BaseUrl;
 use baton_protocol::answer::{HookStats, Status, Unindexed, Vault, Vectors};
 use baton_protocol::method;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use baton_actors::gateway::{Endpoint, SocketError};
-use baton_actors::lock;
-use baton_actors::lock::LockError;
+use baton_base::lock;
+use baton_base::lock::LockError;
 use baton_protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
 use super::Finding;

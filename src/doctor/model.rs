@@ -1,6 +1,6 @@
 //! The model that enriches episodes: whether there is one, and whose machine conversations travel to.
 
-use baton_actors::llm::BaseUrl;
+use baton_config::endpoint::BaseUrl;
 use baton_protocol::answer::Enrichment;
 
 use super::Finding;

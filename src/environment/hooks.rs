@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_actors::{configuration, files, limits};
+use baton_base::{limits, transcript_file};
+use baton_config::configuration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -74,7 +75,7 @@ impl Hooks {
 
 /// `None`: there is none that can be read.
 fn document(path: &Path) -> Option<Hooks> {
-    let text = files::read(path, BYTES_MAX).ok()?;
+    let text = transcript_file::read(path, BYTES_MAX).ok()?;
     let document: Document = serde_json::from_slice(&text).ok()?;
     let tracking: Option<Tracking> = value(document.session_tracking);
     let directories: Option<Vec<String>> = tracking.and_then(|tracking| value(tracking.watch_directories));

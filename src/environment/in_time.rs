@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use baton_actors::limits;
+use baton_base::limits;
 
 /// What a look comes to within [`limits::ROOT`]. `None`: it has not come back; it keeps its thread until it does.
 pub(crate) fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use baton_actors::limits;
+use baton_base::limits;
 use baton_events::session::SignalKind;
 
 use super::input::Field;

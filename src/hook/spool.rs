@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use baton_actors::durable;
+use baton_base::durable;
 use baton_conversation::record::SessionId;
 use baton_events::session::SignalKind;
 use baton_protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};

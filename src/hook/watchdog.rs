@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use baton_actors::limits;
+use baton_base::limits;
 use baton_protocol::HookParams;
 
 use super::event::Event;

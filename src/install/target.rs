@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_actors::files;
+use baton_base::transcript_file;
 
 use crate::environment::within;
 use crate::unfinished;
@@ -228,7 +228,7 @@ fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error
         Ok(metadata) if !metadata.is_file() => return Err(unfit("is no file")),
         Ok(_) => {}
     }
-    let file = files::open(real).map_err(failed)?;
+    let file = transcript_file::open(real).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -74,7 +74,7 @@ impl Follower {
 
 impl Source {
     fn open(path: &std::path::Path) -> Option<Self> {
-        baton_actors::files::open(path).ok().map(|file| Self { file, line: Vec::new(), cut: false })
+        baton_base::transcript_file::open(path).ok().map(|file| Self { file, line: Vec::new(), cut: false })
     }
 
     fn read(&mut self, each: &mut impl FnMut(&str)) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use baton_actors::gateway::Endpoint;
-use baton_actors::{limits, lock};
+use baton_base::{limits, lock};
 use baton_protocol as protocol;
 use baton_protocol::answer::ToolResult;
 use baton_protocol::{Call, Caller, Incoming, PresenceParams, Progress, ToolParams, Welcome, code, method};

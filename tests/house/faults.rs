@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use baton_actors::journal::{Ack, AppendError, Exact, Journal, ReadError, Stats};
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
+use baton_journal::{Ack, AppendError, Exact, Journal, ReadError, Stats};
 
 /// What becomes of one append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_actors::stream;
-use baton_actors::stream::SessionStream;
 use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId, StreamId};
 use baton_events::session::{EffectId, Event, episode_uuid};
+use baton_journal::session_stream;
+use baton_journal::session_stream::SessionStream;
 
 use crate::sim::Acknowledged;
 use crate::story::Story;
@@ -40,7 +40,7 @@ fn events(world: &World) -> Vec<Recorded<Event>> {
         let records = world.journal.log().read(from, 1_000).unwrap();
         let Some(last) = records.last() else { return events };
         from = last.position.next();
-        events.extend(records.iter().map(|record| stream::decode(record).unwrap()));
+        events.extend(records.iter().map(|record| session_stream::decode(record).unwrap()));
     }
 }
 

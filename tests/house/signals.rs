@@ -92,7 +92,7 @@ async fn i1_an_acknowledged_end_survives_a_crash_and_is_closed_with_its_reason()
         let call = signal(SignalKind::SessionEnd, Some(*detail), &format!("end-{detail}"), NOW);
         assert_eq!(tell(&house, story.id(), call).await, Signalled::Recorded, "{detail}");
     }
-    baton_actors::journal::Journal::close(&*world.journal);
+    baton_journal::Journal::close(&*world.journal);
     house.stop().await;
     world.journal.heal();
     for (story, _, reason) in &stories {

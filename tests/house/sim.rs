@@ -87,7 +87,7 @@ fn live(seed: u64) {
             });
         }
         // From here on nothing of this daemon reaches the log any more; what it writes beside it is its own affair.
-        baton_actors::journal::Journal::close(&*journal);
+        baton_journal::Journal::close(&*journal);
         let next = world.path(&format!("home-{}", life + 1));
         copy(&home, &next);
         drop(house);
@@ -148,11 +148,11 @@ fn happen(world: &World, stories: &mut [Story], seed: &mut Seed) {
         2..5 => world.clock.advance(Duration::from_secs(1 + seed.below(40))),
         5 => world.clock.advance(Duration::from_secs(1_900)),
         6..9 => {
-            story.set_time(baton_actors::clock::Clock::now(&*world.clock));
+            story.set_time(baton_base::clock::Clock::now(&*world.clock));
             story.say_half(&format!("half a line, then word{word}"));
         }
         _ => {
-            story.set_time(baton_actors::clock::Clock::now(&*world.clock));
+            story.set_time(baton_base::clock::Clock::now(&*world.clock));
             story.say(&format!("what of word{word}?"));
         }
     }

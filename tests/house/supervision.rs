@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use baton_actors::clock::{Clock, ManualClock};
 use baton_actors::supervisor::Degraded;
+use baton_base::clock::{Clock, ManualClock};
 use baton_conversation::record::{SessionId, StreamId, Timestamp};
 use baton_events::session::{CloseReason, Phase};
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::faults::{Fault, Read, ReadFault};
 use crate::world::{DEADLINE, NOW, World};
 
 /// A budget's failures are used up, and one more.
-const TOO_MANY: usize = baton_actors::limits::RESTARTS + 1;
+const TOO_MANY: usize = baton_base::limits::RESTARTS + 1;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_actor_fails_is_asked_again_and_recorded_once() {

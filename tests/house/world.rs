@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_actors::System;
-use baton_actors::clock::{Clock, ManualClock};
 use baton_actors::gateway::Services;
-use baton_actors::journal::{Journal, MemoryJournal};
-use baton_actors::lock::HomeLock;
-use baton_actors::settings::Settings;
 use baton_actors::system::{Log, Options};
-use baton_actors::table::{TableFold, TableReader};
 use baton_actors::watcher::Root;
+use baton_base::clock::{Clock, ManualClock};
+use baton_base::lock::HomeLock;
+use baton_config::settings::Settings;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, State};
+use baton_journal::session_table::{TableFold, TableReader};
+use baton_journal::{Journal, MemoryJournal};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

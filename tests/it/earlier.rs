@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_actors::llm::imitation::Imitation;
-use baton_actors::memory::Store;
+use baton_endpoint::Imitation;
+use baton_memory::Store;
 use serde_json::{Value, json};
 
 use crate::newer::append_unknown;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use baton_actors::memory::Store;
+use baton_memory::Store;
 use serde_json::{Value, json};
 
 use crate::tracking::ask;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_actors::System;
-use baton_actors::clock::SystemClock;
-use baton_actors::settings::Settings;
 use baton_actors::system::Options;
 use baton_actors::watcher::Root;
+use baton_base::clock::SystemClock;
+use baton_config::settings::Settings;
 use baton_events::session::{Event, Policy};
 use serde_json::Value;
 

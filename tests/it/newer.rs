@@ -1,15 +1,14 @@
 //! A session in whose history stands an event of a newer version.
 
-use baton_actors::journal;
-use baton_actors::journal::{DiskJournal, Journal};
 use baton_conversation::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
+use baton_journal::{DiskJournal, Journal};
 
 use crate::world::{World, id, list};
 
 /// Appends an event that no version up to this one knows.
 pub(crate) fn append_unknown(world: &World, session: &str) {
-    let options = journal::Options::new(world.home().join("log"), Timestamp(1_790_000_000_000));
+    let options = baton_journal::Options::new(world.home().join("log"), Timestamp(1_790_000_000_000));
     let journal = DiskJournal::open(options, Box::new(())).unwrap();
     let stream = StreamId::session(&SessionId::new(session).unwrap());
     let records = journal.read_stream(&stream, SequenceNumber(0), 4096).unwrap();

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use baton_actors::journal;
-use baton_actors::journal::{DiskJournal, Journal};
-use baton_actors::lock::HomeLock;
-use baton_actors::memory::Store;
-use baton_actors::stream;
+use baton_base::lock::HomeLock;
 use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId};
 use baton_events::session::{Aggregate, Event, State};
+use baton_journal::session_stream;
+use baton_journal::{DiskJournal, Journal};
+use baton_memory::Store;
 
 use crate::transcript::now;
 use crate::world::{World, wait};
@@ -27,13 +26,13 @@ impl Log {
 
     pub(crate) fn read(home: &Path) -> Self {
         let lock = take(home);
-        let journal = DiskJournal::open(journal::Options::new(home.join("log"), now()), Box::new(())).unwrap();
+        let journal = DiskJournal::open(baton_journal::Options::new(home.join("log"), now()), Box::new(())).unwrap();
         let (mut events, mut next) = (Vec::new(), Position(1));
         loop {
             let records = journal.read(next, 1_000).unwrap();
             let Some(last) = records.last() else { break };
             next = last.position.next();
-            events.extend(records.iter().map(|record| stream::decode(record).unwrap()));
+            events.extend(records.iter().map(|record| session_stream::decode(record).unwrap()));
         }
         journal.close();
         drop(lock);
@@ -45,7 +44,8 @@ impl Log {
     /// Whether the log was left whole: nothing to cut, nothing to put aside.
     pub(crate) fn is_clean(world: &World) -> bool {
         let _lock = take(world.home());
-        let journal = DiskJournal::open(journal::Options::new(world.home().join("log"), now()), Box::new(())).unwrap();
+        let journal =
+            DiskJournal::open(baton_journal::Options::new(world.home().join("log"), now()), Box::new(())).unwrap();
         let found = journal.recovery();
         let clean =
             found.cut.is_none() && found.index_put_aside.is_none() && found.restored == 0 && found.caught_up == 0;

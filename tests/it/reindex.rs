@@ -1,6 +1,6 @@
 //! What is stored is made anew when a person asks, and never by itself.
 
-use baton_actors::settings::Settings;
+use baton_config::settings::Settings;
 use baton_events::session::{CloseReason, Event, Phase, Policy};
 
 use crate::record::Log;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_actors::System;
-use baton_actors::clock::ManualClock;
 use baton_actors::session::{CloseCall, Closed};
-use baton_actors::settings::Settings;
 use baton_actors::system::Options;
 use baton_actors::watcher::Root;
+use baton_base::clock::ManualClock;
+use baton_config::settings::Settings;
 use baton_conversation::record::{CommandId, Recorded, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Event, Phase, State};
 use serde_json::Value;
@@ -86,7 +86,7 @@ impl Held {
     }
 
     fn now(&self) -> Timestamp {
-        use baton_actors::clock::Clock;
+        use baton_base::clock::Clock;
         self.clock.now()
     }
 

@@ -1,9 +1,9 @@
 //! Stopped means that no layer touches a session until the stop is lifted: its last episode serves, and what grew
 //! meanwhile is found by the next query.
 
-use baton_actors::files;
-use baton_actors::files::{FileSeen, FileStat};
 use baton_actors::session::Outcome;
+use baton_base::transcript_file;
+use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
 use baton_events::session::{CloseReason, Phase, Rejection, Why};
@@ -340,7 +340,7 @@ fn a_stopped_session_is_not_moved_to_another_file() {
         kind: baton_events::session::Kind::Main,
         path: path("-work-two").to_str().unwrap().into(),
         stat: FileStat::of(&metadata),
-        identity: files::identity(&metadata),
+        identity: transcript_file::identity(&metadata),
     };
     let supervisor = &held.system().services().supervisor;
     held.runtime.block_on(async {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
-use baton_actors::llm::imitation::{EMBEDDINGS, Fault, Imitation};
-use baton_actors::memory::vectors::key;
+use baton_endpoint::{EMBEDDINGS, Fault, Imitation};
+use baton_memory::vectors::key;
 use serde_json::{Value, json};
 
 use crate::world::{World, files_below, hits, id, text, wait};

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use baton_actors::memory::{Entry, Store};
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::turns::Unit;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Graph;
+use baton_memory::{Entry, Store};
 use serde_json::Value;
 
 use crate::world::{World, files_below, id, list, text};

@@ -27,6 +27,9 @@ const FLOORS: &[&[&str]] = &[
     &["baton-graph"],
     &["baton-outcomes"],
     &["baton-ask", "baton-enrichment", "baton-notes"],
+    &["baton-base", "baton-endpoint"],
+    &["baton-config", "baton-journal", "baton-memory", "baton-store"],
+    &["baton-model"],
     &["baton-actors"],
     &["baton"],
 ];

@@ -26,11 +26,11 @@ use baton_redaction::json::redact_json;
 
 use super::spool::Spool;
 use super::{Error, Source};
-use crate::chunks::ChunkStore;
-use crate::journal::{Exact, Fold};
-use crate::remains::{Remain, Remains};
-use crate::stream;
-use crate::table::{TableFold, TableReader};
+use baton_journal::session_stream;
+use baton_journal::session_table::{TableFold, TableReader};
+use baton_journal::{Exact, Fold};
+use baton_store::chunks::ChunkStore;
+use baton_store::forgotten::{Remain, Remains};
 
 /// How often the export moves on to a later end of the log because a conversation was replaced under it.
 const ROUNDS_MAX: usize = 8;
@@ -291,7 +291,7 @@ pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>,
         return;
     }
     let Some(session) = record.stream.session_id() else { return };
-    match stream::decode(record).map(|recorded| recorded.event) {
+    match session_stream::decode(record).map(|recorded| recorded.event) {
         Ok(Event::CloseRequested { note: Some(note), .. }) => drop(notes.entry(session).or_default().insert(note)),
         Ok(Event::ModelAnswered { answer: ModelAnswer { answer: Some(note), .. } }) => {
             notes.entry(session).or_default().insert(note);

@@ -23,16 +23,16 @@ use baton_protocol::Progress;
 use super::export::{note_notes, tell};
 use super::incoming::Incoming;
 use super::{ImportError, Refusal};
-use crate::chunks::{ChunkRef, ChunkStore, LINE_MAX_BYTES};
-use crate::durable;
-use crate::imported::Imported;
-use crate::journal::Fold;
-use crate::journal::offline::{End as LogEnd, OfflineReader};
-use crate::journal::refill;
-use crate::journal::refill::Refill;
-use crate::remains;
-use crate::remains::{Remain, Remains};
-use crate::table::{TableFold, TableReader};
+use baton_base::durable;
+use baton_config::import_boundary::Imported;
+use baton_journal::Fold;
+use baton_journal::offline::{End as LogEnd, OfflineReader};
+use baton_journal::refill;
+use baton_journal::refill::Refill;
+use baton_journal::session_table::{TableFold, TableReader};
+use baton_store::chunks::{ChunkRef, ChunkStore, LINE_MAX_BYTES};
+use baton_store::forgotten;
+use baton_store::forgotten::{Remain, Remains};
 
 /// Where an import is built, below the home.
 const ASIDE: &str = "import";
@@ -200,13 +200,13 @@ impl From<Refusal> for Taking {
     }
 }
 
-impl From<crate::chunks::Error> for Taking {
-    fn from(error: crate::chunks::Error) -> Self {
+impl From<baton_store::chunks::Error> for Taking {
+    fn from(error: baton_store::chunks::Error) -> Self {
         match error {
-            error @ crate::chunks::Error::Io { .. } => Self::Failed(ImportError::Chunks(error)),
+            error @ baton_store::chunks::Error::Io { .. } => Self::Failed(ImportError::Chunks(error)),
             // The paths of a home in the making mean nothing to anybody.
-            crate::chunks::Error::Damaged { what, .. } => Self::Refused(Refusal::Content(what)),
-            crate::chunks::Error::Newer { format, .. } => {
+            baton_store::chunks::Error::Damaged { what, .. } => Self::Refused(Refusal::Content(what)),
+            baton_store::chunks::Error::Newer { format, .. } => {
                 Self::Refused(Refusal::Newer(format!("manifest format {format}")))
             }
             other => Self::Refused(Refusal::Content(other.to_string())),
@@ -326,7 +326,7 @@ impl Building {
                 if row.is_none_or(|row| row.state.phase != Phase::Forgotten) || self.remains.contains_key(&session) {
                     return Err(Refusal::Misplaced("no event has this session forgotten, or it came already").into());
                 }
-                if marks.len() > remains::MARKS {
+                if marks.len() > forgotten::MARKS {
                     return Err(Refusal::Misplaced("it has more fingerprints than are kept of a session").into());
                 }
                 let marks = marks.into_iter().map(|mark| mark.0).collect();

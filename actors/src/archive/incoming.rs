@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 
 use super::Refusal;
-use crate::chunks;
+use baton_store::chunks;
 
 /// Longest line: that of the longest item, with what stands around it.
 const LINE_MAX_BYTES: usize = chunks::LINE_MAX_BYTES + 4096;

@@ -9,9 +9,9 @@ use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::session::Event;
 
 use super::Error;
-use crate::journal::Exact;
-use crate::journal::offline::OfflineReader;
-use crate::stream;
+use baton_journal::Exact;
+use baton_journal::offline::OfflineReader;
+use baton_journal::session_stream;
 
 /// Sessions that are named where the beginning of an id fits several.
 const NAMED: usize = 4;
@@ -86,7 +86,7 @@ fn note_forgotten(forgotten: &mut BTreeSet<SessionId>, record: &StoredRecord) {
         return;
     }
     let Some(session) = record.stream.session_id() else { return };
-    match stream::decode(record).map(|recorded| recorded.event) {
+    match session_stream::decode(record).map(|recorded| recorded.event) {
         Ok(Event::Forgotten) => drop(forgotten.insert(session)),
         Ok(Event::Restored { .. }) => drop(forgotten.remove(&session)),
         _ => {}

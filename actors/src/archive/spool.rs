@@ -18,8 +18,8 @@ use serde_json::value::RawValue;
 
 use super::Error;
 use super::export::tell;
-use crate::chunks;
-use crate::chunks::{ChunkStore, ManifestId};
+use baton_store::chunks;
+use baton_store::chunks::{ChunkStore, ManifestId};
 
 /// See the module.
 pub(super) struct Spool {

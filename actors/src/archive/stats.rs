@@ -6,15 +6,15 @@ use baton_events::envelope::Tail;
 use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::LogStats;
 
-use crate::footprint;
-use crate::journal::Fold;
-use crate::journal::offline::{End, Error, OfflineReader};
-use crate::table::TableFold;
+use baton_journal::Fold;
+use baton_journal::offline::{End, Error, OfflineReader};
+use baton_journal::session_table::TableFold;
+use baton_store::disk_usage;
 
 /// Reads the whole log of a home, whose lock the caller holds. A log that cannot be read to its end is told as far as it can
 /// be, with the reason beside it.
 pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
-    let mut told = LogStats { disk: footprint::of(home), ..LogStats::default() };
+    let mut told = LogStats { disk: disk_usage::of(home), ..LogStats::default() };
     told.bytes = told.disk.segments;
     let mut reader = match OfflineReader::open(&home.join("log")) {
         Ok(reader) => reader,

@@ -14,10 +14,10 @@ use baton_protocol::Progress;
 use uuid::Uuid;
 
 use super::*;
-use crate::chunks::{ChunkStore, Header};
-use crate::imported::Imported;
-use crate::journal::{DiskJournal, Journal, Options};
-use crate::remains::Remains;
+use baton_config::import_boundary::Imported;
+use baton_journal::{DiskJournal, Journal, Options};
+use baton_store::chunks::{ChunkStore, Header};
+use baton_store::forgotten::Remains;
 
 const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
 
@@ -182,7 +182,8 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     assert!(!home.export(&session).1.contains("\"forgotten\":["));
 
     let line = file.lines().find(|line| line.contains("\"forgotten\":[\"")).unwrap();
-    let many = format!(r#"{{"session":"c","forgotten":{:?}}}"#, vec!["0000000000000001"; crate::remains::MARKS + 1]);
+    let many =
+        format!(r#"{{"session":"c","forgotten":{:?}}}"#, vec!["0000000000000001"; baton_store::forgotten::MARKS + 1]);
     for wrong in [
         file.replace(line, &line.replace("\"c\"", "\"a\"")),
         file.replace(line, &format!("{line}\n{line}")),

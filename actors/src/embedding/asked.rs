@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::memory::vectors::Key;
+use baton_memory::vectors::Key;
 
 /// Questions that are remembered: 256 of 1,536 numbers take 1.5 MB.
 const QUESTIONS: usize = 256;

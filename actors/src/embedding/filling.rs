@@ -12,11 +12,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{Embedder, InUse, Refused, Surroundings, told};
 use crate::gateway::is_hidden;
-use crate::llm::Kind;
-use crate::memory::Searcher;
-use crate::memory::vectors::{Error, Key, Missing, Passage};
-use crate::obstacle::Obstacle;
-use crate::settings::Embedding;
+use baton_base::io_remedy::Obstacle;
+use baton_config::settings::Embedding;
+use baton_memory::Searcher;
+use baton_memory::vectors::{Error, Key, Missing, Passage};
+use baton_model::Kind;
 
 /// Texts of one request: an answer of 4,096 numbers each stays below what a client takes.
 const BATCH_TEXTS: usize = 64;

@@ -5,8 +5,8 @@ use baton_conversation::record::Timestamp;
 use tempfile::TempDir;
 
 use super::*;
-use crate::llm::imitation::{EMBEDDINGS, Fault, Imitation, words};
-use crate::llm::{BaseUrl, Endpoint};
+use baton_config::endpoint::{BaseUrl, Endpoint};
+use baton_endpoint::{EMBEDDINGS, Fault, Imitation, words};
 
 /// An embedder of vectors for these texts.
 fn made(endpoint: &Imitation, texts: &[&str]) -> (TempDir, Embedder) {

@@ -5,10 +5,10 @@ use baton_enrichment::{Limits, Lines, Plan, plan_of};
 use baton_episode::digest::{Abridged, Show};
 use baton_events::session::EpisodeRef;
 
-use crate::chunks;
 use crate::indexer;
 use crate::indexer::EpisodeError;
-use crate::table::TableReader;
+use baton_journal::session_table::TableReader;
+use baton_store::chunks;
 
 /// What is asked about a conversation, and what claims about it may point to.
 pub(super) struct Read {

@@ -4,7 +4,7 @@ use baton_enrichment::{Answer, Complaint, Finish, Lines, check};
 use baton_events::prices::Price;
 use baton_events::session::{CallOutcome, CallTokens};
 
-use crate::llm::{Failure, Kind, Reply};
+use baton_model::{Failure, Kind, Reply};
 
 /// What came of a call.
 pub(super) enum Came {

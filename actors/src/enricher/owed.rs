@@ -8,7 +8,7 @@ use baton_enrichment::{Candidate, order};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Effect, EnrichJob, State, pending};
 
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// What is owed as of a moment.
 pub(super) struct Owing {

@@ -11,7 +11,7 @@ use baton_events::prices;
 use baton_events::prices::usd;
 use baton_events::projection::table::SessionTable;
 
-use crate::settings::Llm;
+use baton_config::settings::Llm;
 
 /// What is taken out of the purse and not recorded as spent yet.
 #[derive(Debug, Default)]
@@ -205,7 +205,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::llm::{BaseUrl, Endpoint};
+    use baton_config::endpoint::{BaseUrl, Endpoint};
 
     fn llm(session: Option<f64>, daily: Option<f64>) -> Llm {
         Llm {

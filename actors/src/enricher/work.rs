@@ -17,10 +17,10 @@ use super::ended::{self, Came, Ended};
 use super::outcome::{By, Done, Outcome};
 use super::purse::{Bound, OverBudget, Taken};
 use super::{Enricher, RECORD, RETRY, call_of, price};
-use crate::llm::{Client, Failure, Kind, Said, Speaker, Talk, Turn};
 use crate::session::{Asking, NotAsked};
-use crate::settings::{Llm, Settings};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_config::settings::{Llm, Settings};
+use baton_model::{Client, Failure, Kind, Said, Speaker, Talk, Turn};
 
 /// A session on its way.
 struct Work<'a> {

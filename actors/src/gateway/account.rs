@@ -14,7 +14,7 @@ use baton_events::session::EpisodeRef;
 use super::family::{CHILDREN_MAX, NAME_CHARS};
 use super::{Services, conversation, titles};
 use crate::indexer::{EpisodeError, answer};
-use crate::memory::{MAX_LINKS, links};
+use baton_memory::{MAX_LINKS, links};
 
 /// What a conversation comes to.
 #[derive(Default)]

@@ -17,12 +17,12 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::Services;
-use crate::memory;
-use crate::obstacle::Obstacle;
+
 use crate::session::{Closed, Outcome};
-use crate::slot::CallError;
 use crate::supervisor::Degraded;
 use crate::watcher::{Overview, RootSeen};
+use baton_base::actor_address::CallError;
+use baton_base::io_remedy::Obstacle;
 
 fn out(text: &str) -> String {
     redact(text).into_owned()
@@ -117,11 +117,11 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
 /// Who says what no person and no program does.
 const MODEL: &str = "model";
 
-pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
+pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
     let memo = memo::of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
     // What was added is one thing, wherever in it the words stand.
-    let kind = if source.is_some() { memory::Kind::Episode } else { hit.kind };
+    let kind = if source.is_some() { baton_memory::Kind::Episode } else { hit.kind };
     let row = table.get(&hit.session_id);
     let is_enriched = row.is_some_and(|row| row.state.enriched_by().is_some());
     Hit {

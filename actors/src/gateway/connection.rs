@@ -19,7 +19,7 @@ use super::calls::{self, Ended};
 use super::guests::{Doing, Guest};
 use super::rate::Rate;
 use crate::hooks::Present;
-use crate::limits;
+use baton_base::limits;
 
 /// Lines on their way out. A client that calls much and reads nothing fills this and waits.
 const LINES_OUT: usize = 64;

@@ -18,8 +18,8 @@ use baton_redaction::redact;
 
 use self::succession::Succession;
 use super::Services;
-use crate::memory::{Error, Kin, Searcher};
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::{Error, Kin, Searcher};
 
 /// Subagents of a session that are listed and counted: more than one session ever had.
 pub(super) const CHILDREN_MAX: usize = 512;
@@ -283,7 +283,7 @@ fn agent_meta(path: &Path) -> Option<AgentMeta> {
         return None;
     }
     let mut text = Vec::new();
-    crate::files::open(path).ok()?.take(META_BYTES).read_to_end(&mut text).ok()?;
+    baton_base::transcript_file::open(path).ok()?.take(META_BYTES).read_to_end(&mut text).ok()?;
     // Field by field: one of an odd shape must not hide the others.
     let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
     let field = |name: &str| value.get(name).and_then(|field| field.as_str()).map(str::to_owned);

@@ -7,11 +7,11 @@ use baton_conversation::transcript::{Cursor, NullSink, Sink, Source};
 use baton_episode::digest::Abridged;
 use baton_events::session::{Kind, Place, State, TailDigest};
 
-use crate::files::FileSeen;
-use crate::limits;
-use crate::place;
-use crate::reading;
-use crate::reading::{Done, Pass, Start};
+use baton_base::limits;
+use baton_base::project;
+use baton_base::transcript_file::FileSeen;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::{Done, Pass, Start};
 
 /// Bytes at the head of a transcript within which it says where it was made.
 const HEAD_BYTES: u64 = 256 * 1024;
@@ -78,7 +78,7 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
         agent: transcript.agent,
         kind: transcript.kind.clone(),
         path: transcript.path.as_str().into(),
-        stat: crate::files::FileStat::of(&metadata),
+        stat: baton_base::transcript_file::FileStat::of(&metadata),
         identity: transcript.identity,
     })
 }
@@ -98,7 +98,7 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
     let mut read = 0;
     loop {
         let from = start.cursor.offset;
-        match reading::look(&start, enough.min(limits::READ_PASS_BYTES), sink) {
+        match transcript_reader::look(&start, enough.min(limits::READ_PASS_BYTES), sink) {
             Pass::Read(done) => {
                 let Done { cursor, seen, tail, more, .. } = *done;
                 glance.messages += seen.messages;
@@ -106,7 +106,7 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
                 glance.last_at = glance.last_at.max(seen.last_conversation_at.or(seen.last_at));
                 glance.parent = glance.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
                 if let (None, Some(cwd)) = (&glance.place, &seen.cwd) {
-                    glance.place = place::look(cwd);
+                    glance.place = project::look(cwd);
                 }
                 read += cursor.offset - from;
                 (start.cursor, start.tail) = (cursor, tail);
@@ -167,14 +167,14 @@ mod tests {
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
             path: path.to_str().unwrap().into(),
-            stat: crate::files::FileStat::of(&metadata),
-            identity: crate::files::identity(&metadata),
+            stat: baton_base::transcript_file::FileStat::of(&metadata),
+            identity: baton_base::transcript_file::identity(&metadata),
         };
         let all = beyond(None, &seen).unwrap();
         assert_eq!((all.messages, all.conversation), (2, 2));
         assert_eq!(all.place.as_ref().map(|place| place.cwd.as_str()), Some("/srv/work"));
 
-        let Pass::Read(done) = reading::observe(&beginning(&seen)) else { panic!("not read") };
+        let Pass::Read(done) = transcript_reader::observe(&beginning(&seen)) else { panic!("not read") };
         let transcript =
             Transcript { agent: seen.agent, path: seen.path.to_string(), identity: seen.identity, kind: Kind::Main };
         let mut state = State { transcript: Some(transcript), read: done.cursor, tail: done.tail, ..State::default() };

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::connection::failure;
 use super::{Services, shown};
-use crate::memory::{Fact, Node};
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::{Fact, Node};
 
 /// Whether a session supports nothing that is answered: it is forgotten, excluded, unknown, or of another group.
 pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::limits;
+use baton_base::limits;
 
 /// How long somebody who was let in and says nothing keeps a seat that another needs.
 const ARRIVING: Duration = Duration::from_millis(250);

@@ -34,7 +34,7 @@ pub(crate) use self::prepared::{Handoffs, prepare};
 use super::Services;
 use crate::hooks::Told;
 use crate::session::{HandOver, Signalled};
-use crate::stream;
+use baton_journal::session_stream;
 
 /// Least time that must be left to record an offer: one that is recorded and not delivered is lost.
 const RECORD: Duration = Duration::from_millis(5);
@@ -126,7 +126,7 @@ async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<Si
     let (journal, stream) = (services.journal.clone(), StreamId::session(id));
     let reading = tokio::task::spawn_blocking(move || {
         let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
-        let events = records.iter().rev().filter_map(|record| Some(stream::decode(record).ok()?.event));
+        let events = records.iter().rev().filter_map(|record| Some(session_stream::decode(record).ok()?.event));
         let starts = events.filter_map(|event| match event {
             Event::Signalled { signal } if signal.kind == SignalKind::SessionStart => Some(signal.detail),
             _ => None,

@@ -21,15 +21,15 @@ use super::Services;
 use super::calls::Ended;
 use super::connection::{Out, failure};
 use super::resolve;
-use crate::files::FileSeen;
 use crate::indexer::Want;
-use crate::limits;
-use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
-use crate::settings::Settings;
-use crate::slot::CallError;
 use crate::watcher;
 use crate::watcher::Unread;
+use baton_base::actor_address::CallError;
+use baton_base::io_remedy::Obstacle;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::Settings;
 
 /// How often a waiting client is told how far things are.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);

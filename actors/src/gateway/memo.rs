@@ -14,8 +14,8 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::{Services, answers, shown};
-use crate::chunks;
 use crate::indexer;
+use baton_store::chunks;
 
 /// What begins the key of a memo.
 const KEY: &str = "memory:";

@@ -15,8 +15,8 @@ use baton_graph::Label;
 use baton_redaction::redact;
 
 use super::{resolve, shown};
-use crate::memory::{Error, Having, Searcher, Sessions};
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::{Error, Having, Searcher, Sessions};
 
 /// The filters of a question, resolved against what there is now.
 pub(super) struct Narrowing {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::limits;
+use baton_base::limits;
 
 /// A bucket of calls: full at first, and filled at a steady rate.
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use baton_protocol::{Caller, Failure, code};
 
 use super::connection::failure;
 use super::{Services, lazy, shown};
-use crate::files::FileSeen;
 use crate::hooks::lineage;
-use crate::limits;
-use crate::settings::{Settings, Stop};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::{Settings, Stop};
 
 /// Sessions that an answer names where there may be many.
 pub(super) const NAMED: usize = 8;
@@ -307,7 +307,7 @@ fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());
     }
-    let by_place = crate::place::asked(trimmed).project;
+    let by_place = baton_base::project::asked(trimmed).project;
     if projects.binary_search(&by_place.as_str()).is_ok() {
         return Ok(by_place);
     }
@@ -342,7 +342,7 @@ fn no_project(mut projects: Vec<&str>, text: &str) -> String {
     projects.sort_by_cached_key(far);
     projects.truncate(NEAR);
     let near = if projects.is_empty() { String::new() } else { format!(" Near: {}.", projects.join(", ")) };
-    let unseen = crate::place::unseen(text);
+    let unseen = baton_base::project::unseen(text);
     format!("no project {shown:?} is known{unseen}.{near} `baton sessions` lists all")
 }
 
@@ -377,8 +377,8 @@ mod tests {
     use baton_events::session::{Event, Place};
 
     use super::*;
-    use crate::settings::Switches;
-    use crate::settings::pattern::Pattern;
+    use baton_config::settings::Switches;
+    use baton_config::settings::pattern::Pattern;
 
     const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
 

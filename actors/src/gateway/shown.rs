@@ -9,7 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, End, Phase, Place, State};
 
 use super::resolve;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// Whether what the memory holds under an id is not to be found: it is forgotten, deleted, cleared, excluded, unknown, or of
 /// another group. No groups: of any.

@@ -14,7 +14,7 @@ use interprocess::local_socket::traits::tokio::Stream as _;
 use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName};
 use sha2::{Digest, Sha256};
 
-use crate::durable;
+use baton_base::durable;
 
 /// Longest socket path that every Unix takes, in bytes (macOS: 103).
 const PATH_BYTES: usize = 100;

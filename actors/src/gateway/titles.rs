@@ -6,8 +6,8 @@ use baton_episode::digest::Episode;
 use baton_events::projection::table::SessionTable;
 
 use super::{Services, shown};
-use crate::memory::Searcher;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::Searcher;
 
 /// What another session that may be shown calls this one, if its own transcript says nothing of that. Blocks for reads of the
 /// index; what cannot be read is not told.

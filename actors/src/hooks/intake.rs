@@ -13,7 +13,7 @@ use baton_redaction::redact;
 use tokio::time::Instant;
 
 use super::{Hooks, Told, whereabouts};
-use crate::place;
+use baton_base::project;
 
 /// Longest id of a hook, in bytes.
 const ID_BYTES: usize = 128;
@@ -185,7 +185,7 @@ impl Hooks {
             // Some hooks name a subagent's transcript that never is.
             let subagent = agent_path.as_deref().and_then(locate).filter(|(path, _)| path.is_file());
             let subagent = subagent.map(|(path, whose)| (whose.session, path));
-            Looked { transcript, subagent, place: cwd.map(|cwd| place::of(&cwd)) }
+            Looked { transcript, subagent, place: cwd.map(|cwd| project::of(&cwd)) }
         });
         looking.await.unwrap_or_else(|| self.without_look(hook, known_named, known_place))
     }

@@ -8,8 +8,8 @@ use baton_events::session::{Handoff, SignalKind};
 
 use super::{Hooks, Told};
 use crate::gateway::handoff::claimer;
-use crate::limits;
 use crate::session::{HandOver, Signalled};
+use baton_base::limits;
 
 /// Sessions that are remembered as not told. One that is forgotten is told nothing.
 const UNDELIVERED: usize = 256;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use baton_protocol::{SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
 
-use crate::durable;
+use baton_base::durable;
 
 /// Newest shape of a file that is understood.
 const SHAPE: u32 = 1;

@@ -13,7 +13,7 @@ use baton_protocol::answer::{HookEventStats, HookStats};
 use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
 
-use crate::durable;
+use baton_base::durable;
 
 /// Times of an event that are kept.
 const TIMES: usize = 1_000;
@@ -78,7 +78,8 @@ impl Statistics {
     /// What was counted before, as far as it can be read: it is no loss. Blocks for a short read.
     pub(super) fn open(home: &Path, now: Timestamp) -> Self {
         let mut text = Vec::new();
-        let read = crate::files::open(&home.join(FILE)).and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text));
+        let read = baton_base::transcript_file::open(&home.join(FILE))
+            .and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text));
         let kept: Option<Kept> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
         Self(Mutex::new(Counted::of(kept.unwrap_or_default(), now)))
     }

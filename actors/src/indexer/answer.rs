@@ -5,7 +5,7 @@ use baton_conversation::record::SessionId;
 use baton_enrichment::Answer;
 use baton_events::session::{EpisodeRef, State, Tier};
 
-use crate::chunks::ChunkStore;
+use baton_store::chunks::ChunkStore;
 
 /// The answer that the current episode of a session is made of, by its hash; none for another episode, and for an extractive
 /// one.

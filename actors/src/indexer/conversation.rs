@@ -10,7 +10,7 @@ use baton_events::session::EpisodeRef;
 
 use super::Handle;
 use super::episode::Error;
-use crate::chunks::{ChunkRef, ChunkStore, ManifestId};
+use baton_store::chunks::{ChunkRef, ChunkStore, ManifestId};
 
 /// Items that are held in memory at once for one conversation, by [`Item::weight`]: nearly every session there is. What is
 /// longer is read once more for each time it is gone through.
@@ -149,7 +149,7 @@ mod tests {
     use baton_events::session::Tier;
 
     use super::*;
-    use crate::chunks::Header;
+    use baton_store::chunks::Header;
 
     fn items(count: u64, chars: usize) -> Vec<Item> {
         let item = |line| Item {

@@ -6,7 +6,7 @@ use baton_conversation::record::Position;
 use tokio::sync::oneshot;
 
 use super::{Covered, Handle, Want};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
 
 /// Memories that one caller waits for: a conversation that breaks two is left out of the third.
 pub(super) const MEMORIES: usize = 3;

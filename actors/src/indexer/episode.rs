@@ -4,7 +4,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 
-use crate::chunks;
+use baton_store::chunks;
 
 /// Why a stored conversation could not be read.
 #[derive(Debug, thiserror::Error)]

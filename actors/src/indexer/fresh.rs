@@ -7,7 +7,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
 use tokio::sync::Notify;
 
-use crate::limits;
+use baton_base::limits;
 
 /// The items of one conversation.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use baton_conversation::transcript::{OpenCalls, Sink, is_unread};
 use baton_events::schema::item;
 
 use super::fresh::Held;
-use crate::chunks;
-use crate::chunks::{Append, Batch, ChunkStore, Header, ManifestId};
+use baton_store::chunks;
+use baton_store::chunks::{Append, Batch, ChunkStore, Header, ManifestId};
 
 /// Items that are held, by [`Item::weight`]: with as many jobs as wait for the disk together this is what they all take.
 const HELD_BYTES: usize = 1024 * 1024;

@@ -16,10 +16,10 @@ use super::fresh::{Fresh, Held};
 use super::gathered::{Gathered, Written};
 use super::leave::Leave;
 use super::{JobOutcome, JobRequest, conversation, episode};
-use crate::chunks;
-use crate::chunks::{Batch, ChunkStore, Header};
-use crate::reading;
-use crate::reading::{Done, Pass, Start};
+use baton_store::chunks;
+use baton_store::chunks::{Batch, ChunkStore, Header};
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::{Done, Pass, Start};
 
 /// Why a job did not complete.
 enum Stop {
@@ -175,7 +175,7 @@ fn continued<'a>(
 }
 
 fn read(request: &JobRequest, gathered: &mut Gathered<'_>, start: &Start) -> Result<Done, Stop> {
-    match reading::items(start, gathered.open_calls(), request.job.to, gathered) {
+    match transcript_reader::items(start, gathered.open_calls(), request.job.to, gathered) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureWhy::Gone, format!("{} is gone", start.path))),

@@ -11,7 +11,7 @@ use baton_conversation::record::{Position, SessionId};
 use baton_events::session::EpisodeRef;
 
 use super::Handle;
-use crate::limits;
+use baton_base::limits;
 
 /// How many times as long as it took a conversation is let alone: one that grows and grows takes a tenth of the time.
 const REST: u32 = 10;

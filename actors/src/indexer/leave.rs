@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use baton_events::projection::table::Row;
 
-use crate::settings::SettingsReader;
-use crate::table::TableReader;
+use baton_config::settings::SettingsReader;
+use baton_journal::session_table::TableReader;
 
 use super::JobRequest;
 

@@ -11,7 +11,7 @@ use baton_conversation::record::SessionId;
 use baton_events::session::EpisodeRef;
 
 use super::Handle;
-use crate::chunks::{ChunkStore, ManifestId};
+use baton_store::chunks::{ChunkStore, ManifestId};
 
 /// Panics over one conversation after which it is left out. Errors do not count: they are the disk's, and pass.
 const TRIES: u32 = 2;

@@ -15,11 +15,11 @@ use baton_events::session::{EpisodeRef, State, TailDigest};
 use super::gathered::Gathered;
 use super::under_way::UnderWay;
 use super::{Handle, Msg};
-use crate::chunks::{ChunkStore, Header};
-use crate::reading;
-use crate::reading::{Done, Pass, Start};
-use crate::slot::Slot;
-use crate::table::TableReader;
+use baton_base::actor_address::Slot;
+use baton_journal::session_table::TableReader;
+use baton_store::chunks::{ChunkStore, Header};
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::{Done, Pass, Start};
 
 /// Restores conversations, each while nothing else of its session is under way: a job, a collection, or its being forgotten,
 /// which deletes what another one writes at that moment, or fails over it.
@@ -96,7 +96,7 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
 fn read(state: &State, path: &str, agent: Agent, to: u64, gathered: &mut Gathered<'_>) -> Result<Done, String> {
     let source = Source { agent, subagent: state.is_subagent() };
     let start = Start { source, path: path.to_owned(), cursor: Cursor::default(), tail: TailDigest::default() };
-    match reading::items(&start, OpenCalls::default(), to, gathered) {
+    match transcript_reader::items(&start, OpenCalls::default(), to, gathered) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { .. } => Err(format!("{path} was rewritten since")),
         Pass::Gone => Err(format!("{path} is gone")),

@@ -45,11 +45,11 @@ use super::fresh::Fresh;
 use super::large::Large;
 use super::left_out::{LeftOut, Parts};
 use super::mend::{self, Mender};
-use crate::limits;
-use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
-use crate::obstacle;
-use crate::table::TableReader;
-use crate::trouble::Trouble;
+use baton_base::condition::Trouble;
+use baton_base::io_remedy;
+use baton_base::limits;
+use baton_journal::session_table::TableReader;
+use baton_memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
 use change::Change;
 use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
@@ -228,7 +228,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             let (store, applied) = loop {
                 match opened {
                     Ok(opened) => break opened,
-                    Err(error) => shared.trouble.met(&obstacle::brief(&error.to_string())),
+                    Err(error) => shared.trouble.met(&io_remedy::brief(&error.to_string())),
                 }
                 tries += 1;
                 if !wait_to_open(&inbox, &shared.nudged, pause(tries, false)) {
@@ -588,7 +588,7 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(transparent)]
-    Journal(#[from] crate::journal::ReadError),
+    Journal(#[from] baton_journal::ReadError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }

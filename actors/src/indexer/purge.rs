@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 
 use super::covering::MEMORIES;
 use super::{Handle, JobOutcome, Msg};
-use crate::chunks::Removed;
-use crate::limits;
+use baton_base::limits;
+use baton_store::chunks::Removed;
 
 /// Between two looks whether a job that is void has ended.
 const LOOK: Duration = Duration::from_millis(10);

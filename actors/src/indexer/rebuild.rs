@@ -11,7 +11,7 @@ use super::fresh::Fresh;
 use super::left_out::LeftOut;
 use super::projector::{self, Port, Projector};
 use super::{Handle, Options};
-use crate::memory::Searcher;
+use baton_memory::Searcher;
 
 /// How often whoever waits is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);

@@ -11,9 +11,9 @@ use baton_redaction::json::redact_json;
 use super::job::stored;
 use super::under_way::Held;
 use super::{Handle, Msg, episode};
-use crate::chunks;
-use crate::chunks::ChunkStore;
-use crate::table::TableReader;
+use baton_journal::session_table::TableReader;
+use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
 
 /// Notes that one event replaces: it stays far below the bound of an event.
 const NOTES: usize = 200;

@@ -13,9 +13,9 @@ use super::fresh::Fresh;
 use super::job::{self, Prepared};
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, broken};
-use crate::limits;
 use crate::session;
-use crate::trouble::Trouble;
+use baton_base::condition::Trouble;
+use baton_base::limits;
 
 /// A job whose outcome its session waits for.
 pub(super) struct Standing {

@@ -9,7 +9,7 @@ use ractor::ActorRef;
 use tokio::sync::oneshot;
 
 use super::Msg;
-use crate::chunks::{ChunkStore, Removed};
+use baton_store::chunks::{ChunkStore, Removed};
 
 /// What a sweep has come to.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::holding;
-use crate::files;
-use crate::limits;
 use crate::watcher::{Root, Swept};
+use baton_base::limits;
+use baton_base::transcript_file;
 
 /// A root that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ fn looked(path: PathBuf, agent: Option<Agent>, reach: &Reach) -> Looked {
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_dir);
     let agent = agent.unwrap_or_else(|| holding::agent_of(&path));
     let shared = Swept::of_file_system(&path);
-    Looked { root: Root { agent, projects: path }, identity: metadata.as_ref().map(files::identity), shared }
+    Looked { root: Root { agent, projects: path }, identity: metadata.as_ref().map(transcript_file::identity), shared }
 }
 
 #[cfg(test)]

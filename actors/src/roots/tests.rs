@@ -6,9 +6,9 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Event, Place};
 
 use super::*;
-use crate::clock::ManualClock;
-use crate::journal::MemoryJournal;
-use crate::settings::Settings;
+use baton_base::clock::ManualClock;
+use baton_config::settings::Settings;
+use baton_journal::MemoryJournal;
 
 struct World {
     temp: tempfile::TempDir,

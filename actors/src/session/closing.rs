@@ -7,8 +7,8 @@ use ractor::RpcReplyPort;
 use uuid::Uuid;
 
 use super::{CloseCall, Closed, Outcome, State, answer};
-use crate::journal::AppendError;
-use crate::limits;
+use baton_base::limits;
+use baton_journal::AppendError;
 
 /// A caller whose answer comes with the state.
 pub(super) struct Waiter {

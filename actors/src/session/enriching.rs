@@ -6,7 +6,7 @@ use baton_events::session::{CallEnd, CallModel, CallOutcome, Command, GaveUp, Ph
 use ractor::RpcReplyPort;
 
 use super::State;
-use crate::journal::AppendError;
+use baton_journal::AppendError;
 
 /// What is to be recorded of a session's enrichment.
 #[derive(Clone, Debug)]

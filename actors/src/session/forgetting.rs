@@ -5,12 +5,12 @@ use baton_conversation::transcript::{Cursor, Source};
 use baton_events::session::{Command, Phase, TailDigest};
 
 use super::{State, Switched};
-use crate::files::FileSeen;
-use crate::journal::AppendError;
-use crate::limits;
-use crate::reading;
-use crate::reading::Start;
-use crate::remains::Marks;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_journal::AppendError;
+use baton_store::forgotten::Marks;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::Start;
 
 impl State {
     /// Sets the tombstone. A job of the session is void from now on.
@@ -73,7 +73,7 @@ impl State {
             let _room = room;
             let mut records = Marks::default();
             // One that cannot be read is not read.
-            reading::look(&start, limits::COPY_HEAD_BYTES, &mut records);
+            transcript_reader::look(&start, limits::COPY_HEAD_BYTES, &mut records);
             let of = remains.copied_by(&id, records.0.into_iter())?;
             if let Err(error) = remains.keep_copy(id, of.clone()) {
                 tracing::warn!(%error, "of which session this one is a copy is not kept");

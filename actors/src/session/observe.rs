@@ -11,12 +11,12 @@ use baton_redaction::redact;
 use ractor::ActorRef;
 
 use super::{Msg, State};
-use crate::files::FileSeen;
-use crate::journal::AppendError;
-use crate::limits;
-use crate::place;
-use crate::reading;
-use crate::reading::{Pass, Start};
+use baton_base::limits;
+use baton_base::project;
+use baton_base::transcript_file::FileSeen;
+use baton_journal::AppendError;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::{Pass, Start};
 
 /// Why a transcript is read later.
 const NO_PLACE: &str = "the file system of its working directory does not answer";
@@ -80,8 +80,9 @@ impl State {
                 let source = Source { agent: file.agent, subagent: state.is_subagent() };
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.to_string(), state.read.offset, state.tail);
-                let comparing =
-                    tokio::task::spawn_blocking(move || reading::continues(source, &known, &file, offset, tail));
+                let comparing = tokio::task::spawn_blocking(move || {
+                    transcript_reader::continues(source, &known, &file, offset, tail)
+                });
                 matches!(tokio::time::timeout(limits::READ_PASS, comparing).await, Ok(Ok(true)))
             }
             _ => false,
@@ -152,13 +153,13 @@ impl State {
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
             let room = self.options.pace.reading(self.urgency).await;
             let reading = tokio::task::spawn_blocking(move || {
-                let pass = reading::observe(&start);
+                let pass = transcript_reader::observe(&start);
                 let cwd = match &pass {
                     Pass::Read(done) if !has_place => done.seen.cwd.as_deref(),
                     _ => None,
                 };
                 // Where it works is recorded once, so it is not guessed.
-                let place = cwd.map(place::look);
+                let place = cwd.map(project::look);
                 let pass = match place {
                     Some(None) => Pass::Unreadable { reason: NO_PLACE.to_owned(), lasting: false },
                     _ => pass,

@@ -6,8 +6,8 @@ use ractor::{ActorRef, RpcReplyPort};
 use uuid::Uuid;
 
 use super::{Msg, State};
-use crate::files::FileSeen;
-use crate::journal::AppendError;
+use baton_base::transcript_file::FileSeen;
+use baton_journal::AppendError;
 
 /// A signal, with the identity of the wish.
 #[derive(Clone, Debug)]

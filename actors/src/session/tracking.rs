@@ -9,12 +9,12 @@ use ractor::RpcReplyPort;
 use uuid::Uuid;
 
 use super::State;
-use crate::files::FileSeen;
-use crate::journal::AppendError;
-use crate::place;
-use crate::reading;
-use crate::reading::Peek;
-use crate::settings::{Settings, Stop};
+use baton_base::project;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::{Settings, Stop};
+use baton_journal::AppendError;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::Peek;
 
 /// What is to become of a session's tracking.
 #[derive(Clone, Debug)]
@@ -137,8 +137,8 @@ impl State {
         let room = self.options.pace.reading(self.urgency).await;
         let peeked = tokio::task::spawn_blocking(move || {
             let _room = room;
-            match reading::peek(source, &path) {
-                Peek::Cwd(cwd) => place::look(&cwd).map_or(Known::Nobody, |place| Known::Somewhere(Some(place))),
+            match transcript_reader::peek(source, &path) {
+                Peek::Cwd(cwd) => project::look(&cwd).map_or(Known::Nobody, |place| Known::Somewhere(Some(place))),
                 Peek::Nowhere => Known::Somewhere(None),
                 Peek::NotYet => Known::NotYet,
                 Peek::Unreadable => Known::Nobody,

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use baton_conversation::record::{SessionId, Timestamp};
 
-use crate::files::FileSeen;
-use crate::limits;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
 
 /// One thing to do.
 #[derive(Clone, Debug)]
@@ -215,7 +215,7 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{FileSeen, FileStat};
+    use baton_base::transcript_file::{FileSeen, FileStat};
     use baton_conversation::item::Agent;
     use baton_events::session::{FileIdentity, Kind as Of};
 

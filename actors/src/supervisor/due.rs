@@ -8,7 +8,7 @@ use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::wake_at;
 
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// The sessions that time wakes.
 #[derive(Default)]

@@ -6,8 +6,8 @@ use ractor::{ActorId, ActorRef};
 use super::children::Child as Only;
 use super::degraded::Degraded;
 use super::{Asker, Msg, State};
-use crate::restart::Verdict;
 use crate::session;
+use baton_base::restart_budget::Verdict;
 
 /// What the budget counts by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

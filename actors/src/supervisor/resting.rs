@@ -5,7 +5,7 @@ use ractor::ActorId;
 
 use super::State;
 use super::failing::Name;
-use crate::limits;
+use baton_base::limits;
 
 impl State {
     pub(super) fn settled(&mut self, id: &SessionId, incarnation: ActorId, rest: bool) {

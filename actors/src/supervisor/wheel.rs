@@ -7,11 +7,11 @@ use ractor::ActorRef;
 use tokio::sync::watch;
 
 use super::Msg;
-use crate::clock::Clock;
-use crate::limits;
-use crate::outage::Outage;
-use crate::settings::SettingsReader;
-use crate::table::TableReader;
+use baton_base::clock::Clock;
+use baton_base::journal_health::Outage;
+use baton_base::limits;
+use baton_config::settings::SettingsReader;
+use baton_journal::session_table::TableReader;
 
 /// One timer for all sessions: looks at the table when it has changed, and when the next session's time has come.
 pub(super) async fn turn_wheel(

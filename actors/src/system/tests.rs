@@ -9,16 +9,16 @@ use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
 
 use super::{Log, Options, System};
-use crate::clock::{Clock, ManualClock};
 use crate::gateway::Endpoint;
-use crate::journal;
-use crate::journal::{DiskJournal, Fold, Journal, MemoryJournal};
-use crate::limits;
-use crate::lock::HomeLock;
-use crate::settings::Settings;
-use crate::slot::Slot;
-use crate::table::TableFold;
+use baton_base::clock::{Clock, ManualClock};
+
 use crate::watcher::Root;
+use baton_base::actor_address::Slot;
+use baton_base::limits;
+use baton_base::lock::HomeLock;
+use baton_config::settings::Settings;
+use baton_journal::session_table::TableFold;
+use baton_journal::{DiskJournal, Fold, Journal, MemoryJournal};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -143,7 +143,7 @@ async fn on_disk(temp: &tempfile::TempDir, breaks_at: Position) -> (System, Arc<
     let lock = HomeLock::acquire(&home).unwrap();
     let (fold, table) = TableFold::new();
     let clock = Arc::new(ManualClock::at(Timestamp(1_790_000_000_000)));
-    let journal = journal::Options::new(home.join("log"), clock.now());
+    let journal = baton_journal::Options::new(home.join("log"), clock.now());
     let journal = Arc::new(DiskJournal::open(journal, Box::new(Breaking(fold, breaks_at))).unwrap());
     let options = Options {
         home,

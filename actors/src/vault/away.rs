@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::Scribe;
 use super::place::{Place, has_visible};
 use super::register::{Entry, Register};
-use crate::settings;
+use baton_config::settings;
 
 /// Between two looks whether a place is back for which something is remembered.
 const LOOK: Duration = Duration::from_secs(60);

@@ -24,7 +24,7 @@ use super::place::{Error, Refused};
 use super::register::Entry;
 use super::{index, lineage, owed};
 use crate::gateway::{Services, conversation};
-use crate::settings;
+use baton_config::settings;
 
 /// The folder of sessions of which nobody knows where they worked.
 const NOWHERE: &str = "elsewhere";

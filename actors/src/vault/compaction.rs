@@ -322,8 +322,8 @@ mod tests {
     use baton_notes::told::{About, Said};
 
     use super::*;
-    use crate::settings;
     use crate::vault::register::Register;
+    use baton_config::settings;
 
     #[test]
     fn a_threshold_is_named() {

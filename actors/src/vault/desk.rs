@@ -20,8 +20,8 @@ use super::owed::Owing;
 use super::pending::Pending;
 use super::place::{Error, Found, Place, Refused, Stamp};
 use super::register::Register;
-use crate::settings;
-use crate::settings::Settings;
+use baton_config::settings;
+use baton_config::settings::Settings;
 use tally::Tally;
 
 /// How often a note is read again that somebody writes at the same time.

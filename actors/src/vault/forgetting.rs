@@ -22,7 +22,7 @@ use super::index::stem;
 use super::owed::to_remove;
 use super::place::{Error, Place, Refused};
 use super::register::{Entry, Register, name_print};
-use crate::settings;
+use baton_config::settings;
 use scan::{Scan, Words};
 use staying::Sought;
 

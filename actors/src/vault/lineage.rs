@@ -6,7 +6,7 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
 
 use crate::gateway::is_hidden;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// Most sessions that the head of a note names before its own.
 const MOST: usize = 50;

@@ -10,7 +10,7 @@ use baton_events::session::{Phase, Why};
 
 use super::register::{Entry, Register};
 use crate::indexer::answer;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// How notes are written: another number brings every session in once more.
 const NOTES_VERSION: u32 = 1;
@@ -131,7 +131,7 @@ mod tests {
     use baton_events::session::{CloseReason, End, EpisodeRef, Event, State, Tier, episode_uuid};
 
     use super::*;
-    use crate::settings;
+    use baton_config::settings;
 
     const ROWS: u64 = 1_000;
 

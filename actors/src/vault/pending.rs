@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use baton_conversation::record::SessionId;
 use serde::{Deserialize, Serialize};
 
-use crate::durable;
+use baton_base::durable;
 
 /// The folder below the home.
 pub(super) const FOLDER: &str = "vault-pending";

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use baton_events::session::FileIdentity;
 use baton_notes::forget;
 
-use crate::durable;
-use crate::files::{FileStat, identity};
-use crate::obstacle::Obstacle;
-use crate::settings;
+use baton_base::durable;
+use baton_base::io_remedy::Obstacle;
+use baton_base::transcript_file::{FileStat, identity};
+use baton_config::settings;
 use walk::{NOTES_MAX, Walked, is_note};
 
 /// Largest file that is taken for a note.

@@ -16,7 +16,7 @@ use super::desk::{Desk, Open, Written, day};
 use super::index::Index;
 use super::place::Refused;
 use crate::gateway::Services;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// What a project has of its own, or what is no knowledge of it.
 const NEVER: [Label; 6] =

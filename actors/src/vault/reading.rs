@@ -17,7 +17,7 @@ use super::rounds::silent;
 use super::told::Progress;
 use super::{Scribe, TURN};
 use crate::gateway::Services;
-use crate::settings;
+use baton_config::settings;
 
 /// Most text of a note that an answer has.
 const READ_BYTES: usize = 48 * 1024;

@@ -16,9 +16,9 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::index::stem;
-use crate::durable;
-use crate::files;
-use crate::settings;
+use baton_base::durable;
+use baton_base::transcript_file;
+use baton_config::settings;
 
 /// The folder of a home with a register for each vault that it ever had.
 pub(super) const FOLDER: &str = "vault-register";
@@ -181,7 +181,7 @@ impl Register {
 
     /// The register of a file, of whichever vault it says it is.
     fn of_file(file: PathBuf) -> io::Result<Self> {
-        let bytes = files::read(&file, MAX_BYTES)?;
+        let bytes = transcript_file::read(&file, MAX_BYTES)?;
         let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(head) {
             Ok(Line::Vault { path, root, .. }) => Self::read(file, path, root),
@@ -204,7 +204,7 @@ impl Register {
             left: BTreeSet::new(),
             without_note: BTreeMap::new(),
         };
-        let bytes = match files::read(&register.file, MAX_BYTES) {
+        let bytes = match transcript_file::read(&register.file, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read?,
         };

@@ -21,7 +21,7 @@ use super::register::Entry;
 use super::told::{Progress, several, waiting};
 use super::{ANSWER, ROOM, Scribe, owed};
 use crate::gateway::{Services, resolve};
-use crate::pace::Room;
+use baton_base::throttle::Room;
 
 pub(super) use sweep::Unswept;
 

@@ -12,7 +12,7 @@ use baton_redaction::redact;
 use super::desk::Desk;
 use super::place::{Place, Refused};
 use super::{forgetting, owed};
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// Notes that are named of each kind.
 const NAMED: usize = 8;

@@ -6,7 +6,7 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 
 use super::{GoOn, Notes, Report};
-use crate::chunks::{ChunkStore, Error};
+use baton_store::chunks::{ChunkStore, Error};
 
 /// Verifies what the sessions of `table` name, and `notes`. `named` tells what a session names by now, `is_named` whether a
 /// note still is: what was replaced meanwhile may be gone.

@@ -11,12 +11,12 @@ use baton_events::session::Event;
 use baton_protocol::answer;
 
 use super::{Folding, GoOn, Report, conversations, made_of, memory, open_copy, scratch};
-use crate::chunks::ChunkStore;
-use crate::files;
-use crate::journal::{DiskJournal, Journal, verify};
-use crate::lock::HomeLock;
-use crate::memory::Store;
-use crate::stream;
+use baton_base::lock::HomeLock;
+use baton_base::transcript_file;
+use baton_journal::session_stream;
+use baton_journal::{DiskJournal, Journal, verify};
+use baton_memory::Store;
+use baton_store::chunks::ChunkStore;
 
 /// Verifies the files of a home whose lock is held. `quick` leaves the memory out. Needs as much room as the log and the memory
 /// take, until it is done. Blocks.
@@ -105,7 +105,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
         if record.stream.memo_uuid().is_some() || matches!(record.kind.as_str(), "group_cleared" | "group_restored") {
             return true;
         }
-        let event = stream::decode(record).map(|recorded| recorded.event);
+        let event = session_stream::decode(record).map(|recorded| recorded.event);
         matches!(
             event,
             Ok(Event::Indexed { .. }
@@ -136,7 +136,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
-    crate::durable::make_private_folder(to)?;
+    baton_base::durable::make_private_folder(to)?;
     for entry in entries {
         let entry = entry?;
         let target = to.join(entry.file_name());
@@ -144,7 +144,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
             copy_folder(&entry.path(), &target)?;
         } else {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", entry.path().display()));
-            io::copy(&mut files::open(&entry.path()).map_err(named)?, &mut File::create(target)?)?;
+            io::copy(&mut transcript_file::open(&entry.path()).map_err(named)?, &mut File::create(target)?)?;
         }
     }
     Ok(())

@@ -8,8 +8,8 @@ use baton_conversation::record::Position;
 use super::{GoOn, Report};
 use crate::indexer;
 use crate::indexer::rebuild::Rebuilt;
-use crate::limits;
-use crate::memory::{Print, Searcher};
+use baton_base::limits;
+use baton_memory::{Print, Searcher};
 
 /// How often both are brought to the end of a log that is written to, before that is left for a quieter moment.
 const TRIES: usize = 20;

@@ -21,8 +21,8 @@ use tokio::time::Instant;
 use super::Nudge;
 use super::marker::Markers;
 use super::swept::Swept;
-use crate::limits;
 use crate::roots::Looked;
+use baton_base::limits;
 
 pub(super) struct Changes {
     gathered: Arc<Gathered>,

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Root, scan};
-use crate::files::FileSeen;
+use baton_base::transcript_file::FileSeen;
 
 /// Longest look: what the other roots say must be known before nobody waits any more.
 const FIND: Duration = Duration::from_secs(30);

@@ -10,10 +10,10 @@ use baton_conversation::record::SessionId;
 use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, Why};
 
 use super::Unread;
-use crate::files;
-use crate::files::{FileSeen, FileStat};
 use crate::supervisor::Page;
-use crate::table::TableReader;
+use baton_base::transcript_file;
+use baton_base::transcript_file::{FileSeen, FileStat};
+use baton_journal::session_table::TableReader;
 
 pub(super) struct Known {
     table: TableReader,
@@ -165,7 +165,7 @@ impl Known {
         let present: BTreeSet<Arc<str>> = files.iter().map(|file| file.path.clone()).collect();
         let is_gone = |path: &str| !present.contains(path) && Path::new(path).starts_with(folder);
         // Paths below a folder begin with its name, and so do those that stand between them in order.
-        let first = files::text(folder).unwrap_or_default();
+        let first = transcript_file::text(folder).unwrap_or_default();
         let checked = self.checked.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
         let unread = self.unread.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
         let named = checked.take_while(|path| path.starts_with(&first));
@@ -178,7 +178,7 @@ impl Known {
     /// A path was looked at. The file there, if it is unread.
     pub(super) fn note(&mut self, path: &Path, file: Option<FileSeen>) -> Option<FileSeen> {
         if file.is_none()
-            && let Some(path) = files::text(path)
+            && let Some(path) = transcript_file::text(path)
         {
             self.forget(&path);
         }
@@ -293,7 +293,7 @@ fn is_read(state: &SessionState, file: &FileSeen) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::TableFold;
+    use baton_journal::session_table::TableFold;
 
     fn file(path: &str, modified_ns: i64) -> FileSeen {
         let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();

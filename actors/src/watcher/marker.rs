@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::durable;
+use baton_base::durable;
 
 /// A folder of our own that is watched together with the roots.
 pub(super) struct Markers {

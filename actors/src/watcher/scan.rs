@@ -11,9 +11,9 @@ use baton_conversation::transcript;
 use baton_events::session::FileIdentity;
 
 use super::Root;
-use crate::files;
-use crate::files::{FileSeen, FileStat};
-use crate::limits;
+use baton_base::limits;
+use baton_base::transcript_file;
+use baton_base::transcript_file::{FileSeen, FileStat};
 
 /// Unreachable paths that are named; further ones look alike. As many of those whose name is no text.
 const UNREACHABLE_MAX: usize = 20;
@@ -185,7 +185,7 @@ fn is_new(path: &Path, is_link: bool, visited: &mut BTreeSet<(u64, u64)>) -> boo
     if !is_link {
         return true;
     }
-    match fs::metadata(path).map(|metadata| files::identity(&metadata)) {
+    match fs::metadata(path).map(|metadata| transcript_file::identity(&metadata)) {
         Ok(identity) if identity != FileIdentity::default() => visited.insert((identity.device, identity.inode)),
         _ => false,
     }
@@ -200,7 +200,7 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
     if !metadata.is_file() {
         return None;
     }
-    let path_text = files::text(path)?;
+    let path_text = transcript_file::text(path)?;
     // Compressed in place: while the plain one is there, that is the transcript.
     if transcript::layout(root.agent).plain(&path_text).is_some_and(|plain| Path::new(plain).is_file()) {
         return None;
@@ -211,7 +211,7 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
         kind: located.kind,
         path: path_text.into(),
         stat: FileStat::of(&metadata),
-        identity: files::identity(&metadata),
+        identity: transcript_file::identity(&metadata),
     };
-    Some((file, files::names(&metadata)))
+    Some((file, transcript_file::names(&metadata)))
 }

@@ -11,7 +11,7 @@ use ractor::RpcReplyPort;
 use super::changes::Taken;
 use super::scan::{self, Scan};
 use super::{Root, Unread};
-use crate::limits;
+use baton_base::limits;
 
 /// A look at everything that is under way.
 #[derive(Default)]

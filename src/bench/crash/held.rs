@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use baton_actors::chunks::ChunkStore;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::envelope::Tail;
+use baton_store::chunks::ChunkStore;
 
 use super::history::History;
 use super::promise::Promises;

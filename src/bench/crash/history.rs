@@ -7,15 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use baton_actors::journal;
-use baton_actors::journal::{DiskJournal, Journal};
-use baton_actors::stream;
-use baton_actors::table::TableFold;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId, Timestamp};
 use baton_events::envelope::Tail;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EffectId, Event, Phase, State, Why, episode_uuid};
+use baton_journal::session_stream;
+use baton_journal::session_table::TableFold;
+use baton_journal::{DiskJournal, Journal};
 
 /// Records read at once.
 const STEP: usize = 1000;
@@ -55,7 +54,7 @@ impl History {
     /// that it had before: it must still be on its chain. `Err` says what is wrong.
     pub(super) fn read(log: &Path, now: Timestamp, earlier: Option<Tail>) -> Result<Self, String> {
         let (fold, table) = TableFold::new();
-        let journal = DiskJournal::open(journal::Options::new(log, now), Box::new(fold))
+        let journal = DiskJournal::open(baton_journal::Options::new(log, now), Box::new(fold))
             .map_err(|error| format!("the log does not open: {error}"))?;
         let history = Self::of_journal(&journal, &table.now());
         let on_chain =
@@ -77,7 +76,8 @@ impl History {
                 // The home's own events are of no session, and of other shapes.
                 if record.stream.session_id().is_some() {
                     events.push(
-                        stream::decode(record).map_err(|error| format!("position {}: {error}", record.position))?,
+                        session_stream::decode(record)
+                            .map_err(|error| format!("position {}: {error}", record.position))?,
                     );
                 }
             }

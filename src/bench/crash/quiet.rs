@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use baton_actors::memory::Store;
 use baton_conversation::record::Timestamp;
+use baton_memory::Store;
 use baton_protocol::answer::{Search, Sessions, Track};
 use baton_protocol::{SearchParams, SessionsParams, TrackParams, method};
 

@@ -135,7 +135,7 @@ fn transcript(claude: &Path) -> PathBuf {
 /// A copy of the program in a new folder with a home, where a program that does nothing takes the daemon's place.
 fn without_daemon(folder: &Path, program: &Path) -> Result<PathBuf, Error> {
     // The home is there, as it is after the first call ever.
-    baton_actors::durable::make_private_folder(&folder.join("home")).map_err(io_error("create", folder))?;
+    baton_base::durable::make_private_folder(&folder.join("home")).map_err(io_error("create", folder))?;
     let copy = folder.join(program.file_name().unwrap_or_default());
     fs::copy(program, &copy).map_err(io_error("copy", program))?;
     let nobody = ["/bin/true", "/usr/bin/true"].into_iter().map(Path::new).find(|path| path.is_file());

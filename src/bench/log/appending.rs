@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_actors::journal::{DiskJournal, Journal, Options};
 use baton_conversation::record::{CommandId, Metadata, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
+use baton_journal::{DiskJournal, Journal, Options};
 use serde::Serialize;
 
 use super::super::sample::{Sample, Spread};

@@ -2,9 +2,6 @@
 
 use std::path::Path;
 
-use baton_actors::chunks;
-use baton_actors::chunks::{ChunkStore, Header, ManifestId};
-use baton_actors::journal::{AppendError, DiskJournal, Journal, Options};
 use baton_conversation::filter::FILTER_VERSION;
 use baton_conversation::hash::{ContentHash, Mark};
 use baton_conversation::item::{Body, Item};
@@ -15,6 +12,9 @@ use baton_events::schema;
 use baton_events::session::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest, Tier, episode_uuid,
 };
+use baton_journal::{AppendError, DiskJournal, Journal, Options};
+use baton_store::chunks;
+use baton_store::chunks::{ChunkStore, Header, ManifestId};
 
 use super::super::Error;
 
@@ -35,7 +35,7 @@ const MINUTE: i64 = 60_000;
 /// Writes so many sessions into an empty home.
 pub(super) async fn write(home: &Path, sessions: u64) -> Result<(), Error> {
     let chunks = ChunkStore::open(home.join("blobs")).map_err(|error| failed(&error))?;
-    let (fold, _table) = baton_actors::table::TableFold::new();
+    let (fold, _table) = baton_journal::session_table::TableFold::new();
     let journal = DiskJournal::open(Options::new(home.join("log"), Timestamp(BEGUN)), Box::new(fold))
         .map_err(|error| failed(&error))?;
     for first in (0..sessions).step_by(TOGETHER as usize) {
@@ -196,12 +196,12 @@ fn events(number: u64, stored: &Stored) -> Vec<NewRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_actors::journal::MemoryJournal;
     use baton_events::session::Phase;
+    use baton_journal::MemoryJournal;
 
     #[tokio::test]
     async fn a_session_of_the_history_is_a_whole_one() {
-        let (fold, table) = baton_actors::table::TableFold::new();
+        let (fold, table) = baton_journal::session_table::TableFold::new();
         let journal = MemoryJournal::new(Box::new(fold));
         let home = tempfile::tempdir().unwrap();
         let chunks = ChunkStore::open(home.path().join("blobs")).unwrap();

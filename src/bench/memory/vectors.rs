@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_actors::llm::imitation::words;
-use baton_actors::memory::vectors::{Meaning, Model, Table as Vectors, Vectors as Folder};
-use baton_actors::memory::{Query, Searcher};
+use baton_endpoint::words;
+use baton_memory::vectors::{Meaning, Model, Table as Vectors, Vectors as Folder};
+use baton_memory::{Query, Searcher};
 use serde::Serialize;
 
 use super::{Asked, QUESTIONS};
@@ -45,7 +45,7 @@ pub(super) fn measure(
     folder: &Path,
     tell: &dyn Fn(&str),
 ) -> Result<WithVectors, Error> {
-    let refused = |error: baton_actors::memory::vectors::Error| Error::Untrue(error.to_string());
+    let refused = |error: baton_memory::vectors::Error| Error::Untrue(error.to_string());
     let model = Model { name: "words".to_owned(), dimensions: Some(dimensions) };
     let table = Folder::at(folder).select(Some(&model)).map_err(refused)?;
     let table = table.ok_or_else(|| Error::Untrue("there is no table of vectors".to_owned()))?;

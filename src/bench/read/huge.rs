@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use baton_actors::reading;
-use baton_actors::reading::{Pass, Start};
 use baton_conversation::transcript::{Cursor, OpenCalls};
 use baton_events::session::TailDigest;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::{Pass, Start};
 use serde::Serialize;
 
 use super::super::process::memory;
@@ -62,7 +62,7 @@ pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
     };
     let begin = start.clone();
     loop {
-        match reading::observe(&start) {
+        match transcript_reader::observe(&start) {
             Pass::Read(done) => {
                 (start.cursor, start.tail) = (done.cursor, done.tail);
                 if !done.more {
@@ -72,7 +72,7 @@ pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
             other => return Err(Error::Untrue(format!("reading ended with {other:?}"))),
         }
     }
-    let pass = reading::items(&begin, OpenCalls::default(), start.cursor.offset, &mut Hashed::default());
+    let pass = transcript_reader::items(&begin, OpenCalls::default(), start.cursor.offset, &mut Hashed::default());
     let seconds = since.elapsed().as_secs_f64();
     let bytes = start.cursor.offset;
     std::fs::remove_file(&path).map_err(io_error("remove", &path))?;

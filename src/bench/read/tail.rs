@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use baton_actors::reading;
-use baton_actors::reading::{Pass, Start};
 use baton_conversation::transcript::{Cursor, OpenCalls};
 use baton_events::session::TailDigest;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::{Pass, Start};
 use serde::Serialize;
 
 use super::super::process::read_bytes;
@@ -97,7 +97,7 @@ fn follow(start: &mut Start) -> Result<(), Error> {
     let untrue = |pass: &Pass| Error::Untrue(format!("reading ended with {pass:?}"));
     let mut reached = start.clone();
     loop {
-        match reading::observe(&reached) {
+        match transcript_reader::observe(&reached) {
             Pass::Read(done) => {
                 (reached.cursor, reached.tail) = (done.cursor, done.tail);
                 if !done.more {
@@ -108,7 +108,7 @@ fn follow(start: &mut Start) -> Result<(), Error> {
         }
     }
     let mut hashed = Hashed::default();
-    match reading::items(start, OpenCalls::default(), reached.cursor.offset, &mut hashed) {
+    match transcript_reader::items(start, OpenCalls::default(), reached.cursor.offset, &mut hashed) {
         Pass::Read(_) => *start = reached,
         other => return Err(untrue(&other)),
     }

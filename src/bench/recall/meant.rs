@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use baton_actors::llm::imitation::Imitation;
+use baton_endpoint::Imitation;
 use baton_protocol::answer::Status;
 use baton_protocol::method;
 use serde::Serialize;

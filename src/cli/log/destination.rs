@@ -71,7 +71,7 @@ impl Destination {
                 let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
                 file.as_file().sync_all().map_err(failed)?;
                 file.persist(&path).map_err(|error| failed(error.error))?;
-                baton_actors::durable::sync_folder(folder_of(&path)).map_err(failed)
+                baton_base::durable::sync_folder(folder_of(&path)).map_err(failed)
             }
         }
     }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use baton_actors::archive;
 use baton_actors::archive::{Exported, Offline, Wanted};
-use baton_actors::chunks::ChunkStore;
-use baton_actors::remains::Remains;
 use baton_conversation::record::Position;
 use baton_redaction::redact;
+use baton_store::chunks::ChunkStore;
+use baton_store::forgotten::Remains;
 use clap::Args;
 
 use super::super::Error;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use baton_actors::archive;
-use baton_actors::durable;
-use baton_actors::lock::HomeLock;
+use baton_base::durable;
+use baton_base::lock::HomeLock;
 use clap::Args;
 use serde_json::json;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use baton_actors::archive::{Error, Source};
-use baton_actors::journal::Exact;
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::{ChainHash, Tail, decode};
+use baton_journal::Exact;
 use baton_protocol::answer::{LogRead, LogRecord};
 use baton_protocol::{LogReadParams, method};
 

@@ -3,9 +3,9 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
-use baton_actors::clock::{Clock, SystemClock};
-use baton_actors::lock::HomeLock;
 use baton_actors::repair;
+use baton_base::clock::{Clock, SystemClock};
+use baton_base::lock::HomeLock;
 use baton_conversation::record::Position;
 use baton_protocol::answer::{Lost, Repair};
 use clap::Args;

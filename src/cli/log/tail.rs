@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use baton_actors::archive;
 use baton_actors::archive::{Offline, Source as _};
-use baton_actors::journal::Exact;
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::decode;
 use baton_events::replay::Occurrence;
 use baton_events::schema::session::hide_group;
+use baton_journal::Exact;
 use baton_protocol::answer::{Happened, LogRead};
 use baton_protocol::{LogReadParams, code, method};
 use clap::Args;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use baton_actors::clock::{Clock, SystemClock};
 use baton_actors::verify;
+use baton_base::clock::{Clock, SystemClock};
 use baton_protocol as protocol;
 use baton_protocol::answer::Verify;
 use baton_protocol::{VerifyParams, method};

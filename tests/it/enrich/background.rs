@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
-use baton_actors::llm::{BaseUrl, Endpoint};
-use baton_actors::settings::{Llm, Settings};
+use baton_config::endpoint::{BaseUrl, Endpoint};
+use baton_config::settings::{Llm, Settings};
+use baton_endpoint::{CHAT, Fault, Imitation};
 use baton_events::session::{CallOutcome, CloseReason, Enrichment};
 use serde_json::json;
 

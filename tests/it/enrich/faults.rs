@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, Fault, Imitation};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};

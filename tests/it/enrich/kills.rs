@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, Fault, Imitation};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
@@ -75,7 +75,7 @@ fn is_whole(file: &std::path::Path) -> bool {
 }
 
 /// What the model says to a session of a prompt and a reply.
-fn usual(_: &baton_actors::llm::imitation::Request) -> String {
+fn usual(_: &baton_endpoint::Request) -> String {
     json!({
         "objective": "Fed", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
         "errors": [], "unresolved": [], "next_steps": [], "continuation_context": "", "entities": [], "facts": [],

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use baton_actors::memory::Store;
+use baton_memory::Store;
 use serde_json::json;
 
 use super::{configure, goes_on, notes, only_session, own, ready, until, with_notes, worked};

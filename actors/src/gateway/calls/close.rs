@@ -13,9 +13,9 @@ use uuid::Uuid;
 use super::{Ended, enrichment};
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, answers, resolve};
-use crate::limits;
 use crate::session::{CloseCall, Closed, Outcome};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
 
 /// Longest id of a command, in bytes.
 const COMMAND_ID_BYTES: usize = 128;

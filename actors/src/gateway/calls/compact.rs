@@ -9,9 +9,9 @@ use super::looking::told_of;
 use super::verify::{GivenUpWith, Under};
 use crate::gateway::Services;
 use crate::gateway::connection::{Out, failure};
-use crate::journal::CompactError;
 use crate::upkeep;
 use crate::upkeep::Error;
+use baton_journal::CompactError;
 
 pub(in crate::gateway) async fn compact(services: &Arc<Services>, out: &Out) -> Result<answer::Compact, Ended> {
     let under = Arc::new(Under::default());

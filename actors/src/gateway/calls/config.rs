@@ -6,9 +6,9 @@ use baton_protocol::{ConfigParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, internal};
-use crate::configuration::{Remark, WriteError};
 use crate::gateway::Services;
 use crate::gateway::connection::failure;
+use baton_config::configuration::{Remark, WriteError};
 
 pub(in crate::gateway) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Result<answer::Config, Ended> {
     let configuration = services.configuration.clone();

@@ -13,9 +13,9 @@ use super::search::{Ready, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, lazy, resolve};
-use crate::limits;
 use crate::session::{Switch, Switched};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
 
 /// Groups that an answer names.
 const NAMED: usize = 8;

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::place;
+use baton_base::project;
 
 /// Fields in which calls and tools name directories, groups among them.
 const FIELDS: [&str; 7] = ["project", "project_namespace", "directory", "groups", "group_ids", "group_id", "group"];
@@ -18,7 +18,7 @@ pub(super) async fn look(raw: Option<&RawValue>) {
     let Some(params) = raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) else { return };
     let mut looks = tokio::task::JoinSet::new();
     for directory in named(&params) {
-        looks.spawn(async move { place::glance(&directory).await });
+        looks.spawn(async move { project::glance(&directory).await });
     }
     let _ = looks.join_all().await;
 }

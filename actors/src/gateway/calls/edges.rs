@@ -15,8 +15,8 @@ use super::{Ended, internal};
 use crate::gateway::connection::failure;
 use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph as told, page, resolve};
-use crate::memory::{Fact, Searcher};
 use crate::memos::{Done, Wanted};
+use baton_memory::{Fact, Searcher};
 
 /// Most nodes, and most edges, of one answer.
 const MOST: usize = 100;
@@ -196,7 +196,7 @@ fn edge(fact: Fact) -> answer::Edge {
 /// Looks into the memory as far as it has come, without what was deleted.
 async fn look<T: Send + 'static>(
     services: &Arc<Services>,
-    ask: impl FnOnce(&Searcher) -> Result<T, crate::memory::Error> + Send + 'static,
+    ask: impl FnOnce(&Searcher) -> Result<T, baton_memory::Error> + Send + 'static,
 ) -> Result<T, Ended> {
     let searcher = services.indexer.searcher().map_err(|_| crate::gateway::lazy::no_memory(services))?;
     let searcher = searcher.without_facts(services.table.now().deleted_facts());

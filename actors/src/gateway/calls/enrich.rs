@@ -16,8 +16,8 @@ use super::{Ended, enrichment};
 use crate::enricher::{Allowance, By, Done, Outcome};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, lazy, resolve};
-use crate::limits;
-use crate::settings::{Llm, Settings};
+use baton_base::limits;
+use baton_config::settings::{Llm, Settings};
 
 /// After so many failures in a row that are the endpoint's, the others are not tried.
 const FAILURES: u64 = 3;

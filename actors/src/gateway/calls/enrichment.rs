@@ -11,7 +11,7 @@ use baton_redaction::redact;
 
 use crate::enricher::{Enricher, Shown};
 use crate::gateway::Services;
-use crate::llm::KeySource;
+use baton_config::endpoint::KeySource;
 
 /// How long the file of a key may keep the answer waiting.
 const LOOK: Duration = Duration::from_millis(300);

@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use super::{Ended, internal};
 use crate::gateway::{Services, answers, memo, resolve};
-use crate::journal::ReadError;
 use crate::watcher::Overview;
+use baton_journal::ReadError;
 
 /// Most events of one answer; a day's session has some dozen.
 const EVENTS: usize = 500;

@@ -12,7 +12,7 @@ use super::found::{Found, Wanted, found};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph};
-use crate::memory::Window;
+use baton_memory::Window;
 
 /// Longest name of a relation that somebody may have given, in characters.
 const NAME_CHARS: usize = 100;

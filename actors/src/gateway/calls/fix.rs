@@ -10,7 +10,7 @@ use super::Ended;
 use super::witnesses::{entries, judged, needed};
 use crate::gateway::Services;
 use crate::gateway::connection::Out;
-use crate::memory::By;
+use baton_memory::By;
 
 /// Most sessions that are read: those with the rarest words of the error.
 const SESSIONS: usize = 200;

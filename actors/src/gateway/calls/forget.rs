@@ -25,13 +25,13 @@ use uuid::Uuid;
 
 use super::looking::told_of;
 use super::{Ended, internal};
-use crate::chunks::Removed;
 use crate::export;
-use crate::files::FileSeen;
 use crate::gateway::connection::Out;
 use crate::gateway::{Services, resolve};
-use crate::limits;
 use crate::session::{Switch, Switched};
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_store::chunks::Removed;
 use chosen::{Chosen, Target};
 use hidden::Hidden;
 
@@ -263,7 +263,7 @@ async fn export_again(services: &Arc<Services>) -> Result<(), String> {
     written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
-fn not_done(id: &SessionId, switched: Result<Switched, crate::slot::CallError>) -> String {
+fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address::CallError>) -> String {
     let why = match switched {
         Ok(Switched::Refused(rejection)) => rejection.to_string(),
         Ok(Switched::Failed { reason }) => reason,
@@ -349,7 +349,7 @@ async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, En
     let weighing = tokio::task::spawn_blocking(move || {
         ids.iter().try_fold(Removed::default(), |mut all, id| {
             all += chunks.stored(id)?;
-            Ok::<_, crate::chunks::Error>(all)
+            Ok::<_, baton_store::chunks::Error>(all)
         })
     });
     let stored = weighing.await.map_err(|error| internal("conversations cannot be looked at", error))?;

@@ -11,7 +11,7 @@ use super::{Ended, internal};
 use crate::gateway::connection::Out;
 use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph, lazy, page, resolve};
-use crate::memory::{Error, GraphQuery, Page, Sieve, Window};
+use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
 
 /// What is asked for beside words.
 #[derive(Clone, Debug, Default)]

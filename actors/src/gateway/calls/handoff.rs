@@ -35,7 +35,7 @@ pub(in crate::gateway) async fn handoff(
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         (None, Some(directory)) => {
-            let place = tokio::task::spawn_blocking(move || crate::place::asked(&directory));
+            let place = tokio::task::spawn_blocking(move || baton_base::project::asked(&directory));
             let place = place.await.map_err(|error| super::internal("looking at the directory broke", error))?;
             Some(place.project)
         }
@@ -77,7 +77,7 @@ fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answe
         (0, _) => format!(
             "Nothing to hand over: no {other}session of {project} is known{}. `baton sessions` lists what is, `--project` takes \
              another project",
-            crate::place::unseen(project)
+            baton_base::project::unseen(project)
         ),
         (_, []) => format!(
             "Nothing to hand over: in no session of {project} that is over was anything done, decided or left open. `baton \

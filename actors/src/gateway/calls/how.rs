@@ -10,7 +10,7 @@ use super::Ended;
 use super::witnesses::{entries, judged, needed};
 use crate::gateway::Services;
 use crate::gateway::connection::Out;
-use crate::memory::By;
+use baton_memory::By;
 
 /// Most sessions that are read: with as many runs every rate is known.
 const SESSIONS: usize = 400;

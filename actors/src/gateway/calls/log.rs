@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 
 use super::{Ended, internal};
 use crate::archive;
-use crate::footprint;
 use crate::gateway::{Services, resolve};
-use crate::journal::{Exact, Journal, ReadError};
 use crate::storage;
+use baton_journal::{Exact, Journal, ReadError};
+use baton_store::disk_usage;
 
 /// Most records of one answer.
 const RECORDS_MAX: usize = 4096;
@@ -33,7 +33,7 @@ pub(in crate::gateway) async fn stats(services: &Arc<Services>) -> Result<LogSta
         let position = table.position();
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
-        let disk = footprint::of(&services.home);
+        let disk = disk_usage::of(&services.home);
         let live_bytes = Some(storage::measure(&services.home, &services.measured()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);

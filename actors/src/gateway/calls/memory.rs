@@ -17,7 +17,7 @@ use crate::gateway::connection::failure;
 use crate::indexer::Want;
 use crate::memos;
 use crate::memos::{Done, Wanted};
-use crate::obstacle::Obstacle;
+use baton_base::io_remedy::Obstacle;
 
 /// How long an answer waits until what was recorded can be found, if nothing is wrong with the memory.
 const FINDABLE: Duration = Duration::from_secs(10);
@@ -115,7 +115,7 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
         );
         return Err(failure(code::INVALID_PARAMS, message));
     }
-    let place = tokio::task::spawn_blocking(move || crate::place::look(&directory)).await;
+    let place = tokio::task::spawn_blocking(move || baton_base::project::look(&directory)).await;
     let place = place.map_err(|error| internal("looking at the directory broke", error))?;
     // It would be kept under another group than all else of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";

@@ -13,7 +13,7 @@ use super::vault::{Recalled, recalled};
 use crate::gateway::connection::Out;
 use crate::gateway::family::facts::Sight;
 use crate::gateway::{Services, graph, lazy, resolve};
-use crate::memory::GraphQuery;
+use baton_memory::GraphQuery;
 
 /// Entities that fit the words, best first; without words all, the most supported first.
 pub(in crate::gateway) async fn nodes(

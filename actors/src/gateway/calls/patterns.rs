@@ -10,7 +10,7 @@ use super::Ended;
 use super::witnesses::{entries, judged};
 use crate::gateway::Services;
 use crate::gateway::connection::{Out, failure};
-use crate::memory::By;
+use baton_memory::By;
 
 /// Most sessions that are read, the newest.
 const SESSIONS: usize = 2_000;

@@ -21,9 +21,9 @@ use super::vault::{Recalled, recalled};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, resolve, shown};
-use crate::memory::Searcher;
-use crate::memory::vectors::Meaning;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::Searcher;
+use baton_memory::vectors::Meaning;
 
 /// Most sessions that one answer looks into: each is read and digested.
 const MOST_SESSIONS: u32 = 20;

@@ -14,9 +14,9 @@ use super::Ended;
 use super::looking::told;
 use crate::gateway::connection::Out;
 use crate::gateway::{Services, lazy, resolve};
-use crate::limits;
 use crate::session::{Closed, Outcome};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
 
 pub(in crate::gateway) async fn reindex(
     asked: ReindexParams,

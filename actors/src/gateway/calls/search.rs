@@ -17,12 +17,12 @@ use crate::gateway::narrowing;
 use crate::gateway::narrowing::Narrowing;
 use crate::gateway::{Services, answers, family, glance, lazy, resolve, shown, titles};
 use crate::indexer::Want;
-use crate::limits;
-use crate::memory;
-use crate::memory::vectors::Meaning;
-use crate::memory::{Demands, Query, Searcher};
-use crate::obstacle::Obstacle;
-use crate::settings::Settings;
+use baton_base::limits;
+
+use baton_base::io_remedy::Obstacle;
+use baton_config::settings::Settings;
+use baton_memory::vectors::Meaning;
+use baton_memory::{Demands, Query, Searcher};
 
 /// Most sessions that a search answers with.
 const SEARCH_LIMIT: u32 = 100;
@@ -249,9 +249,9 @@ pub(super) fn find(
         Whose::Others => is_own(id),
         Whose::Own => !is_own(id),
     };
-    let called = |hit: memory::Hit| {
+    let called = |hit: baton_memory::Hit| {
         let title = titles::given(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
-        answers::hit(table, memory::Hit { title, ..hit })
+        answers::hit(table, baton_memory::Hit { title, ..hit })
     };
     let hidden = |id: &str| left_out(id) || shown::hidden(table, settings, &[], id);
     let admits = |id: &str| match shown::memo_as_state(table, id) {
@@ -276,7 +276,7 @@ pub(super) fn find(
         let hit = |hit| answer::Hit { matched: filters.clone(), ..called(hit) };
         return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
     }
-    let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::asked(directory).project);
+    let own = directory.filter(|_| project.is_none()).map(|directory| baton_base::project::asked(directory).project);
     let elder = |one: &str, other: &str| family::elder(table, one, other);
     let demands = Demands {
         phrases: &question.phrases,
@@ -297,7 +297,7 @@ pub(super) fn find(
         meaning: wanted.meaning.as_ref(),
         ..Query::new(&question.words)
     };
-    let memory::Searched { mut hits, is_cut } = searcher.searched(&query).map_err(broke)?;
+    let baton_memory::Searched { mut hits, is_cut } = searcher.searched(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
     let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
     if is_by_words {

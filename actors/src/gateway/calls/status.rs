@@ -14,10 +14,10 @@ use baton_redaction::redact;
 
 use super::{Ended, enrichment, reindex, vectors};
 use crate::gateway::{Services, answers};
-use crate::limits;
-use crate::obstacle::Obstacle;
 use crate::vault::{several, waiting};
 use crate::watcher::Overview;
+use baton_base::io_remedy::Obstacle;
+use baton_base::limits;
 
 /// How long the watcher may keep the answer waiting: it may be looking at everything for the first time.
 const LOOK: Duration = Duration::from_millis(300);

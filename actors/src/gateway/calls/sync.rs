@@ -19,17 +19,17 @@ use tokio::task::JoinSet;
 
 use super::Ended;
 use super::looking::{self, Looking, told};
-use crate::files::FileSeen;
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::glance;
 use crate::gateway::glance::Kept;
 use crate::gateway::lazy::wanted;
 use crate::gateway::lazy::wanted::Wanted;
 use crate::gateway::{Services, lazy, resolve};
-use crate::limits;
 use crate::session::{Closed, Outcome};
-use crate::settings::{Llm, Settings};
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::{Llm, Settings};
 
 /// The model that is configured where nothing is said, and what it takes and gives.
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
@@ -84,7 +84,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     let (settings, now) = (services.settings.now(), services.clock.now());
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
-        (Some(Err(_)), Some(name)) => Some(crate::place::asked(name).project),
+        (Some(Err(_)), Some(name)) => Some(baton_base::project::asked(name).project),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
 

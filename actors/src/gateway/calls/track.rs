@@ -9,13 +9,13 @@ use baton_protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
 use baton_redaction::redact;
 
 use super::{Ended, internal};
-use crate::files::FileSeen;
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, resolve};
-use crate::limits;
 use crate::session::{Switch, Switched};
-use crate::settings::Settings;
-use crate::slot::CallError;
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::Settings;
 
 /// Longest name of a group.
 const GROUP_CHARS: usize = 64;

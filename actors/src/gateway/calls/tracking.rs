@@ -10,9 +10,9 @@ use baton_redaction::redact;
 use super::{Ended, config, internal};
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, lazy, resolve};
-use crate::place;
-use crate::settings::Settings;
-use crate::settings::pattern::escaped;
+use baton_base::project;
+use baton_config::settings::Settings;
+use baton_config::settings::pattern::escaped;
 
 /// Open sessions that are listed; `active_sessions` counts them all.
 const LISTED: usize = 500;
@@ -84,13 +84,14 @@ enum Meant {
 /// A project that is known, a directory, or else a glob: a directory may have a name that looks like one.
 fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Meant, Failure> {
     let is_known = || table.iter().any(|(_, row)| row.state.place.as_ref().is_some_and(|place| place.project == text));
-    if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && place::is_directory(text)) {
+    if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && project::is_directory(text))
+    {
         return Ok(Meant::Glob(text.to_owned()));
     }
     match resolve::project(table, settings, text) {
         Ok(project) => Ok(Meant::Project(project)),
         // A directory in which nobody has worked yet.
-        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(place::asked(text).project)),
+        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(project::asked(text).project)),
         Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
     }
 }

@@ -4,7 +4,6 @@ use baton_protocol::answer;
 use baton_redaction::redact;
 
 use crate::gateway::Services;
-use crate::llm::KeySource;
 
 /// Without a word to the endpoint: what is known by now.
 pub(super) fn vectors(services: &Services) -> answer::Vectors {
@@ -19,7 +18,7 @@ pub(super) fn vectors(services: &Services) -> answer::Vectors {
         };
     };
     let endpoint = embedding.endpoint;
-    let failure = endpoint.key.as_ref().and_then(KeySource::problem);
+    let failure = endpoint.key.as_ref().and_then(baton_model::key_problem);
     let progress = services.embedder.progress();
     let problem = failure.map(|failure| (failure.what(), failure.next_step().to_owned()));
     let (problem, next_step) = problem.or_else(|| progress.problem.clone()).unzip();

@@ -17,8 +17,8 @@ use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, family, lazy, resolve, shown, titles};
-use crate::memory::{By, Searcher, WitnessQuery};
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::{By, Searcher, WitnessQuery};
 
 /// Most entries of a list that can be asked for.
 const MOST: u32 = 100;
@@ -93,7 +93,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     let (table, settings) = (services.table.now(), services.settings.now());
     let directory = caller.directory.clone();
     let judging = tokio::task::spawn_blocking(move || {
-        let own = directory.map(|directory| crate::place::asked(&directory).project);
+        let own = directory.map(|directory| baton_base::project::asked(&directory).project);
         let court = Court { searcher, table, settings, project, own };
         judge(&court).and_then(|answer| redacted(&answer))
     });

@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::succession::Succession;
 use super::{Family, Tie};
 use crate::gateway::{Services, account, graph, resolve};
-use crate::memory::{Error, Fact, GraphQuery, Page, Searcher};
-use crate::settings::Settings;
+use baton_config::settings::Settings;
+use baton_memory::{Error, Fact, GraphQuery, Page, Searcher};
 
 /// Shortest word of a question that is taken for the beginning of a session's id.
 const ID_CHARS: usize = 8;

@@ -8,7 +8,7 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{Place, State};
 
 use super::is_shown;
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// The sessions of one directory in which something was said.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{CloseReason, Phase, Policy, State, Why};
 use uuid::Uuid;
 
-use crate::settings::Settings;
+use baton_config::settings::Settings;
 
 /// Sessions whose episodes are looked at for one handoff: those before them are too long ago to be continued.
 pub(super) const MOST: usize = 8;

@@ -9,7 +9,7 @@ use baton_episode::handoff::{Changed, Facts, Stat, changed};
 use baton_events::session::State;
 use tokio::time::Instant;
 
-use crate::looks::Looks;
+use baton_base::bounded_fs::Looks;
 
 /// Longest look at some dozen files; a network that is slow tells nothing.
 const LOOK: Duration = Duration::from_millis(30);

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::candidate::{ended_at, is_over, is_under_way};
 use crate::gateway::{Services, conversation, titles};
-use crate::looks::Looks;
+use baton_base::bounded_fs::Looks;
 
 /// Facts that are kept: some KB each.
 const KEPT: usize = 64;

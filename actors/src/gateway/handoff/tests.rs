@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::candidate::runs;
 use super::*;
-use crate::settings::pattern::Pattern;
-use crate::settings::{Settings, Switches};
+use baton_config::settings::pattern::Pattern;
+use baton_config::settings::{Settings, Switches};
 
 /// Now, in seconds.
 const NOW: i64 = 100_000;

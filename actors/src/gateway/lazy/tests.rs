@@ -1,6 +1,6 @@
 //! What a query reads first, and what it leaves.
 use super::*;
-use crate::files::FileStat;
+use baton_base::transcript_file::FileStat;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SequenceNumber, Timestamp};
 use baton_events::session::{Event, FileIdentity, Kind};

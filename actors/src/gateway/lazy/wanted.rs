@@ -8,13 +8,13 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Kind, Phase, State, Why};
 
 use super::resolve;
-use crate::files::FileSeen;
 use crate::indexer::is_large;
-use crate::limits;
-use crate::place;
-use crate::reading;
-use crate::reading::Peek;
-use crate::settings::Settings;
+use baton_base::limits;
+use baton_base::project;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::Settings;
+use baton_store::transcript_reader;
+use baton_store::transcript_reader::Peek;
 
 /// How long after its last record somebody may still work in a session.
 const AT_WORK_MS: i64 = 5 * 60_000;
@@ -84,8 +84,8 @@ pub(in crate::gateway) fn may_look(settings: &Settings, state: Option<&State>, f
         return settings.reads(state);
     }
     let source = Source { agent: file.agent, subagent: file.kind != Kind::Main };
-    let place = match reading::peek(source, &file.path) {
-        Peek::Cwd(cwd) => match place::look(&cwd) {
+    let place = match transcript_reader::peek(source, &file.path) {
+        Peek::Cwd(cwd) => match project::look(&cwd) {
             None => return false,
             place => place,
         },
@@ -155,9 +155,9 @@ fn is_owed(state: &State, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::FileStat;
-    use crate::settings::Switches;
-    use crate::settings::pattern::Pattern;
+    use baton_base::transcript_file::FileStat;
+    use baton_config::settings::Switches;
+    use baton_config::settings::pattern::Pattern;
     use baton_conversation::item::Agent;
     use baton_conversation::record::{Position, SequenceNumber};
     use baton_events::session::{Event, Failure, FailureWhy, FileIdentity, Place};

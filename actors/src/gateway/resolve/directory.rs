@@ -9,8 +9,8 @@ use baton_protocol::{Failure, code};
 
 use super::{NAMED, is_in};
 use crate::gateway::connection::failure;
-use crate::place;
-use crate::settings::Settings;
+use baton_base::project;
+use baton_config::settings::Settings;
 
 /// A session that may be meant.
 struct Candidate<'a> {
@@ -38,7 +38,7 @@ pub(super) fn only(
             code::NOT_FOUND,
             format!(
                 "no open session works in {directory}{}; give a session's id; `baton sessions` lists them",
-                place::unseen(directory)
+                project::unseen(directory)
             ),
         )),
         [only] => Ok(only.id.clone()),
@@ -76,7 +76,7 @@ fn candidates<'a>(
     now: Timestamp,
     directory: &str,
 ) -> Vec<Candidate<'a>> {
-    let place = place::asked(directory);
+    let place = project::asked(directory);
     let mut candidates: Vec<Candidate<'_>> =
         table.iter().filter_map(|(id, row)| candidate(id, &row.state, settings, begun, &place)).collect();
     let prefer = |candidates: &mut Vec<Candidate<'_>>, wanted: &dyn Fn(&Candidate<'_>) -> bool| {

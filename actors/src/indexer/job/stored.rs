@@ -13,10 +13,10 @@ use baton_redaction::json::redact_json;
 use baton_redaction::redact_owned;
 
 use super::{Prepared, Stop};
-use crate::chunks;
-use crate::chunks::ChunkStore;
 use crate::indexer::JobRequest;
 use crate::indexer::gathered::{Gathered, Written};
+use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
 
 /// What becomes of a job whose transcript is gone. `None`: nothing is stored of this generation, or not all that was read, so
 /// that it is missing.

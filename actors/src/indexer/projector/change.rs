@@ -8,7 +8,7 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{CloseReason, Event, Phase};
 use uuid::Uuid;
 
-use crate::stream;
+use baton_journal::session_stream;
 
 /// See [`Change::of`].
 pub(super) enum Change {
@@ -39,7 +39,7 @@ impl Change {
         }
         let Some(session) = record.stream.session_id() else { return Self::Nothing };
         // The session table counts it and says so.
-        let Ok(recorded) = stream::decode(record) else { return Self::Nothing };
+        let Ok(recorded) = session_stream::decode(record) else { return Self::Nothing };
         let row = || table.get(&session).filter(|row| row.state.phase != Phase::Forgotten);
         let anew = match &recorded.event {
             Event::Forgotten => return Self::Forgotten(session),

@@ -8,10 +8,10 @@ use std::{fs, io};
 use baton_conversation::record::{Position, SessionId};
 
 use super::{Covered, Error, Projector, pause};
-use crate::durable;
-use crate::memory::Error as MemoryError;
-use crate::obstacle;
-use crate::obstacle::Obstacle;
+use baton_base::durable;
+use baton_base::io_remedy;
+use baton_base::io_remedy::Obstacle;
+use baton_memory::Error as MemoryError;
 
 /// Failures in a row, none of them the disk's, after which the memory is built anew.
 const REFUSALS: u32 = 2;
@@ -59,7 +59,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.failures.refusals += u32::from(is_of_the_index(error));
         let problem = match self.failures.refusals >= REFUSALS && self.begin_anew() {
             true => format!("it could not be written {REFUSALS} times ({error}) and is being built anew from the log"),
-            false => obstacle::brief(&error.to_string()),
+            false => io_remedy::brief(&error.to_string()),
         };
         let committed = self.store.checkpoint().map_or(Position(0), |checkpoint| checkpoint.position);
         self.applied = committed;

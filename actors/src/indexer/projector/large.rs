@@ -6,7 +6,7 @@ use baton_conversation::record::{Position, SessionId};
 
 use super::way::{Others, Way};
 use super::{Covered, Error, Projector, Want};
-use crate::memory::Error as MemoryError;
+use baton_memory::Error as MemoryError;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in a conversation that was put off, if one is due. Whether one was.

@@ -17,8 +17,8 @@ use baton_graph as graph;
 use uuid::Uuid;
 
 use super::{Error, Projector};
-use crate::chunks;
-use crate::memory::{Entry, Titles};
+use baton_memory::{Entry, Titles};
+use baton_store::chunks;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in an event of a memo.

@@ -18,8 +18,8 @@ use baton_outcomes::Pieces;
 use super::Way;
 use crate::indexer::conversation::Conversation;
 use crate::indexer::episode;
-use crate::memory;
-use crate::memory::{MAX_LINKS, Titles, Units};
+
+use baton_memory::{MAX_LINKS, Titles, Units};
 
 /// What is known of a conversation that was gone through.
 #[derive(Debug, Default)]
@@ -45,7 +45,11 @@ pub(super) struct Outline {
 
 impl Outline {
     /// Goes through it. `known` items at its beginning are what the memory has of it already.
-    pub(super) fn of(conversation: &Conversation, known: Option<usize>, way: Way<'_>) -> Result<Self, memory::Error> {
+    pub(super) fn of(
+        conversation: &Conversation,
+        known: Option<usize>,
+        way: Way<'_>,
+    ) -> Result<Self, baton_memory::Error> {
         // Hardly any conversation has prompts that are withdrawn: another look is needed only then.
         let (outline, withdrawn) = Self::without(Withdrawn::default(), conversation, known, way)?;
         match withdrawn.is_empty() {
@@ -60,7 +64,7 @@ impl Outline {
         conversation: &Conversation,
         known: Option<usize>,
         way: Way<'_>,
-    ) -> Result<(Self, Withdrawn), memory::Error> {
+    ) -> Result<(Self, Withdrawn), baton_memory::Error> {
         let mut outline = Self { withdrawn: withdrawn.clone(), ..Self::default() };
         let (mut stream, mut found) = (Stream::without(withdrawn), Withdrawn::default());
         match conversation {
@@ -108,7 +112,7 @@ impl Outline {
         episode: &Episode,
         at: Surroundings<'_>,
         way: Way<'_>,
-    ) -> Result<Outcomes, memory::Error> {
+    ) -> Result<Outcomes, baton_memory::Error> {
         if self.left_out() == 0 {
             return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
         }
@@ -174,7 +178,7 @@ impl Units for Turns<'_> {
         self.count
     }
 
-    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), memory::Error>) -> Result<(), memory::Error> {
+    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), baton_memory::Error>) -> Result<(), baton_memory::Error> {
         let (mut stream, mut take) = (Stream::without(self.withdrawn.clone()), take);
         self.conversation.each(|item| {
             self.way.check()?;
@@ -185,7 +189,7 @@ impl Units for Turns<'_> {
     }
 }
 
-impl From<episode::Error> for memory::Error {
+impl From<episode::Error> for baton_memory::Error {
     /// It was readable a moment ago.
     fn from(error: episode::Error) -> Self {
         Self::Units(error.to_string())

@@ -10,12 +10,12 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{oneshot, watch};
 
 use super::{Port, Projector, Want};
-use crate::chunks::ChunkStore;
 use crate::indexer::{Handle, Options};
-use crate::journal::{Ack, Exact, Journal, MemoryJournal, ReadError, Stats};
-use crate::pace::Pace;
-use crate::settings::Settings;
-use crate::table::TableFold;
+use baton_base::throttle::Pace;
+use baton_config::settings::Settings;
+use baton_journal::session_table::TableFold;
+use baton_journal::{Ack, Exact, Journal, MemoryJournal, ReadError, Stats};
+use baton_store::chunks::ChunkStore;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

@@ -12,8 +12,8 @@ use super::change::Change;
 use super::reach::Reach;
 use crate::indexer::Options;
 use crate::indexer::large::{Large, is_large};
-use crate::limits;
-use crate::memory::Error as MemoryError;
+use baton_base::limits;
+use baton_memory::Error as MemoryError;
 
 /// Asked at each item of a conversation that is gone through whether to go on.
 #[derive(Clone, Copy)]

@@ -7,14 +7,14 @@ use baton_conversation::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::CloseReason;
 use tokio::sync::watch;
 
-use crate::clock::ManualClock;
-use crate::journal::MemoryJournal;
-use crate::lock::HomeLock;
 use crate::session::{CloseCall, Switch, Switched};
-use crate::settings::Settings;
 use crate::system::{Log, Options, System};
-use crate::table::TableFold;
 use crate::watcher::Root;
+use baton_base::clock::ManualClock;
+use baton_base::lock::HomeLock;
+use baton_config::settings::Settings;
+use baton_journal::MemoryJournal;
+use baton_journal::session_table::TableFold;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

@@ -49,9 +49,9 @@ impl Tally {
 mod tests {
     use std::fs;
 
-    use crate::settings;
     use crate::vault::desk::Open;
     use crate::vault::register::Register;
+    use baton_config::settings;
 
     #[test]
     fn a_vault_is_gone_through_again_where_somebody_else_has_changed_it_and_only_there() {

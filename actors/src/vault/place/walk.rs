@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{TEMPORARY, is_missing};
-use crate::obstacle::Obstacle;
+use baton_base::io_remedy::Obstacle;
 
 /// Most files of a vault that are looked at; fewer where that is tried.
 pub(super) const NOTES_MAX: usize = if cfg!(test) { 300 } else { 200_000 };

@@ -9,12 +9,12 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::*;
-use crate::clock::ManualClock;
 use crate::session::CloseCall;
-use crate::settings;
-use crate::settings::Settings;
 use crate::system::{Options, System};
 use crate::watcher::Root;
+use baton_base::clock::ManualClock;
+use baton_config::settings;
+use baton_config::settings::Settings;
 
 /// Between two looks whether something has come about.
 const LOOK: Duration = Duration::from_millis(5);

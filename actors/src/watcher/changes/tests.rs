@@ -6,7 +6,7 @@ use baton_conversation::item::Agent;
 use notify::ErrorKind;
 
 use super::super::Root;
-use crate::files;
+use baton_base::transcript_file;
 
 /// A system whose change notification does as it is told.
 #[derive(Clone, Default)]
@@ -83,7 +83,7 @@ async fn world(none: bool, full: bool) -> World {
     let switches = Switches { none: none.into(), full: full.into(), markers: markers.clone(), ..Switches::default() };
     let system = System(Arc::new(switches));
     let mut changes = Changes::new(Arc::new(|| ()), &markers, system.make());
-    let identity = std::fs::metadata(&projects).ok().as_ref().map(files::identity);
+    let identity = std::fs::metadata(&projects).ok().as_ref().map(transcript_file::identity);
     let roots = vec![Looked { root: Root { agent: Agent::ClaudeCode, projects }, identity, shared: None }];
     changes.watch(&roots).await;
     World { _temp: temp, system, roots, changes }

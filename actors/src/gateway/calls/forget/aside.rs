@@ -6,8 +6,8 @@ use std::path::Path;
 
 use baton_conversation::record::SessionId;
 
-use crate::chunks::{ChunkStore, Removed};
-use crate::verify;
+use baton_base::durable;
+use baton_store::chunks::{ChunkStore, Removed};
 
 /// Deletes what was put aside of these sessions, and what a verification that was killed has left. Nobody verifies meanwhile.
 /// Blocks for the disk.
@@ -25,7 +25,7 @@ pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, Strin
             removed += kept.forget(session).map_err(|error| error.to_string())?;
         }
     }
-    match fs::remove_dir_all(home.join(verify::SCRATCH)) {
+    match fs::remove_dir_all(home.join(durable::VERIFY_FOLDER)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(told(error)),
         _ => Ok(removed),
     }

@@ -9,12 +9,12 @@ use baton_events::session::{Kind, Phase, State};
 use baton_protocol::{Failure, ForgetParams, code};
 
 use super::family;
-use crate::files::FileSeen;
 use crate::gateway::calls::looking::look;
 use crate::gateway::calls::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, glance, resolve};
-use crate::settings::Settings;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::Settings;
 
 /// One session that goes, or comes back.
 #[derive(Clone, Debug)]
@@ -182,7 +182,8 @@ async fn fitting(
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may be among those of which nothing is known yet.
     let place = project.as_ref().map(|project| {
-        known(project).unwrap_or_else(|| crate::place::asked(asked.project.as_deref().unwrap_or_default()).project)
+        known(project)
+            .unwrap_or_else(|| baton_base::project::asked(asked.project.as_deref().unwrap_or_default()).project)
     });
     // What is no known project names one only by all of its path: what lies below a directory is not meant by it.
     let is_known = project.as_ref().is_none_or(Result::is_ok);
@@ -298,7 +299,7 @@ mod tests {
     use baton_conversation::item::Agent;
 
     use super::*;
-    use crate::files;
+    use baton_base::transcript_file;
 
     #[test]
     fn what_is_old_is_told_by_its_last_word_and_by_its_file_where_that_is_enough() {
@@ -313,8 +314,8 @@ mod tests {
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
             path: path.to_str().unwrap().into(),
-            stat: files::FileStat::of(&metadata),
-            identity: files::identity(&metadata),
+            stat: transcript_file::FileStat::of(&metadata),
+            identity: transcript_file::identity(&metadata),
         };
         let (said, written) = (Timestamp::parse("2026-03-14T09:26:53.589Z").unwrap(), file.stat.modified());
         for (before, expected) in [

@@ -11,11 +11,11 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Phase, State};
 
 use super::chosen::{Chosen, Target};
-use crate::files::FileSeen;
 use crate::gateway::calls::looking::look;
 use crate::gateway::calls::{Ended, internal};
 use crate::gateway::connection::Out;
 use crate::gateway::{Services, conversation, glance, lazy};
+use baton_base::transcript_file::FileSeen;
 
 /// Adds those that share records with what is chosen, each once, with the one it shares most with.
 pub(super) async fn add(

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::{Done, Work, not_done};
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, memo as notes, resolve};
-use crate::limits;
 use crate::session::{Switch, Switched};
+use baton_base::limits;
 
 /// What is to be found again.
 #[derive(Clone, Debug, Default)]

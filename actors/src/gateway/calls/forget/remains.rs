@@ -6,16 +6,16 @@ use baton_conversation::record::SessionId;
 
 use super::chosen::Target;
 use crate::gateway::{Services, glance};
-use crate::limits;
-use crate::reading;
-use crate::remains;
-use crate::remains::Marks;
+use baton_base::limits;
+use baton_store::forgotten;
+use baton_store::forgotten::Marks;
+use baton_store::transcript_reader;
 
 /// Keeps fingerprints of their records, durably: from the memory, or where that does not know them, from the transcript.
 pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result<(), String> {
     let (services, targets) = (services.clone(), targets.to_vec());
     let keeping = tokio::task::spawn_blocking(move || {
-        let kept = targets.iter().map(|target| (target.id.clone(), remains::chosen(&marks(&services, target))));
+        let kept = targets.iter().map(|target| (target.id.clone(), forgotten::chosen(&marks(&services, target))));
         services.remains.keep(kept.collect())
     });
     keeping.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
@@ -37,7 +37,7 @@ fn marks(services: &Services, target: &Target) -> Vec<u64> {
     let file = target.file.clone().or_else(|| glance::file_of(&target.id, &row?.state));
     let mut records = Marks::default();
     if let Some(file) = file {
-        reading::look(&glance::beginning(&file), limits::COPY_HEAD_BYTES, &mut records);
+        transcript_reader::look(&glance::beginning(&file), limits::COPY_HEAD_BYTES, &mut records);
     }
     records.0
 }

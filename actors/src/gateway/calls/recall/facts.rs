@@ -12,7 +12,7 @@ use crate::gateway::calls::search::Whose;
 use crate::gateway::graph;
 use crate::gateway::narrowing::Narrowing;
 use crate::gateway::shown;
-use crate::memory::{GraphQuery, Sieve, Window};
+use baton_memory::{GraphQuery, Sieve, Window};
 
 /// Facts that are looked at.
 const LOOKED_AT: usize = 40;

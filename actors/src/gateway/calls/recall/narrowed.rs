@@ -115,7 +115,7 @@ impl Looking {
     /// The project of the caller's directory, if any session of it can be told of.
     fn own_project(&self) -> Option<String> {
         let directory = self.directory.as_deref()?;
-        let own = crate::place::asked(directory).project;
+        let own = baton_base::project::asked(directory).project;
         let told = |id: &SessionId, row: &Row| {
             row.state.episode.is_some() && !self.is_hidden(id.as_str()) && resolve::is_in(&row.state, &own)
         };

@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::super::way::Others;
 use super::super::{Change, Covered, Reach};
 use super::*;
-use crate::chunks::Header;
 use crate::indexer::large::Large;
-use crate::limits;
-use crate::memory::Query;
+use baton_base::limits;
+use baton_memory::Query;
+use baton_store::chunks::Header;
 
 /// A log, what it names, and a memory that follows it.
 struct Home {

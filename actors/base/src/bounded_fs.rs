@@ -1,0 +1,71 @@
+//! Looks at file systems that may not answer: a network's that is gone, a disk's that hangs. Whoever looks waits only as long
+//! as it says. What hangs cannot be called off and keeps its thread, so there are few of them at once, and who finds no
+//! room goes on without a look.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+/// Looks at once: the threads that hung file systems may keep, of the 512 there are.
+const AT_ONCE: usize = 8;
+/// Longest wait for room: a look that is answered takes less than a millisecond.
+const ROOM: Duration = Duration::from_millis(50);
+
+/// See the module.
+pub struct Looks(Arc<Semaphore>);
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
+impl Looks {
+    /// What is seen, if it is seen in time.
+    pub async fn take<T: Send + 'static>(
+        &self,
+        until: Instant,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let room = timeout_at(until.min(Instant::now() + ROOM), self.0.clone().acquire_owned()).await.ok()?.ok()?;
+        let looking = tokio::task::spawn_blocking(move || {
+            // For as long as it takes, whether somebody still waits or not.
+            let _room = room;
+            look()
+        });
+        timeout_at(until, looking).await.ok()?.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_hangs_keeps_few_threads_and_nobody_waits_for_it() {
+        let looks = Looks::default();
+        let begun = Arc::new(AtomicUsize::new(0));
+        let mut hung = Vec::new();
+        for _ in 0..3 * AT_ONCE {
+            let (release, wait) = mpsc::channel::<()>();
+            hung.push(release);
+            let begun = begun.clone();
+            let seen = looks.take(Instant::now() + Duration::from_millis(5), move || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let _ = wait.recv();
+            });
+            assert_eq!(seen.await, None);
+        }
+        assert_eq!(looks.0.available_permits(), 0);
+        drop(hung);
+        let free = looks.0.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+        assert_eq!(begun.load(Ordering::SeqCst), AT_ONCE, "the others never got a thread");
+        drop(free);
+        assert_eq!(looks.take(Instant::now() + Duration::from_secs(60), || 7).await, Some(7));
+    }
+}

@@ -1,0 +1,91 @@
+//! Something that cannot be done for a while: told in the log once when it begins and once when it is over, however often it
+//! is tried, and asked for by `status` in between.
+
+use std::sync::{Mutex, MutexGuard};
+
+use crate::io_remedy::Obstacle;
+
+/// One such thing. Shared by whoever tries and whoever tells.
+#[derive(Debug)]
+pub struct Trouble {
+    what: &'static str,
+    lasting: Mutex<Option<Lasting>>,
+}
+
+#[derive(Debug)]
+struct Lasting {
+    reason: String,
+    tries: u64,
+}
+
+impl Trouble {
+    /// Of what cannot be done, as a whole sentence: "conversations cannot be stored".
+    pub fn new(what: &'static str) -> Self {
+        Self { what, lasting: Mutex::new(None) }
+    }
+
+    /// It was tried in vain. Only the first time, and a reason of another kind, is news.
+    pub fn met(&self, reason: &str) {
+        let mut lasting = self.lock();
+        match &mut *lasting {
+            Some(known) if is_same(&known.reason, reason) => known.tries += 1,
+            Some(known) => {
+                tracing::warn!(%reason, tries = known.tries, "still so: {}", self.what);
+                *known = Lasting { reason: reason.to_owned(), tries: known.tries + 1 };
+            }
+            None => {
+                tracing::error!(%reason, "{}, trying again", self.what);
+                *lasting = Some(Lasting { reason: reason.to_owned(), tries: 1 });
+            }
+        }
+    }
+
+    /// It was done.
+    pub fn over(&self) {
+        if let Some(Lasting { reason, tries }) = self.lock().take() {
+            tracing::info!(%reason, tries, "over: {}", self.what);
+        }
+    }
+
+    /// Why it cannot be done, while that is so.
+    pub fn lasting(&self) -> Option<String> {
+        self.lock().as_ref().map(|lasting| lasting.reason.clone())
+    }
+
+    /// What, and why, while that is so.
+    pub fn told(&self) -> Option<String> {
+        self.lasting().map(|reason| format!("{}: {reason}", self.what))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Lasting>> {
+        self.lasting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// The same obstacle is met at one file after another.
+fn is_same(known: &str, now: &str) -> bool {
+    known == now || (Obstacle::told(known) == Obstacle::told(now) && Obstacle::told(now) != Obstacle::Other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_lasts_from_the_first_failure_to_the_next_success() {
+        let trouble = Trouble::new("nothing can be kept");
+        assert_eq!(trouble.told(), None);
+        trouble.over();
+        for reason in ["no room", "no room", "no leave"] {
+            trouble.met(reason);
+            assert_eq!(trouble.lasting().as_deref(), Some(reason));
+            assert_eq!(trouble.told(), Some(format!("nothing can be kept: {reason}")));
+        }
+        trouble.over();
+        assert_eq!(trouble.told(), None);
+        trouble.met("cannot write a: no room (os error 28)");
+        trouble.met("cannot write b: no room (os error 28)");
+        let told = trouble.lasting().unwrap();
+        assert_eq!(told.contains(" a: "), cfg!(unix), "another file is no news: {told}");
+    }
+}

@@ -1,0 +1,157 @@
+//! What it takes for a file or a folder to be there after a power cut, and to be nobody else's to read.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use crate::transcript_file;
+
+#[cfg(all(any(test, feature = "recorder"), unix))]
+pub mod recorder;
+
+/// How the name of a file ends that [`write_file`] has not finished.
+pub const BEING_WRITTEN: &str = ".tmp";
+/// The folder of a home in which a verification works; removed when the daemon starts.
+pub const VERIFY_FOLDER: &str = "verify.tmp";
+
+/// Creates a folder and its missing parents, for the owner only (0700) where the system knows such modes, and makes
+/// all their names durable. A folder that is there already keeps its mode.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    make_private_folder(folder)?;
+    // The outermost last: what is not named in it does not matter.
+    missing.into_iter().try_for_each(sync_parent)
+}
+
+/// As [`create_private_folder`], but its name is not durable before [`sync_parent`]. Whether it was missing.
+pub fn make_private_folder(folder: &Path) -> io::Result<bool> {
+    if folder.is_dir() {
+        return Ok(false);
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    Ok(true)
+}
+
+/// Makes a folder's own name durable.
+pub fn sync_parent(folder: &Path) -> io::Result<()> {
+    match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the names in a folder durable: what was created in it, renamed or removed. Systems that cannot open a
+/// folder (Windows) keep its names in a journal of their own.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(all(any(test, feature = "recorder"), unix))]
+    recorder::tell(recorder::Synced::Folder(folder));
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Makes what was written to a file durable; not its name.
+pub fn sync_file(file: &Path) -> io::Result<()> {
+    #[cfg(all(any(test, feature = "recorder"), unix))]
+    recorder::tell(recorder::Synced::File(file));
+    match OpenOptions::new().write(true).open(file) {
+        // Who may not write it may have it synchronised all the same.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(file)?.sync_data(),
+        opened => opened?.sync_data(),
+    }
+}
+
+/// Makes everything on the file system of `folder` durable, where one call does that and says whether it went well.
+/// `false`: the caller has to do it file by file.
+pub fn sync_all(folder: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        #[cfg(all(any(test, feature = "recorder"), unix))]
+        recorder::tell(recorder::Synced::All(folder));
+        File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        false
+    }
+}
+
+/// Makes a folder and everything below it durable, files and names.
+pub fn sync_below(folder: &Path) -> io::Result<()> {
+    if sync_all(folder) {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => sync_below(&entry.path())?,
+            false => OpenOptions::new().write(true).open(entry.path())?.sync_all()?,
+        }
+    }
+    sync_folder(folder)
+}
+
+/// Writes a whole file, for the owner only, under a temporary name, syncs it, and gives it its own: a reader sees all of
+/// it or none.
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_file_with(path, |file| file.write_all(bytes))
+}
+
+/// The same for what need not be in memory whole.
+pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    use std::io::Write as _;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(BEING_WRITTEN);
+    let temporary = path.with_file_name(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&temporary).and_then(|file| {
+        let mut file = io::BufWriter::new(file);
+        write(&mut file)?;
+        file.flush()?;
+        drop(file);
+        sync_file(&temporary)
+    });
+    written.and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+}
+
+/// Removes what killed programs have left in a home whose lock the caller holds. What stays for an error does no harm: its
+/// next writer writes over it.
+pub fn remove_unfinished(home: &Path) {
+    let _ = std::fs::remove_dir_all(home.join(VERIFY_FOLDER));
+    for folder in ["", "log", "vault-register", "memory"] {
+        for entry in std::fs::read_dir(home.join(folder)).into_iter().flatten().flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file
+                && entry.file_name().to_str().is_some_and(is_unfinished)
+                && let Err(error) = std::fs::remove_file(entry.path())
+            {
+                tracing::warn!(file = %entry.path().display(), %error, "unfinished file not removed");
+            }
+        }
+    }
+}
+
+fn is_unfinished(name: &str) -> bool {
+    // The first are the files of tantivy. The configuration is written without the home's lock.
+    name.starts_with(BEING_WRITTEN) || name.ends_with(BEING_WRITTEN) && name != "config.json.tmp"
+}
+
+/// Reads a JSON file that [`write_file`] has written; `None` where there is none.
+///
+/// # Errors
+///
+/// When it cannot be read, is larger than `most` bytes, or is not of this shape.
+pub fn read_json<T: DeserializeOwned>(path: &Path, most: u64) -> io::Result<Option<T>> {
+    match transcript_file::read(path, most) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => serde_json::from_slice(&read?).map(Some).map_err(io::Error::other),
+    }
+}

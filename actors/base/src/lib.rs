@@ -1,0 +1,18 @@
+//! What every part of the shell stands on: durable files, bounded looks at file systems, the clock, the lock, and the
+//! limits of everything.
+
+pub mod actor_address;
+pub mod bounded_fs;
+pub mod clock;
+pub mod condition;
+pub mod durable;
+pub mod io_remedy;
+pub mod journal_health;
+pub mod latest;
+pub mod limits;
+pub mod lock;
+pub mod pinned_folder;
+pub mod project;
+pub mod restart_budget;
+pub mod throttle;
+pub mod transcript_file;

@@ -1,0 +1,273 @@
+//! The lock of a home: one daemon per `BATON_HOME`, and a home that nobody else can write to.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::durable;
+use crate::io_remedy::Obstacle;
+use crate::pinned_folder::PinnedFolder;
+use crate::transcript_file;
+
+/// The file that is locked; it holds the owner's process id in digits.
+pub const LOCK_FILE: &str = "daemon.lock";
+
+/// The file that says where the holder listens, when that is not in the home; whoever takes the lock removes it.
+const LISTENS_FILE: &str = "daemon.socket";
+
+/// Longest path that is believed there.
+const LISTENS_MAX_BYTES: u64 = 4096;
+
+/// How often a lock that is held is looked at again, and how long after.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(4);
+
+/// Longest process id that is believed.
+const PID_MAX_BYTES: u64 = 20;
+
+/// The right to write to a home, held until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct HomeLock {
+    /// `None`: there is none, and none can be made.
+    file: Option<File>,
+    /// The home that was locked; `None` where it is only read.
+    home: Option<PinnedFolder>,
+}
+
+/// How the reason begins with which a daemon refuses a home that another process holds.
+pub const HELD: &str = "another daemon";
+
+/// Why a home is not ours.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process holds it.
+    #[error("{HELD}{} already serves {}; `baton stop` ends it", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
+    Held {
+        /// The home.
+        home: PathBuf,
+        /// Which process, if it has said so yet and the system lets us read it.
+        pid: Option<u32>,
+    },
+    /// Others can write to the folder, so whatever it holds cannot be trusted.
+    #[error("{} can be written to by others; run: chmod go-w '{}'", home.display(), home.display())]
+    Exposed {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The folder belongs to another user.
+    #[error("{} belongs to another user; set BATON_HOME to a folder of your own", home.display())]
+    Foreign {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The folder or the lock file could not be used.
+    #[error("cannot use {}: {source}; {}", path.display(), Obstacle::of(source).remedy())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl HomeLock {
+    /// Takes the lock of `home` without waiting. Creates the folder (0700) if it is missing.
+    pub fn acquire(home: &Path) -> Result<Self, LockError> {
+        let io_error = |path: &Path| {
+            let path = path.to_owned();
+            move |source| LockError::Io { path, source }
+        };
+        durable::create_private_folder(home).map_err(io_error(home))?;
+        check_home(home)?;
+        let path = home.join(LOCK_FILE);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = transcript_file::regular(&path, &mut options).map_err(io_error(&path))?;
+        match try_lock(&file) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Held { home: home.to_owned(), pid: pid_in(&mut file) });
+            }
+            Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
+        }
+        write_pid(&mut file).map_err(io_error(&path))?;
+        // The last holder's.
+        let _ = std::fs::remove_file(home.join(LISTENS_FILE));
+        let pinned = PinnedFolder::open(home).map_err(io_error(home))?;
+        Ok(Self { file: Some(file), home: Some(pinned) })
+    }
+
+    /// The folder that is locked: its path may come to name another one. `None` where it is only read.
+    pub fn home(&self) -> Option<&PinnedFolder> {
+        self.home.as_ref()
+    }
+
+    /// As [`HomeLock::acquire`], for somebody who only reads: a home that cannot be written to will do. Where such a home has
+    /// no lock file, nobody can hold it.
+    pub fn acquire_to_read(home: &Path) -> Result<Self, LockError> {
+        let refused = match Self::acquire(home) {
+            Err(LockError::Io { path, source })
+                if matches!(source.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) =>
+            {
+                LockError::Io { path, source }
+            }
+            other => return other,
+        };
+        let mut file = match transcript_file::open(&home.join(LOCK_FILE)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { file: None, home: None }),
+            Err(_) => return Err(refused),
+        };
+        match try_lock(&file) {
+            Ok(()) => Ok(Self { file: Some(file), home: None }),
+            Err(TryLockError::WouldBlock) => Err(LockError::Held { home: home.to_owned(), pid: pid_in(&mut file) }),
+            Err(TryLockError::Error(_)) => Err(refused),
+        }
+    }
+}
+
+/// A client that looks whether the lock is free holds it for a moment: look a few times.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..LOOKS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK),
+            locked => return locked,
+        }
+    }
+    file.try_lock()
+}
+
+impl Drop for HomeLock {
+    fn drop(&mut self) {
+        // The lock goes with the file; an old process id in it would only mislead.
+        if let Some(file) = &self.file {
+            let _ = file.set_len(0);
+        }
+    }
+}
+
+/// Which process has said that it holds a home. It may have ended since.
+pub fn holder(home: &Path) -> Option<u32> {
+    pid_in(&mut transcript_file::open(&home.join(LOCK_FILE)).ok()?)
+}
+
+/// Says where the holder of a home listens, if that is not in the home: clients may have read another configuration than
+/// it has. Blocks for a short write.
+pub fn say_listening(home: &Path, socket: &Path) -> io::Result<()> {
+    durable::write_file(&home.join(LISTENS_FILE), socket.to_str().unwrap_or_default().as_bytes())
+}
+
+/// Where the holder of a home has said that it listens. It may have ended since.
+pub fn listens_at(home: &Path) -> Option<PathBuf> {
+    let mut text = String::new();
+    transcript_file::open(&home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
+}
+
+fn write_pid(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(std::process::id().to_string().as_bytes())
+}
+
+fn pid_in(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(PID_MAX_BYTES).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+/// Whether a home can be trusted: it is this user's, and nobody else can write to it. Else neither what it holds nor who
+/// answers on its socket is known to be ours. A home that is not there yet is no harm.
+#[cfg(unix)]
+pub fn check_home(home: &Path) -> Result<(), LockError> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = match std::fs::metadata(home) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(LockError::Io { path: home.to_owned(), source }),
+    };
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(LockError::Foreign { home: home.to_owned() });
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(LockError::Exposed { home: home.to_owned() });
+    }
+    Ok(())
+}
+
+/// Whether a home can be trusted. Here that is left to the access list that a folder of the user's has.
+#[cfg(not(unix))]
+pub fn check_home(_home: &Path) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_has_one_owner_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let home = parent.path().join("a/home");
+        let lock = HomeLock::acquire(&home).unwrap();
+        let own = std::process::id();
+        let error = HomeLock::acquire(&home).expect_err("held");
+        assert!(matches!(&error, LockError::Held { pid: Some(pid), .. } if *pid == own), "{error}");
+        assert!(error.to_string().starts_with(&format!("another daemon (process {own}) already serves")), "{error}");
+        drop(lock);
+        HomeLock::acquire(&home).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn where_a_holder_listens_is_known_until_the_next_one() {
+        let home = tempfile::tempdir().unwrap();
+        let lock = HomeLock::acquire(home.path()).unwrap();
+        assert_eq!(listens_at(home.path()), None);
+        say_listening(home.path(), Path::new("/run/b.sock")).unwrap();
+        assert_eq!(listens_at(home.path()).as_deref(), Some(Path::new("/run/b.sock")));
+        assert!(HomeLock::acquire(home.path()).is_err());
+        assert!(listens_at(home.path()).is_some());
+        drop(lock);
+        let _lock = HomeLock::acquire(home.path()).unwrap();
+        assert_eq!(listens_at(home.path()), None);
+    }
+
+    #[test]
+    fn a_lock_file_with_garbage_is_no_obstacle() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(LOCK_FILE), [0xff; 100]).unwrap();
+        let lock = HomeLock::acquire(home.path()).unwrap();
+        let written = std::fs::read_to_string(home.path().join(LOCK_FILE)).unwrap();
+        assert_eq!(written, std::process::id().to_string());
+        drop(lock);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_home_is_private_and_one_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        let home = parent.path().join("home");
+        drop(HomeLock::acquire(&home).unwrap());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&home), mode(&home.join(LOCK_FILE))), (0o700, 0o600));
+        for (mode, refused) in [(0o770, true), (0o702, true), (0o755, false), (0o700, false)] {
+            std::fs::set_permissions(&home, PermissionsExt::from_mode(mode)).unwrap();
+            match HomeLock::acquire(&home) {
+                Ok(_) => assert!(!refused, "{mode:o}"),
+                Err(error) => {
+                    assert!(refused && matches!(error, LockError::Exposed { .. }), "{mode:o}: {error}");
+                    assert!(error.to_string().contains("chmod go-w"), "{error}");
+                }
+            }
+        }
+        assert!(check_home(&parent.path().join("not there")).is_ok());
+        let error = HomeLock::acquire(Path::new("/dev/null/home")).expect_err("no folder");
+        assert!(matches!(error, LockError::Io { .. }), "{error}");
+    }
+}

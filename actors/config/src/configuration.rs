@@ -1,0 +1,386 @@
+//! The one configuration of a home: read, watched, written by the daemon alone, and told with the origin of each value.
+//!
+//! A file with a mistake never counts and never stops anything: what held before goes on holding, over a restart too,
+//! because the last good text is kept beside it. So it is with a file that vanishes, as editors have it for a moment, until
+//! that copy is deleted too. Where there is no good copy, nobody knows what a mistaken file was to keep from being read:
+//! tracking is off until it is mended. Whoever asks something of the daemon has it look at the file first, so
+//! that an edit holds for the very next command; and it looks by itself every few seconds.
+
+mod document;
+mod edit;
+mod file;
+mod import;
+mod key;
+mod meaning;
+mod parse;
+mod vault;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+pub use import::{Imported, Outcome};
+pub use key::described;
+pub use meaning::{Shown, ShownValue};
+pub use parse::Remark;
+
+use crate::settings::{Settings, SettingsReader};
+use baton_base::bounded_fs::Looks;
+use baton_base::limits;
+use baton_base::project::is_directory;
+use file::{Found, Place, Stamp};
+use meaning::OwnDirectories;
+use parse::Parsed;
+
+/// How often the file is looked at when nobody asks anything: one `stat` each time.
+pub const LOOK: Duration = Duration::from_secs(2);
+
+/// Where the values that hold came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// There is no file.
+    Defaults,
+    File,
+    LastGoodCopy,
+    /// The file has a mistake and there is no good copy: nothing is read.
+    Stopped,
+}
+
+/// How often an import begins anew because somebody has edited the file.
+const IMPORT_TRIES: usize = 3;
+
+type OwnedLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// See the module.
+pub struct Configuration {
+    place: Place,
+    /// What holds where the file says nothing.
+    base: Settings,
+    own: OwnDirectories,
+    lookup: OwnedLookup,
+    held: Mutex<Held>,
+    published: watch::Sender<Arc<Settings>>,
+    looks: Looks,
+}
+
+struct Held {
+    stamp: Option<Stamp>,
+    source: Source,
+    /// What holds.
+    parsed: Parsed,
+    /// What is wrong with the file as it is now; then it does not hold.
+    mistakes: Vec<Remark>,
+}
+
+/// Why the configuration was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// It has a mistake, and is not written over.
+    #[error("config.json was not changed, because it has a mistake: {0}; mend that first")]
+    Mistaken(Remark),
+    /// What was to be written is no configuration.
+    #[error("config.json was not changed: {0}")]
+    Refused(String),
+    /// The disk.
+    #[error("config.json cannot be written: {0}; free space or fix the permissions of BATON_HOME")]
+    Io(#[from] std::io::Error),
+}
+
+/// Where `hooks.socket_path` has the daemon listen: it and everybody who looks for it read that key alike. `None`: the key
+/// does not take this text.
+pub fn socket_path(text: &str) -> Option<PathBuf> {
+    parse::is_text(text).then(|| parse::file(text, &variable).ok())?.map(PathBuf::from)
+}
+
+/// A variable of this process's surroundings.
+fn variable(name: &str) -> Option<String> {
+    match name {
+        "HOME" => std::env::home_dir().and_then(|path| path.to_str().map(str::to_owned)),
+        name => std::env::var(name).ok().filter(|value| !value.is_empty()),
+    }
+}
+
+impl Configuration {
+    /// Reads the configuration of a home. `base` is what holds where it says nothing; `roots` the directories that are
+    /// read then: what lies above them is what `$CLAUDE_CONFIG_DIR` and `$CODEX_HOME` stand for. Blocks for a short read.
+    pub fn open(home: &Path, base: Settings, roots: Vec<PathBuf>) -> Self {
+        let above = |folder: &str| {
+            let root = roots.iter().find(|root| root.file_name().is_some_and(|name| name == folder));
+            root.and_then(|root| root.parent()?.to_str()).map(str::to_owned)
+        };
+        let (config_dir, codex_home) = (above("projects"), above("sessions"));
+        let usual = |name: &str| Some(Path::new(&variable("HOME")?).join(name).to_str()?.to_owned());
+        let is_there = |root: &PathBuf| root.to_str().is_some_and(is_directory);
+        let roots: Vec<PathBuf> = roots
+            .iter()
+            .enumerate()
+            .filter(|(at, root)| *at == 0 || is_there(root))
+            .map(|(_, root)| root.clone())
+            .collect();
+        let lookup = move |name: &str| match name {
+            "CLAUDE_CONFIG_DIR" => config_dir.clone().or_else(|| usual(".claude")),
+            "CODEX_HOME" => codex_home.clone().or_else(|| usual(".codex")),
+            name => variable(name),
+        };
+        Self::with_lookup(home, base, roots, Box::new(lookup))
+    }
+
+    fn with_lookup(home: &Path, base: Settings, roots: Vec<PathBuf>, lookup: OwnedLookup) -> Self {
+        let usual = lookup("HOME").map(|home| Path::new(&home).join(".claude").join("projects"));
+        let own = OwnDirectories { usual: roots.first() == usual.as_ref(), directories: roots };
+        let held = Held { stamp: None, source: Source::Defaults, parsed: Parsed::default(), mistakes: Vec::new() };
+        let configuration = Self {
+            place: Place::of(home),
+            published: watch::Sender::new(Arc::new(base.clone())),
+            base,
+            own,
+            lookup,
+            held: Mutex::new(held),
+            looks: Looks::default(),
+        };
+        configuration.take_in(&mut configuration.lock());
+        configuration
+    }
+
+    /// Reads the settings as they are now, and can wait for the next ones.
+    pub fn settings(&self) -> SettingsReader {
+        self.published.subscribe().into()
+    }
+
+    /// Takes in what has changed on disk: one `stat`, and a read of a small file when it is another one than before.
+    pub fn look(&self) {
+        let mut held = self.lock();
+        if self.place.stamp() != held.stamp {
+            self.take_in(&mut held);
+        }
+    }
+
+    /// Whether [`Self::look`] has something to do or to wait for: one `stat`, and no wait.
+    pub fn is_stale(&self) -> bool {
+        self.held.try_lock().map_or(true, |held| self.place.stamp() != held.stamp)
+    }
+
+    /// [`Self::look`] for whoever must not wait: the file may be a link to where nobody answers.
+    pub async fn look_in_time(self: &Arc<Self>) {
+        let (configuration, until) = (self.clone(), tokio::time::Instant::now() + limits::ROOT);
+        let look = move || {
+            if configuration.is_stale() {
+                configuration.look();
+            }
+        };
+        let _ = self.looks.take(until, look).await;
+    }
+
+    /// Each key with its value and origin, what is warned about, and what is wrong.
+    pub fn shown(&self) -> Shown {
+        let held = self.lock();
+        meaning::shown(&self.place.path, &held.parsed, held.source, &held.mistakes, &self.own)
+    }
+
+    /// What is wrong with the file as it is, each with its line; then the last good configuration holds.
+    pub fn mistakes(&self) -> Vec<Remark> {
+        self.lock().mistakes.clone()
+    }
+
+    /// What does not hold because something that it needs is not set.
+    pub fn lacking(&self) -> Option<Remark> {
+        meaning::lacking(&self.lock().parsed)
+    }
+
+    /// What to do about [`Self::mistakes`], and what holds until then.
+    pub fn fix(&self) -> &'static str {
+        match self.lock().source {
+            Source::Stopped => {
+                "mend it; until then session tracking is off, because no good configuration is known that could hold"
+            }
+            _ => "mend it; until then the last good configuration holds (`baton config` shows it)",
+        }
+    }
+
+    /// Sets the global switch.
+    pub fn enable(&self, enabled: bool) -> Result<(), WriteError> {
+        self.edit(|_, text| edit::set(text, &["session_tracking", "enabled"], &enabled.into()))
+    }
+
+    /// Sets the switch of a project, given as a path or glob. One that is there under another spelling is set.
+    pub fn enable_project(&self, project: &str, enabled: bool) -> Result<(), WriteError> {
+        self.edit(|held, text| {
+            let pattern = parse::pattern(project, &self.lookup)
+                .map_err(|why| format!("{project:?} is no path or glob: {why}"))?;
+            let written = held.parsed.projects.iter().rev().find(|known| known.pattern.is_same(&pattern));
+            let name = written.map_or(project, |known| &known.written);
+            edit::set(text, &["session_tracking", "projects", name, "enabled"], &enabled.into())
+        })
+    }
+
+    /// Takes in what a file of the original has a successor for. Keys that are set stay as they are, unless `force`;
+    /// with `dry_run` nothing is written.
+    pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<Imported>, WriteError> {
+        for _ in 0..IMPORT_TRIES {
+            let text = self.text_to_edit(&mut self.lock())?;
+            // Without the lock: others go on meanwhile.
+            let mut told = Vec::new();
+            let edited =
+                import::import(original, &text, force, &self.lookup, &mut told).map_err(WriteError::Refused)?;
+            if dry_run || edited == text {
+                return Ok(told);
+            }
+            let mut held = self.lock();
+            if self.text_to_edit(&mut held)? == text {
+                self.write(&mut held, &edited)?;
+                return Ok(told);
+            }
+        }
+        Err(WriteError::Refused("it keeps changing meanwhile; try again".to_owned()))
+    }
+
+    fn edit(&self, change: impl FnOnce(&Held, &str) -> Result<String, String>) -> Result<(), WriteError> {
+        let mut held = self.lock();
+        let text = self.text_to_edit(&mut held)?;
+        let edited = change(&held, &text).map_err(WriteError::Refused)?;
+        // A mistake that is passed over here is that the file is gone.
+        if edited == text && held.mistakes.is_empty() { Ok(()) } else { self.write(&mut held, &edited) }
+    }
+
+    /// The text as it is on disk, unless it has a mistake: writing into that could make two of one.
+    fn text_to_edit(&self, held: &mut Held) -> Result<String, WriteError> {
+        if self.place.stamp() != held.stamp {
+            self.take_in(held);
+        }
+        let found = self.place.read();
+        if found == Found::Nothing {
+            // One that has vanished is begun again with what holds.
+            return match (self.good_copy(), held.mistakes.first()) {
+                (Some((text, _)), _) => Ok(text),
+                (None, Some(mistake)) => Err(WriteError::Mistaken(mistake.clone())),
+                (None, None) => Ok(String::new()),
+            };
+        }
+        if let Some(mistake) = held.mistakes.first() {
+            return Err(WriteError::Mistaken(mistake.clone()));
+        }
+        match found {
+            Found::Text(text) => Ok(text),
+            Found::Nothing => Ok(String::new()),
+            Found::Unusable { line, why } => Err(WriteError::Mistaken(Remark { line, what: why })),
+        }
+    }
+
+    /// Reads a text, also for what only this home can tell of it.
+    fn parse(&self, text: &str) -> Parsed {
+        let mut parsed = parse::parse(text, &self.lookup);
+        let refused = vault::refused(&parsed, self.place.path.parent(), &self.own.directories);
+        parsed.mistakes.extend(refused);
+        parsed
+    }
+
+    fn write(&self, held: &mut Held, text: &str) -> Result<(), WriteError> {
+        if text.len() as u64 > file::BYTES_MAX {
+            return Err(WriteError::Refused("it would be larger than a configuration may be".to_owned()));
+        }
+        if let Some(mistake) = self.parse(text).mistakes.into_iter().next() {
+            return Err(WriteError::Refused(mistake.what));
+        }
+        self.place.write(text)?;
+        self.take_in(held);
+        Ok(())
+    }
+
+    /// The last good text, if it is one.
+    fn good_copy(&self) -> Option<(String, Parsed)> {
+        let Found::Text(text) = self.place.read_copy() else { return None };
+        let parsed = self.parse(&text);
+        parsed.mistakes.is_empty().then_some((text, parsed))
+    }
+
+    /// The file does not count: what held goes on holding, or the last good copy, or nothing is read.
+    fn fall_back(&self, held: &mut Held, mistakes: Vec<Remark>) {
+        for mistake in &mistakes {
+            tracing::warn!(line = mistake.line, "configuration mistaken, the last good one holds if there is one");
+        }
+        let line = mistakes.iter().find_map(|mistake| mistake.line).unwrap_or(1);
+        held.mistakes = mistakes;
+        if matches!(held.source, Source::File | Source::LastGoodCopy) {
+            held.source = Source::LastGoodCopy;
+            return;
+        }
+        (held.parsed, held.source) = match self.good_copy() {
+            Some((_, parsed)) => (parsed, Source::LastGoodCopy),
+            None => {
+                let off = ("session_tracking.enabled", (false.into(), line));
+                (Parsed { values: [off].into(), ..Parsed::default() }, Source::Stopped)
+            }
+        };
+        self.publish(held);
+    }
+
+    fn take_in(&self, held: &mut Held) {
+        // Stamped before it is read: what comes in between is found by the next look.
+        held.stamp = self.place.stamp();
+        let (parsed, text) = match self.place.read() {
+            Found::Text(text) => (self.parse(&text), Some(text)),
+            Found::Nothing if self.place.read_copy() != Found::Nothing => {
+                let what = "it is gone, and what it said goes on holding; put it back, or delete config.last-good.json too \
+                            to have the defaults; a switch that is set writes it anew";
+                (Parsed { mistakes: vec![Remark { line: None, what: what.to_owned() }], ..Parsed::default() }, None)
+            }
+            Found::Nothing => (Parsed::default(), None),
+            Found::Unusable { line, why } => {
+                let mistakes = vec![Remark { line, what: format!("it {why}") }];
+                (Parsed { mistakes, ..Parsed::default() }, None)
+            }
+        };
+        if !parsed.mistakes.is_empty() {
+            return self.fall_back(held, parsed.mistakes);
+        }
+        (held.parsed, held.mistakes) = (parsed, Vec::new());
+        let kept = match &text {
+            Some(text) => {
+                held.source = Source::File;
+                match self.place.read_copy() {
+                    Found::Text(copy) if copy == *text => Ok(()),
+                    _ => self.place.write_copy(text),
+                }
+            }
+            None => {
+                held.source = Source::Defaults;
+                Ok(())
+            }
+        };
+        if let Err(error) = kept {
+            tracing::warn!(%error, "last good configuration not kept");
+        }
+        self.publish(held);
+    }
+
+    fn publish(&self, held: &Held) {
+        let settings = Arc::new(meaning::settings(&held.parsed, &self.base));
+        let changed = self.published.send_if_modified(|now| {
+            let changed = *now != settings;
+            now.clone_from(&settings);
+            changed
+        });
+        if changed {
+            tracing::info!(keys = held.parsed.values.len(), "configuration taken in");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Looks at the file every [`LOOK`] as long as the configuration is used by anybody.
+pub async fn watch(configuration: std::sync::Weak<Configuration>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(configuration) = configuration.upgrade() else { return };
+        // A disk that hangs must not hold up a thread that others need.
+        let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! `config.json` and the copy of the last one that was good, on disk.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use baton_base::durable;
+use baton_base::transcript_file;
+use baton_base::transcript_file::{FileStat, identity};
+
+/// The configuration's name in the home.
+pub(super) const NAME: &str = "config.json";
+/// The copy's.
+const COPY: &str = "config.last-good.json";
+
+/// Largest configuration: thousands of projects fit into it.
+pub(super) const BYTES_MAX: u64 = 1024 * 1024;
+
+/// What tells one state of the file from the next without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp(FileStat, baton_events::session::FileIdentity);
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Nothing,
+    Text(String),
+    /// It is there and no text can be had of it: why, and what to do.
+    Unusable {
+        line: Option<usize>,
+        why: String,
+    },
+}
+
+/// Where both lie.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    copy: PathBuf,
+}
+
+impl Place {
+    pub(super) fn of(home: &Path) -> Self {
+        Self { path: home.join(NAME), copy: home.join(COPY) }
+    }
+
+    /// Of the file, or of the copy while there is no file; `None` without both.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let metadata = fs::metadata(&self.path).or_else(|_| fs::metadata(&self.copy)).ok()?;
+        Some(Stamp(FileStat::of(&metadata), identity(&metadata)))
+    }
+
+    pub(super) fn read(&self) -> Found {
+        read(&self.path)
+    }
+
+    pub(super) fn read_copy(&self) -> Found {
+        read(&self.copy)
+    }
+
+    /// Replaces the file as a whole: a reader sees all of it or none, and it is this user's alone.
+    pub(super) fn write(&self, text: &str) -> io::Result<()> {
+        write(&self.path, text)
+    }
+
+    pub(super) fn write_copy(&self, text: &str) -> io::Result<()> {
+        write(&self.copy, text)
+    }
+}
+
+fn read(path: &Path) -> Found {
+    let unusable = |why: String| Found::Unusable { line: None, why };
+    let metadata = match fs::metadata(path) {
+        // A link that leads nowhere is there all the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => unusable("is a link to nothing; mend or remove it".to_owned()),
+                Err(_) => Found::Nothing,
+            };
+        }
+        Err(error) => return unusable(format!("cannot be looked at: {error}")),
+        Ok(metadata) => metadata,
+    };
+    if metadata.is_dir() {
+        return unusable("is a directory; move it away".to_owned());
+    }
+    if !metadata.is_file() {
+        return unusable("is no regular file; replace it by one".to_owned());
+    }
+    let too_large = || unusable(format!("is larger than {} KB; that is no configuration", BYTES_MAX / 1024));
+    if metadata.len() > BYTES_MAX {
+        return too_large();
+    }
+    let mut bytes = Vec::new();
+    match transcript_file::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)) {
+        Err(error) => return unusable(format!("cannot be read: {error}; make it readable for you")),
+        Ok(read) if read as u64 > BYTES_MAX => return too_large(),
+        Ok(_) => {}
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Found::Text(text),
+        Err(error) => {
+            let good = error.utf8_error().valid_up_to();
+            let line = 1 + error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count();
+            Found::Unusable { line: Some(line), why: "is no UTF-8 from this line on; save it as UTF-8".to_owned() }
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    // A link keeps leading where it led: people keep such files elsewhere.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    durable::write_file(path, text.as_bytes())?;
+    durable::sync_parent(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_configuration_is_told_in_a_sentence() {
+        let temp = tempfile::tempdir().unwrap();
+        let place = Place::of(temp.path());
+        assert_eq!((place.read(), place.stamp()), (Found::Nothing, None));
+        let why = |place: &Place| match place.read() {
+            Found::Unusable { line, why } => (line, why),
+            found => panic!("{found:?}"),
+        };
+        fs::create_dir(&place.path).unwrap();
+        assert!(why(&place).1.contains("is a directory"));
+        fs::remove_dir(&place.path).unwrap();
+        fs::write(&place.path, b"{\n\"a\": \"\xff\"}").unwrap();
+        assert_eq!(why(&place), (Some(2), "is no UTF-8 from this line on; save it as UTF-8".to_owned()));
+        fs::write(&place.path, vec![b' '; 1024 * 1024 + 1]).unwrap();
+        assert!(why(&place).1.contains("larger than 1024 KB"));
+        #[cfg(unix)]
+        {
+            fs::remove_file(&place.path).unwrap();
+            std::os::unix::fs::symlink("/nowhere/at/all", &place.path).unwrap();
+            assert!(why(&place).1.contains("link to nothing"));
+        }
+    }
+
+    #[test]
+    fn a_written_file_is_whole_and_private_and_another_one() {
+        let temp = tempfile::tempdir().unwrap();
+        let place = Place::of(temp.path());
+        place.write("{\"a\": 1}\n").unwrap();
+        let before = place.stamp();
+        place.write("{\"a\": 2}\n").unwrap();
+        assert_eq!(place.read(), Found::Text("{\"a\": 2}\n".to_owned()));
+        assert_ne!(place.stamp(), before);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(&place.path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        let files: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(files, [NAME], "nothing else is left behind");
+        place.write_copy("{}").unwrap();
+        assert_eq!(place.read_copy(), Found::Text("{}".to_owned()));
+        let stamp = place.stamp();
+        fs::remove_file(&place.path).unwrap();
+        assert!(place.stamp().is_some() && place.stamp() != stamp, "the copy's");
+    }
+}

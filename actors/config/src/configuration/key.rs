@@ -1,0 +1,280 @@
+//! Every key there is: what it takes, what holds without it, and what it means. Those that the first design of such a
+//! memory had and this one does not need are here too, each with its successor or the reason why it has none.
+
+use baton_base::limits;
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Takes {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number.
+    Whole { least: u64, most: u64, unit: &'static str },
+    /// A number that need not be whole.
+    Amount { most: f64, unit: &'static str },
+    /// A text that is not empty.
+    Text,
+    /// The address of an endpoint.
+    Url,
+    /// The name of an environment variable.
+    Variable,
+    /// An absolute path, or one that begins with `~/`.
+    File,
+    /// The name of a folder below another one.
+    Below,
+    /// A list of directories.
+    Directories,
+    /// A list of globs.
+    Globs,
+    /// An object of prices, by model or glob of models.
+    Prices,
+    /// Anything.
+    Anything,
+}
+
+/// Whether something comes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It does.
+    Now,
+    /// It does not, for this reason.
+    Former(&'static str),
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    /// With dots between the objects.
+    pub(super) name: &'static str,
+    pub(super) takes: Takes,
+    /// What holds without it, as JSON.
+    pub(super) default: &'static str,
+    pub(super) used: Use,
+    /// Why it takes no more, where that is not plain.
+    pub(super) why: &'static str,
+}
+
+const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
+    Key { name, takes, default, used: Use::Now, why: "" }
+}
+
+const fn former(name: &'static str, why: &'static str) -> Key {
+    Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why), why: "" }
+}
+
+const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
+    Takes::Whole { least, most, unit }
+}
+
+/// The object whose members are switches of projects.
+pub(super) const PROJECTS: &str = "session_tracking.projects";
+
+/// Keys that have a default and take `null` all the same: for the default, or for no bound where they are budgets.
+const NULLABLE: [&str; 7] = [
+    "llm.base_url",
+    "llm.model",
+    "llm.api_key_env",
+    "llm.timeout_ms",
+    "llm.max_concurrency",
+    "llm.session_budget_usd",
+    "llm.daily_budget_usd",
+];
+
+/// Longest name of a variable.
+pub(super) const VARIABLE_CHARS: usize = 64;
+/// Longest unknown key that is compared with the known ones: a longer one is like none.
+const COMPARED_CHARS: usize = 200;
+
+const YEAR_S: u64 = 366 * 24 * 3600;
+
+/// Every key, in the order in which it is shown; the former ones last.
+pub(super) const KEYS: &[Key] = &[
+    now("session_tracking.enabled", Takes::Switch, "true"),
+    now("session_tracking.watch_directories", Takes::Directories, "[\"$CLAUDE_CONFIG_DIR/projects\"]"),
+    now("session_tracking.inactivity_timeout", whole(0, YEAR_S, "seconds"), "1800"),
+    now("session_tracking.check_interval", whole(1, 86_400, "seconds"), "60"),
+    now("session_tracking.exclude", Takes::Globs, "[]"),
+    now("session_tracking.filtering.keep_user_messages", Takes::Switch, "true"),
+    now("session_tracking.filtering.keep_agent_responses", Takes::Switch, "true"),
+    now("session_tracking.filtering.keep_tool_structure", Takes::Switch, "true"),
+    now("session_tracking.filtering.omit_tool_outputs", Takes::Switch, "true"),
+    now("session_tracking.filtering.max_output_summary_chars", whole(0, 10_000, "characters"), "200"),
+    now("session_tracking.lazy_index.budget_ms", whole(0, 60_000, "milliseconds"), "300"),
+    now("hooks.enabled", Takes::Switch, "true"),
+    now("hooks.socket_path", Takes::File, "null"),
+    Key {
+        why: "agents end a hook that takes longer; at a session's end 1000 counts at most",
+        ..now("hooks.timeout_ms", whole(1, limits::HOOK_MS, "milliseconds"), "null")
+    },
+    now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048"),
+    now("memory.embedding.base_url", Takes::Url, "null"),
+    now("memory.embedding.model", Takes::Text, "null"),
+    now("memory.embedding.api_key_env", Takes::Variable, "null"),
+    now("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
+    now("llm.enabled", Takes::Switch, "false"),
+    now("llm.base_url", Takes::Url, "\"https://api.openai.com/v1\""),
+    now("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
+    now("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
+    now("llm.api_key_file", Takes::File, "null"),
+    now("llm.context_tokens", whole(4_000, 10_000_000, "tokens"), "128000"),
+    now("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
+    now("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "120000"),
+    now("llm.max_concurrency", whole(1, 64, "calls"), "2"),
+    now("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
+    now("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
+    now("llm.prices", Takes::Prices, "null"),
+    now("vault.enabled", Takes::Switch, "false"),
+    now("vault.path", Takes::File, "null"),
+    now("vault.root", Takes::Below, "\"claude\""),
+    now("vault.compact_lines", whole(1, 1_000_000, "lines"), "500"),
+    now("vault.compact_days", whole(1, 36_600, "days"), "3"),
+    now("vault.promote_recalls", whole(1, 1_000_000, "recalls"), "3"),
+    former("version", "not needed: there is one format, and new keys are only added"),
+    former("mode", "not needed: transcripts are recognised by what they are"),
+    former("incremental", "not needed: reading always goes on where it stood"),
+    former("auto_summarize_on_close", "every close indexes; whether a model writes more is llm.enabled"),
+    former("omit_file_contents", "not needed: a file's content is always one line"),
+    former("chunking", "not needed: a session is one episode, and each of its turns is found by itself"),
+    former("indexing", "not needed: a query, a close or the timeout indexes what grew"),
+    former("summarization", "use llm.model and llm.max_output_tokens"),
+    former("session_tracking.mode", "not needed: transcripts are recognised by what they are"),
+    former("session_tracking.incremental", "not needed: reading always goes on where it stood"),
+    former(
+        "session_tracking.chunking",
+        "not needed: a session is one episode, and each of its turns is found by itself",
+    ),
+    former("session_tracking.indexing", "not needed: a query, a close or the timeout indexes what grew"),
+    former(
+        "session_tracking.auto_summarize_on_close",
+        "every close indexes; whether a model writes more is llm.enabled",
+    ),
+    former("session_tracking.summarization", "use llm.model and llm.max_output_tokens"),
+    former("session_tracking.omit_file_contents", "not needed: a file's content is always one line"),
+    former("session_tracking.filtering.omit_file_contents", "not needed: a file's content is always one line"),
+    former("session_tracking.keep_user_messages", "use session_tracking.filtering.keep_user_messages"),
+    former("session_tracking.keep_agent_responses", "use session_tracking.filtering.keep_agent_responses"),
+    former("session_tracking.keep_tool_structure", "use session_tracking.filtering.keep_tool_structure"),
+    former("session_tracking.filter", "use session_tracking.filtering"),
+    former("session_tracking.hooks", "use hooks.enabled, hooks.socket_path and hooks.timeout_ms"),
+    former("hooks.socket_enabled", "not needed: the socket is how every client reaches the daemon"),
+    former("hooks.async_indexing", "not needed: a hook never waits for an index"),
+    former("hooks.hook_timeout", "use hooks.timeout_ms"),
+    former("projects", "use session_tracking.projects.{path}.enabled; `baton config import` converts it"),
+    former("global", "use session_tracking.enabled and session_tracking.watch_directories"),
+];
+
+impl Key {
+    /// The key of this name.
+    pub(super) fn find(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// Whether `null` says that it is not set. A budget that is not set is none.
+    pub(super) fn nullable(&self) -> bool {
+        self.default == "null" || NULLABLE.contains(&self.name)
+    }
+
+    /// What it takes, in words.
+    pub(super) fn allowed(&self) -> String {
+        let or_null = if self.nullable() { ", or null" } else { "" };
+        let allowed = match self.takes {
+            Takes::Switch => "true or false".to_owned(),
+            Takes::Whole { least, most, unit } => format!("a whole number of {unit} from {least} to {most}"),
+            Takes::Amount { most, unit } => format!("a number of {unit} from 0 to {most}"),
+            Takes::Text => "a text".to_owned(),
+            Takes::Url => "an address that begins with http:// or https://".to_owned(),
+            Takes::Variable => {
+                format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")
+            }
+            Takes::File => "an absolute path".to_owned(),
+            Takes::Below => "the name of a folder, as \"claude\" or \"notes/claude\"".to_owned(),
+            Takes::Directories => "a list of absolute directories".to_owned(),
+            Takes::Globs => "a list of paths or globs".to_owned(),
+            Takes::Prices => "an object of prices by model".to_owned(),
+            Takes::Anything => "anything".to_owned(),
+        };
+        let why = if self.why.is_empty() { String::new() } else { format!(" ({})", self.why) };
+        allowed + or_null + &why
+    }
+}
+
+/// Every key that something comes of: its name, what holds without it, what it takes. A line each.
+pub fn described() -> String {
+    let used = KEYS.iter().filter(|key| key.used == Use::Now);
+    used.map(|key| format!("{} [{}]: {}\n", key.name, key.default, key.allowed())).collect()
+}
+
+/// Whether some key is a member of an object of this name.
+pub(super) fn is_object(name: &str) -> bool {
+    name == PROJECTS || KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// The known key that is most like an unknown one, if one is like it at all.
+pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+    if unknown.chars().nth(COMPARED_CHARS).is_some() {
+        return None;
+    }
+    let last = |name: &'_ str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let distance = |known: &str| {
+        let whole = strsim::damerau_levenshtein(unknown, known);
+        // The right name in the wrong object.
+        let name = 1 + strsim::damerau_levenshtein(&last(unknown), &last(known));
+        // Of two that are alike, the one that is alike as a whole.
+        (whole.min(name), whole)
+    };
+    let current = KEYS.iter().filter(|key| !matches!(key.used, Use::Former(_))).map(|key| key.name);
+    let ((distance, _), best) = current.chain([PROJECTS]).map(|name| (distance(name), name)).min()?;
+    let bound = (last(unknown).chars().count() / 2).min(3);
+    (distance <= bound).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_key_has_one_name_and_a_default_that_it_takes_itself() {
+        let names: BTreeSet<&str> = KEYS.iter().map(|key| key.name).collect();
+        assert_eq!(names.len(), KEYS.len());
+        for key in KEYS {
+            let value: serde_json::Value = serde_json::from_str(key.default).unwrap();
+            assert!(!is_object(key.name) || matches!(key.used, Use::Former(_)), "{}", key.name);
+            match key.takes {
+                Takes::Switch => assert!(value.is_boolean(), "{}", key.name),
+                Takes::Directories | Takes::Globs => assert!(value.is_array(), "{}", key.name),
+                Takes::Whole { least, most, .. } => {
+                    assert!(value.is_null() || (least..=most).contains(&value.as_u64().unwrap()), "{}", key.name);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_is_described_and_stands_in_the_readme() {
+        let (described, readme) = (described(), include_str!("../../../../README.md"));
+        for key in KEYS.iter().filter(|key| key.used == Use::Now) {
+            assert!(described.contains(&format!("{} [{}]: {}", key.name, key.default, key.allowed())), "{}", key.name);
+            assert!(readme.contains(&format!("`{}`", key.name)) || key.name == "llm.prices", "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_the_nearest() {
+        for (unknown, known) in [
+            ("session_tracking.inactivity_timout", Some("session_tracking.inactivity_timeout")),
+            ("inactivity_timeout", Some("session_tracking.inactivity_timeout")),
+            ("session_tracking.watch_directory", Some("session_tracking.watch_directories")),
+            ("sesion_tracking.enabled", Some("session_tracking.enabled")),
+            ("session_tracking.project", Some("session_tracking.projects")),
+            ("session_tracking.lazy_index.budget", Some("session_tracking.lazy_index.budget_ms")),
+            ("database", None),
+            ("x", None),
+            (&format!("{}.enabled", "x".repeat(200)), None),
+        ] {
+            assert_eq!(nearest(unknown), known, "{unknown}");
+        }
+    }
+}

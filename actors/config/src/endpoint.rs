@@ -1,0 +1,186 @@
+//! Where a model is, what it is called, and under which name its key is found. The key itself is in no value of these.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use url::Url;
+
+/// Longest address: what is longer is something else.
+const URL_BYTES: usize = 2048;
+
+/// Where a key is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// In an environment variable of this name.
+    Variable(String),
+    /// In a file, alone.
+    File(PathBuf),
+}
+
+impl KeySource {
+    /// The variable of this name, as the configuration has checked it.
+    pub fn variable(name: impl Into<String>) -> Self {
+        Self::Variable(name.into())
+    }
+
+    /// The file at this path.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self::File(path.into())
+    }
+
+    /// The name of the variable, or the path of the file.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Variable(name) => name.clone(),
+            Self::File(path) => baton_redaction::redact(&path.display().to_string()).into_owned(),
+        }
+    }
+}
+
+/// A model behind an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Where.
+    pub base_url: BaseUrl,
+    /// What the endpoint calls it.
+    pub model: String,
+    /// Where the key is found; local servers need none.
+    pub key: Option<KeySource>,
+}
+
+/// The address under which an endpoint's methods lie: `http://127.0.0.1:11434/v1`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// Without a slash at its end.
+    text: String,
+    is_local: bool,
+    is_encrypted: bool,
+}
+
+impl BaseUrl {
+    /// Reads an address. The error ends the sentence that begins with what was written.
+    pub fn new(text: &str) -> Result<Self, &'static str> {
+        let text = text.trim();
+        if text.len() > URL_BYTES {
+            return Err("is too long");
+        }
+        let url = Url::parse(text).map_err(|_| "is no address; it looks like http://127.0.0.1:11434/v1")?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("must begin with http:// or https://");
+        }
+        let Some(host) = url.host_str().filter(|host| !host.is_empty()) else { return Err("names no host") };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("must hold no user and no password; name the variable of a key in api_key_env");
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err("must hold neither `?` nor `#`");
+        }
+        let path = url.path().trim_end_matches('/');
+        if ["/embeddings", "/chat/completions"].iter().any(|method| path.ends_with(method)) {
+            return Err("names a method; leave out what follows the version, as in https://host/v1");
+        }
+        let text = url.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { is_local: is_loopback(host), is_encrypted: url.scheme() == "https", text })
+    }
+
+    /// The address, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is on this machine.
+    pub fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// Whether it is that of the API that all others imitate, which alone has left its older names behind.
+    pub fn is_original(&self) -> bool {
+        let rest = self.text.split_once("://").map_or("", |(_, rest)| rest);
+        let host = rest.split(['/', ':']).next().unwrap_or_default();
+        host == "api.openai.com" || host.ends_with(".openai.azure.com")
+    }
+
+    /// Whether nobody on the way can read what is sent.
+    pub fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let name = host.trim_end_matches('.');
+    address.map_or(name == "localhost" || name.ends_with(".localhost"), |address| address.to_canonical().is_loopback())
+}
+
+/// A path may hold what looks like a secret.
+impl fmt::Debug for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&baton_redaction::redact(&self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_http_or_https_with_a_host_and_nothing_more() {
+        for (text, told) in [
+            ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
+            (" https://API.example.com/v1/ ", "https://api.example.com/v1"),
+            ("http://localhost", "http://localhost"),
+            ("", "is no address"),
+            ("127.0.0.1:8080", "is no address"),
+            ("api.example.com/v1", "is no address"),
+            ("ftp://host/v1", "must begin with http"),
+            ("localhost:8080", "must begin with http"),
+            ("http://", "is no address"),
+            ("https://u:p@host/v1", "no user and no password"),
+            ("https://sk-secret@host/v1", "no user and no password"),
+            ("https://host/v1?version=1", "neither"),
+            ("https://host/v1/embeddings/", "names a method"),
+            ("https://host/v1/chat/completions", "names a method"),
+        ] {
+            match BaseUrl::new(text) {
+                Ok(url) => assert_eq!(url.as_str(), told, "{text}"),
+                Err(why) => assert!(why.contains(told), "{text}: {why}"),
+            }
+        }
+        assert!(BaseUrl::new(&format!("http://h/{}", "x".repeat(URL_BYTES))).is_err());
+    }
+
+    #[test]
+    fn what_is_on_this_machine_is_known_by_its_host() {
+        for (host, is_local) in [
+            ("127.0.0.1", true),
+            ("127.8.9.1:80", true),
+            ("[::1]:80", true),
+            ("[::ffff:127.0.0.1]", true),
+            ("localhost", true),
+            ("models.localhost:1234", true),
+            ("0x7f.1", true),
+            ("localhost.example.com", false),
+            ("127.0.0.1.example.com", false),
+            ("192.168.0.7", false),
+            ("[fe80::1]", false),
+        ] {
+            let url = BaseUrl::new(&format!("http://{host}/v1")).unwrap();
+            assert_eq!((url.is_local(), url.is_encrypted()), (is_local, false), "{host}");
+        }
+        assert!(BaseUrl::new("https://h").unwrap().is_encrypted());
+    }
+
+    #[test]
+    fn what_looks_like_a_secret_is_not_shown() {
+        let key = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
+        let url = BaseUrl::new(&format!("https://gateway.example.com/{key}/v1")).unwrap();
+        assert!(!format!("{url} {url:?}").contains(&key) && url.as_str().contains(&key), "{url}");
+    }
+}

@@ -1,0 +1,141 @@
+//! What is remembered of an import: up to where the log is of another home, and which transcripts its sessions had there.
+//!
+//! Directories that clients of that home had named are not read in this one. A session whose transcript lies in no directory
+//! that is read here is left as it came: its file is another machine's, and what can be seen of its path here says nothing.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use baton_conversation::record::Position;
+use baton_events::envelope::{ChainHash, Tail};
+use serde::{Deserialize, Serialize};
+
+use baton_base::durable;
+
+/// The file, in the folder of the log.
+const FILE: &str = "imported.json";
+/// Largest that is read: more than 100,000 long paths.
+const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The format of the file.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct ImportedV1 {
+    format: u32,
+    position: u64,
+    chain: String,
+    transcripts: BTreeSet<String>,
+}
+
+/// See the module. Cheap to clone; a home that was never imported has an empty one.
+#[derive(Clone, Debug, Default)]
+pub struct Imported(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    tail: Tail,
+    transcripts: BTreeSet<String>,
+    /// Where transcripts are read if the configuration names no directories.
+    roots: RwLock<Vec<PathBuf>>,
+}
+
+impl PartialEq for Imported {
+    /// Whether it is of the same import; what is read here changes by itself.
+    fn eq(&self, other: &Self) -> bool {
+        self.0.tail == other.0.tail && self.0.transcripts == other.0.transcripts
+    }
+}
+
+impl Imported {
+    /// Of a log up to `tail`, whose sessions had these transcripts.
+    pub fn new(tail: Tail, transcripts: BTreeSet<String>) -> Self {
+        Self(Arc::new(Inner { tail, transcripts, roots: RwLock::default() }))
+    }
+
+    /// The same for a log that ends earlier by now.
+    pub fn up_to(&self, tail: Tail) -> Self {
+        Self::new(tail, self.0.transcripts.clone())
+    }
+
+    /// What the folder of a log says. An error where it says something that is not understood.
+    pub fn read(log: &Path) -> io::Result<Self> {
+        let Some(shape) = durable::read_json::<ImportedV1>(&log.join(FILE), FILE_MAX_BYTES)? else {
+            return Ok(Self::default());
+        };
+        let chain = ChainHash::parse(&shape.chain).filter(|_| shape.format == FORMAT);
+        let chain = chain.ok_or_else(|| io::Error::other("it is of a newer version of this program, or damaged"))?;
+        Ok(Self::new(Tail { position: Position(shape.position), chain }, shape.transcripts))
+    }
+
+    /// Leaves it in the folder of a log, durably.
+    pub fn write(&self, log: &Path) -> io::Result<()> {
+        let shape = ImportedV1 {
+            format: FORMAT,
+            position: self.0.tail.position.0,
+            chain: self.0.tail.chain.to_string(),
+            transcripts: self.0.transcripts.clone(),
+        };
+        durable::write_file(&log.join(FILE), &serde_json::to_vec(&shape)?)?;
+        durable::sync_folder(log)
+    }
+
+    /// Up to which position the log is of another home; 0 if it is all this one's.
+    pub fn position(&self) -> Position {
+        self.0.tail.position
+    }
+
+    /// Says where transcripts are read if the configuration names no directories.
+    pub fn set_roots(&self, roots: Vec<PathBuf>) {
+        *self.0.roots.write().unwrap_or_else(PoisonError::into_inner) = roots;
+    }
+
+    /// Whether a transcript came with the import and lies where nothing is read: in none of `configured`, or if there are
+    /// none, of the usual directories.
+    pub fn is_elsewhere(&self, transcript: &str, configured: Option<&[PathBuf]>) -> bool {
+        if !self.0.transcripts.contains(transcript) {
+            return false;
+        }
+        let within = |roots: &[PathBuf]| roots.iter().any(|root| Path::new(transcript).starts_with(root));
+        match configured {
+            Some(roots) => !within(roots),
+            None => !within(&self.0.roots.read().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn imported() -> Imported {
+        let tail = Tail { position: Position(7), chain: ChainHash([3; 16]) };
+        Imported::new(tail, ["/old/projects/a/s.jsonl".to_owned()].into())
+    }
+
+    #[test]
+    fn what_was_left_is_read_back() {
+        let log = tempfile::tempdir().unwrap();
+        assert_eq!(Imported::read(log.path()).unwrap(), Imported::default());
+        imported().write(log.path()).unwrap();
+        assert_eq!(Imported::read(log.path()).unwrap(), imported());
+        for broken in ["", "{}", r#"{"format":2,"position":1,"chain":"","transcripts":[]}"#] {
+            fs::write(log.path().join(FILE), broken).unwrap();
+            assert!(Imported::read(log.path()).is_err(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_came_along_and_lies_where_nothing_is_read_is_elsewhere() {
+        let imported = imported();
+        let (came, own) = ("/old/projects/a/s.jsonl", "/old/projects/a/other.jsonl");
+        assert!(imported.is_elsewhere(came, None) && !imported.is_elsewhere(own, None));
+        assert!(!imported.is_elsewhere(came, Some(&["/old/projects".into()])));
+        assert!(imported.is_elsewhere(came, Some(&["/old/proj".into()])), "another folder's name");
+        imported.set_roots(vec!["/new".into(), "/old/projects".into()]);
+        assert!(!imported.is_elsewhere(came, None));
+        assert!(imported.is_elsewhere(came, Some(&[])), "nothing is read");
+    }
+}

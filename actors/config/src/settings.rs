@@ -1,0 +1,303 @@
+//! What may be configured, as the actors use it: one immutable value, replaced as a whole when the configuration changes.
+
+pub mod pattern;
+mod switches;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_enrichment::Limits;
+use baton_episode::digest::Show;
+use baton_events::prices::Prices;
+use baton_events::session::{Phase, Place, Policy, State, Why};
+
+use crate::endpoint::Endpoint;
+use crate::import_boundary::Imported;
+use baton_base::latest::Current;
+
+pub use switches::{Stop, Switches};
+
+/// Reads the settings as they are now, and can wait for the next ones.
+pub type SettingsReader = Current<Arc<Settings>>;
+
+/// Everything that may be configured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Timeouts, bounds and the global switch.
+    pub policy: Policy,
+    /// How long a query that does not wait for history reads what is beyond [`baton_base::limits::LAZY_BYTES`].
+    pub lazy_budget: Duration,
+    /// Switches of single projects, and projects that are never read.
+    pub switches: Switches,
+    /// The directories whose transcripts are read, with a folder for each project; `None`: those that the daemon was
+    /// started with, and those that clients name.
+    pub watch_directories: Option<Vec<PathBuf>>,
+    /// What is done with what hooks say.
+    pub hooks: Hooks,
+    /// Most of a handoff, in bytes.
+    pub handoff_bytes: usize,
+    /// What a digest shows.
+    pub filtering: Show,
+    /// What models cost.
+    pub prices: Prices,
+    /// What makes vectors of texts; `None`: nothing does, and nothing is connected to.
+    pub embedding: Option<Embedding>,
+    /// The model that enriches episodes; `None`: none does, and nothing is connected to.
+    pub llm: Option<Llm>,
+    /// The model that would, where none does: what a dry run prices. `None`: the usual one of the usual address.
+    pub llm_off: Option<Llm>,
+    /// Notes for people.
+    pub vault: Vault,
+    /// Which sessions came from another home.
+    pub imported: Imported,
+    /// The home, without links: what works in there is Baton's own doing, and no session.
+    pub home: Option<PathBuf>,
+}
+
+/// A model that makes vectors of texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embedding {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// How many dimensions it is asked for; `None`: as many as it has.
+    pub dimensions: Option<usize>,
+}
+
+/// A model that enriches episodes, and what that may cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Llm {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Most tokens of request and answer together.
+    pub context_tokens: u64,
+    /// Most tokens of an answer.
+    pub max_output_tokens: u64,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Calls at once.
+    pub max_concurrency: usize,
+    /// Most US dollars for one session; `None`: no bound.
+    pub session_budget_usd: Option<f64>,
+    /// Most US dollars for one day; `None`: no bound.
+    pub daily_budget_usd: Option<f64>,
+}
+
+impl Llm {
+    /// What the model can take.
+    pub fn limits(&self) -> Limits {
+        Limits { context_tokens: self.context_tokens, max_output_tokens: self.max_output_tokens }
+    }
+
+    /// What is said of an answer that leaves no room for a conversation, and what to do about it.
+    pub fn crowded(&self) -> Option<(String, String)> {
+        let longest = self.limits().longest_answer()?;
+        let (wanted, context) = (self.max_output_tokens, self.context_tokens);
+        let what = format!(
+            "llm.max_output_tokens is {wanted}, and llm.context_tokens ({context}) has room for {longest} beside a short \
+             conversation: answers are asked no longer than fits"
+        );
+        let fix = format!(
+            "set llm.context_tokens to what the model takes at once, request and answer together, or llm.max_output_tokens \
+             to {longest} at most"
+        );
+        Some((what, fix))
+    }
+}
+
+/// What is done with what hooks say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hooks {
+    /// Whether anything comes of it.
+    pub enabled: bool,
+    /// Where the daemon listens instead of in its home; taken in when it starts.
+    pub socket_path: Option<PathBuf>,
+    /// How long a hook waits for its answer; `None`: as long as is usual for its event.
+    pub timeout_ms: Option<u64>,
+}
+
+/// Notes for people, in an Obsidian vault or a folder like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vault {
+    /// Whether any are written.
+    pub enabled: bool,
+    /// The vault; `None`: the home's own.
+    pub path: Option<PathBuf>,
+    /// The folder in it below which all notes lie.
+    pub root: String,
+    /// Lines from which a note is compacted.
+    pub compact_lines: u64,
+    /// Days after which it is.
+    pub compact_days: u64,
+    /// Projects that must have recalled an entity of another one until all share its note.
+    pub promote_recalls: u64,
+}
+
+impl Default for Vault {
+    fn default() -> Self {
+        let root = "claude".to_owned();
+        Self { enabled: false, path: None, root, compact_lines: 500, compact_days: 3, promote_recalls: 3 }
+    }
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self { enabled: true, socket_path: None, timeout_ms: None }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            lazy_budget: Duration::from_millis(300),
+            switches: Switches::default(),
+            watch_directories: None,
+            hooks: Hooks::default(),
+            handoff_bytes: 2048,
+            filtering: Show::default(),
+            prices: Prices::default(),
+            embedding: None,
+            llm: None,
+            llm_off: None,
+            vault: Vault::default(),
+            imported: Imported::default(),
+            home: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The policy for one session.
+    pub fn policy_for(&self, state: &State) -> Policy {
+        let tracked = self.stop_of(state).is_none();
+        Policy { tracked, ..self.policy.clone() }
+    }
+
+    /// What to tell whoever expects more than there is, when the global switch is off.
+    pub fn note(&self) -> Option<String> {
+        let but = if self.switches.projects().any(|(_, enabled)| enabled) {
+            " but for projects that are switched on"
+        } else {
+            ""
+        };
+        (!self.policy.tracked).then(|| {
+            format!(
+                "session tracking is off{but}: nothing new is read; `baton config` says why, `baton session-tracking \
+                 enable` switches it on"
+            )
+        })
+    }
+
+    /// Whether a session must be neither read nor shown, because its project is excluded.
+    pub fn excludes(&self, state: &State) -> bool {
+        state.place.as_ref().is_some_and(|place| self.is_own(place) || self.switches.excludes(place).is_some())
+    }
+
+    /// Whether what works there is what Baton itself has started.
+    pub fn is_own(&self, place: &Place) -> bool {
+        let within = |home: &PathBuf| [&place.cwd, &place.project].iter().any(|path| Path::new(path).starts_with(home));
+        self.home.as_ref().is_some_and(within)
+    }
+
+    /// Whether where a session works decides whether it is read, so that the head of its transcript is looked at first.
+    pub fn depend_on_project(&self, transcript: &str) -> bool {
+        // An agent names the folder of a project by its path, with a hyphen for most characters.
+        let named =
+            |text: &str| text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect::<String>();
+        let is_ours = |home: &PathBuf| {
+            let home = named(&home.to_string_lossy());
+            Path::new(transcript).components().any(|part| named(&part.as_os_str().to_string_lossy()).starts_with(&home))
+        };
+        self.switches.depend_on_project() || self.home.as_ref().is_some_and(is_ours)
+    }
+
+    /// What of the configuration stops a session, if anything does. A session that was forced is stopped by an
+    /// exclusion only, or because it is another home's: what its file's path says here is not of it.
+    pub fn stop_of(&self, state: &State) -> Option<Stop> {
+        if state.place.as_ref().is_some_and(|place| self.is_own(place)) {
+            return Some(Stop::Own);
+        }
+        let is_elsewhere = |path: &str| self.imported.is_elsewhere(path, self.watch_directories.as_deref());
+        if let Some(transcript) = state.transcript.as_ref().filter(|transcript| is_elsewhere(&transcript.path)) {
+            return Some(Stop::Elsewhere { transcript: transcript.path.clone() });
+        }
+        let stop = self.switches.stop_of(state.place.as_ref(), self.policy.tracked);
+        stop.filter(|stop| !state.forced || !stop.is_lifted_by_force())
+    }
+
+    /// Whether a session may be read and indexed at all: by what is configured, and by what was said of itself.
+    pub fn reads(&self, state: &State) -> bool {
+        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+        // Where a project decides, one of which it is not known yet finds out when it is read.
+        let is_open = state.place.is_none() && self.switches.depend_on_project();
+        !at_rest && (is_open || (self.policy_for(state).tracked && !self.excludes(state)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_conversation::item::Agent;
+    use baton_events::envelope::Tail;
+    use baton_events::session::{FileIdentity, Kind, Place, Transcript};
+
+    use super::*;
+
+    #[test]
+    fn a_forced_session_passes_every_switch_but_no_exclusion() {
+        let place = Place { cwd: "/p/one".to_owned(), project: "/p/one".to_owned() };
+        let mut state = State { place: Some(place), ..State::default() };
+        let mut settings = Settings::default();
+        assert!(settings.policy_for(&state).tracked && !settings.excludes(&state));
+        settings.policy.tracked = false;
+        assert_eq!(settings.stop_of(&state), Some(Stop::Global));
+        assert!(!settings.policy_for(&state).tracked);
+        state.forced = true;
+        assert!(settings.policy_for(&state).tracked);
+        settings.switches = Switches::new(Vec::new(), vec![pattern::Pattern::new("/p/*").unwrap()]);
+        assert!(settings.excludes(&state) && !settings.policy_for(&state).tracked);
+        state.place = None;
+        assert!(!settings.excludes(&state), "nobody knows yet where it works");
+    }
+
+    #[test]
+    fn what_works_in_the_home_is_no_session() {
+        let settings = Settings { home: Some("/home/u/.baton".into()), ..Settings::default() };
+        for (cwd, own) in [
+            ("/home/u/.baton", true),
+            ("/home/u/.baton/llm/run", true),
+            ("/home/u/.baton-notes", false),
+            ("/home/u", false),
+        ] {
+            let place = Place { cwd: cwd.to_owned(), project: cwd.to_owned() };
+            let state = State { place: Some(place), forced: true, ..State::default() };
+            assert_eq!(settings.stop_of(&state) == Some(Stop::Own), own, "{cwd}");
+            assert_eq!((settings.excludes(&state), settings.reads(&state)), (own, !own), "{cwd}");
+        }
+        for (transcript, looked_at) in [
+            ("/home/u/.claude/projects/-home-u--baton/s.jsonl", true),
+            ("/home/u/.claude/projects/-home-u--baton-llm/s.jsonl", true),
+            ("/home/u/.claude/projects/-home-u-work/s.jsonl", false),
+        ] {
+            assert_eq!(settings.depend_on_project(transcript), looked_at, "{transcript}");
+        }
+    }
+
+    #[test]
+    fn a_session_of_another_home_is_left_alone_where_its_transcript_is_not_read() {
+        let path = "/old/projects/a/s.jsonl".to_owned();
+        let transcript = Transcript {
+            agent: Agent::ClaudeCode,
+            path: path.clone(),
+            identity: FileIdentity::default(),
+            kind: Kind::Main,
+        };
+        let state = State { transcript: Some(transcript), forced: true, ..State::default() };
+        let imported = Imported::new(Tail::default(), [path].into());
+        let mut settings = Settings { imported, ..Settings::default() };
+        assert!(matches!(settings.stop_of(&state), Some(Stop::Elsewhere { .. })));
+        assert!(!settings.policy_for(&state).tracked && !settings.reads(&state) && !settings.excludes(&state));
+        settings.watch_directories = Some(vec!["/old/projects".into()]);
+        assert!(settings.policy_for(&state).tracked && settings.reads(&state));
+    }
+}

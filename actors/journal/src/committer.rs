@@ -1,0 +1,201 @@
+//! The one thread that writes. It drains the queue into a group, decides every append against the ledger, writes and
+//! syncs the group once, brings it into the index and the fold, publishes, and only then answers.
+
+use std::ops::ControlFlow;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
+use baton_events::envelope::NewRecord;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::checkpoint;
+use super::disk::Shared;
+use super::ledger::Ledger;
+use super::sealer::Sealer;
+use super::writer::Writer;
+use super::{AppendError, Appended, Fold};
+use baton_base::pinned_folder::PinnedFolder;
+
+/// Records in one group. One fold, one index batch after another, one pause for everybody who waits.
+const GROUP_MAX_RECORDS: usize = 1024;
+
+/// What the committer is asked for.
+pub(super) enum Wish {
+    Append(Request),
+    /// Something to be done between two groups.
+    Between(Box<dyn FnOnce(&mut Committer) + Send>),
+}
+
+/// One append in the queue.
+pub(super) struct Request {
+    pub(super) stream: StreamId,
+    pub(super) expected: SequenceNumber,
+    pub(super) batch: Vec<NewRecord>,
+    pub(super) reply: oneshot::Sender<Result<Appended, AppendError>>,
+    /// Room in the queue, given back when this is answered.
+    pub(super) room: OwnedSemaphorePermit,
+}
+
+/// The thread's state. Ends when every sender is gone and the queue is empty.
+pub(super) struct Committer {
+    pub(super) requests: Receiver<Wish>,
+    pub(super) writer: Writer,
+    pub(super) ledger: Ledger,
+    pub(super) fold: Box<dyn Fold>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) unflushed: Unflushed,
+    /// How far the index's checkpoint goes; 0 for none. Whoever gives the committer another index sets it back.
+    pub(super) saved: Position,
+    /// Told of segments that are full.
+    pub(super) sealer: Option<Arc<Sealer>>,
+    /// Where the segments lie. By its path new ones are begun.
+    pub(super) segments: PinnedFolder,
+}
+
+/// What the index has taken in and not made durable: how much, since when, and how much of each is allowed.
+#[derive(Debug)]
+pub(super) struct Unflushed {
+    pub(super) records: usize,
+    pub(super) since: Option<Instant>,
+    pub(super) max_records: usize,
+    pub(super) max_age: Duration,
+}
+
+impl Unflushed {
+    /// All of it is durable.
+    pub(super) fn clear(&mut self) {
+        (self.records, self.since) = (0, None);
+    }
+
+    fn is_due(&self) -> bool {
+        self.since.is_some_and(|since| self.records >= self.max_records || since.elapsed() >= self.max_age)
+    }
+}
+
+impl Committer {
+    /// Runs until the journal is closed. If it breaks, or its folder is another one, the journal has failed: nothing that was
+    /// not answered by then is answered.
+    pub(super) fn run(self) {
+        let shared = Arc::clone(&self.shared);
+        match panic::catch_unwind(AssertUnwindSafe(|| self.work())) {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(reason)) => shared.fail(reason),
+            Err(_) => shared.fail("the thread that writes the log broke; `daemon.log` tells where".to_owned()),
+        }
+    }
+
+    fn work(mut self) -> ControlFlow<String> {
+        while let Some(first) = self.next() {
+            let (mut group, mut records, mut wish) = (Vec::new(), 0, Some(first));
+            let mut between = None;
+            while let Some(next) = wish.take() {
+                match next {
+                    Wish::Append(request) => {
+                        records += request.batch.len();
+                        group.push(request);
+                        if records < GROUP_MAX_RECORDS {
+                            wish = self.requests.try_recv().ok();
+                        }
+                    }
+                    Wish::Between(work) => between = Some(work),
+                }
+            }
+            if !group.is_empty() {
+                self.commit(group)?;
+            }
+            if let Some(work) = between {
+                work(&mut self);
+            }
+            if self.unflushed.is_due() {
+                self.flush();
+            }
+        }
+        self.flush();
+        ControlFlow::Continue(())
+    }
+
+    /// The next wish, flushing the index meanwhile when it is due. `None` when the journal is closed.
+    fn next(&mut self) -> Option<Wish> {
+        loop {
+            let Some(since) = self.unflushed.since else { return self.requests.recv().ok() };
+            match self.requests.recv_timeout(self.unflushed.max_age.saturating_sub(since.elapsed())) {
+                Ok(request) => return Some(request),
+                Err(RecvTimeoutError::Timeout) => self.flush(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Makes durable what the index has taken in, and a checkpoint of the fold with it.
+    fn flush(&mut self) {
+        if self.unflushed.since.take().is_none() {
+            return;
+        }
+        self.unflushed.records = 0;
+        let Self { ledger, fold, shared, saved, .. } = self;
+        let mut kept = true;
+        let flushed = shared.use_index(|index| {
+            if let Some(rows) = fold.rows() {
+                kept = checkpoint::save(index, rows, ledger, *saved)?;
+            }
+            index.flush()
+        });
+        if flushed && kept {
+            *saved = ledger.tail().position;
+        }
+    }
+
+    fn commit(&mut self, group: Vec<Request>) -> ControlFlow<String> {
+        self.check_folder()?;
+        let mut stage = self.ledger.stage();
+        let mut verdicts = Vec::with_capacity(group.len());
+        for Request { stream, expected, batch, reply, room } in group {
+            verdicts.push((stage.place(&stream, expected, batch), reply, room));
+        }
+        let staged = stage.finish();
+        if let Err(error) = self.writer.append(&staged.placed) {
+            for (verdict, reply, _room) in verdicts {
+                // A conflict may have been with an append of this very group, which is not stored now.
+                let refused = match verdict {
+                    Ok(_) | Err(AppendError::Conflict { .. }) => {
+                        AppendError::Refused { reason: error.to_string(), retriable: true }
+                    }
+                    Err(own) => own,
+                };
+                let _ = reply.send(Err(refused));
+            }
+            return ControlFlow::Continue(());
+        }
+        // Else a segment may have been begun where nobody looks for it.
+        self.check_folder()?;
+        if !staged.placed.is_empty() {
+            self.ledger.accept(&staged);
+            if let Some(sealer) = &self.sealer {
+                sealer.full_below(self.writer.number());
+            }
+            if self.shared.use_index(|index| index.apply(&staged.placed)) {
+                self.unflushed.records += staged.placed.len();
+                self.unflushed.since.get_or_insert_with(Instant::now);
+            }
+            staged.placed.iter().for_each(|placed| self.fold.apply(&placed.record));
+            self.shared.advance(staged.tail, &self.writer);
+            self.fold.publish(staged.tail);
+        }
+        for (verdict, reply, _room) in verdicts {
+            // Whoever does not wait for the answer any more has lost nothing.
+            let _ = reply.send(verdict);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn check_folder(&self) -> ControlFlow<String> {
+        match self.segments.check() {
+            Err(error) if self.segments.is_moved() => ControlFlow::Break(error.to_string()),
+            // What the system cannot tell it tells of the next write.
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Opening the log: what came after the checkpoint, or else every record, is verified against the chain and folded; what a
+//! crash tore off is cut and kept; what the index still has is restored; what the index lacks is brought into it.
+//! Anything else is refused with its place: nothing is ever dropped from the middle.
+//!
+//! With a checkpoint the bodies of the segments before it are not read: that they are what they were is what `verify`
+//! looks at. They are read, verified and refused if need be, when the index has to be rebuilt.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use baton_conversation::record::{Position, Timestamp};
+use baton_events::envelope;
+
+use super::Fold;
+use super::files::Files;
+use super::ledger::{Ledger, Placed};
+use super::segment::{self, Frame};
+use super::sled::{self, Aside, Index};
+use super::writer::Writer;
+use baton_base::durable;
+
+mod refusal;
+mod survey;
+
+pub use refusal::OpenError;
+use survey::Survey;
+
+/// Records held at once while the index catches up or a tail is restored.
+const STEP_RECORDS: usize = 256;
+
+/// What was found and done while a log was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Records in the log.
+    pub events: u64,
+    /// The position of the checkpoint that spared the fold what came before it. `None`: everything was folded.
+    pub checkpoint: Option<Position>,
+    /// Why a checkpoint that was there was not used.
+    pub checkpoint_ignored: Option<String>,
+    /// The torn tail that was cut off, if there was one.
+    pub cut: Option<Cut>,
+    /// Acknowledged records that the segments had lost and the index gave back.
+    pub restored: u64,
+    /// Records that the index lacked and took in from the segments.
+    pub caught_up: u64,
+    /// Why the index was put aside, or parts of it, and where they lie now.
+    pub index_put_aside: Option<(String, PathBuf)>,
+    /// Why there is no index. Reads are slow then, and right.
+    pub problem: Option<String>,
+}
+
+/// A torn tail: bytes at the end of the last segment that no acknowledgement is known to cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The segment's file name.
+    pub segment: String,
+    /// Where in it the cut was made.
+    pub offset: u64,
+    /// How many bytes were cut off.
+    pub bytes: u64,
+    /// The position that the first record cut off had, or would have had.
+    pub position: Position,
+    /// Where the bytes are kept.
+    pub kept: PathBuf,
+}
+
+/// A log that is ready to be written to.
+pub(super) struct Recovered {
+    pub(super) writer: Writer,
+    pub(super) ledger: Ledger,
+    pub(super) index: Option<Index>,
+    pub(super) report: Recovery,
+}
+
+/// Opens the log in folder `log`. `now` names the folder that a torn tail is kept in.
+pub(super) fn recover(
+    log: &Path,
+    files: Arc<dyn Files>,
+    segment_bytes: u64,
+    now: Timestamp,
+    fold: &mut dyn Fold,
+) -> Result<Recovered, OpenError> {
+    let segments = log.join("segments");
+    durable::create_private_folder(&segments).map_err(io_error("create", &segments))?;
+    let (index, mut report) = match sled::open(log) {
+        Ok(opened) => (Some(opened.index), Recovery { index_put_aside: opened.aside.map(told), ..Recovery::default() }),
+        Err(error) if error.is_lock() => return Err(OpenError::InUse(error.to_string())),
+        Err(error) => {
+            let problem =
+                format!("the index of the log could not be opened ({error}); restart the daemon when it can be");
+            (None, Recovery { problem: Some(problem), ..Recovery::default() })
+        }
+    };
+    let applied = index.as_ref().and_then(|index| index.applied().ok()).unwrap_or_default();
+
+    let begun = Instant::now();
+    let mut survey = Survey::new(log, &segments, applied, fold);
+    match index.as_ref().map_or(Ok(None), |index| survey.after_checkpoint(index)) {
+        Ok(Some(checkpoint)) => report.checkpoint = Some(checkpoint),
+        Ok(None) => survey.segments()?,
+        Err(reason) => {
+            report.checkpoint_ignored = Some(reason);
+            survey.segments()?;
+        }
+    }
+    report.cut = survey.keep_cut(&*files, now)?;
+    let mut writer = survey.writer(files, segment_bytes)?;
+    if let Some(index) = &index {
+        report.restored = survey.restore(index, &mut writer)?;
+    }
+
+    let on_chain = survey.chain_at_applied == Some(applied.chain);
+    let Survey { ledger, .. } = survey;
+    let tail = ledger.tail();
+    let index = if on_chain {
+        index
+    } else {
+        drop(index);
+        let reason = format!("position {} of the index is not on the chain of the segments", applied.position);
+        anew(log, reason, &mut report)
+    };
+    let index = index.and_then(|index| match catch_up(&index, &segments, tail.position) {
+        Ok(caught_up) => {
+            report.caught_up = caught_up;
+            Some(index)
+        }
+        Err(reason) => {
+            report.problem = Some(reason);
+            None
+        }
+    });
+    report.events = tail.position.0;
+    tell(&report, &writer, begun.elapsed());
+    Ok(Recovered { writer, ledger, index, report })
+}
+
+fn anew(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
+    let opened = sled::put_aside(log, reason).and_then(|aside| {
+        report.index_put_aside = Some(told(aside));
+        sled::open(log)
+    });
+    match opened {
+        Ok(opened) => Some(opened.index),
+        Err(error) => {
+            report.problem = Some(error.to_string());
+            None
+        }
+    }
+}
+
+/// Brings into the index what the segments have beyond it, up to a position. `Err` says why it cannot be used.
+pub(super) fn catch_up(index: &Index, segments: &Path, to: Position) -> Result<u64, String> {
+    catch_up_while(index, segments, to, &mut |_| true)
+}
+
+/// As [`catch_up`], as long as `go_on` says so, which is told how far it is after every few records.
+pub(super) fn catch_up_while(
+    index: &Index,
+    segments: &Path,
+    to: Position,
+    go_on: &mut dyn FnMut(Position) -> bool,
+) -> Result<u64, String> {
+    let applied = index.applied().map_err(|error| error.to_string())?;
+    if applied.position >= to {
+        return Ok(0);
+    }
+    let (mut step, mut failed, mut reached) = (Vec::with_capacity(STEP_RECORDS), None, applied.position);
+    let mut expected = applied.position.next();
+    segment::stream(segments, expected, to, |position, frame| {
+        let outcome = placed(&frame).and_then(|placed| {
+            let found = placed.record.position;
+            if found != expected {
+                return Err(format!("position {expected} is missing in the segments: {found} is in its place"));
+            }
+            expected = expected.next();
+            step.push(placed);
+            if step.len() < STEP_RECORDS && position < to {
+                return Ok(true);
+            }
+            index.apply(&step).map_err(|error| error.to_string())?;
+            step.clear();
+            reached = position;
+            Ok(go_on(position))
+        });
+        outcome.unwrap_or_else(|reason| {
+            failed = Some(reason);
+            false
+        })
+    })?;
+    if let Some(reason) = failed {
+        return Err(reason);
+    }
+    index.flush().map_err(|error| error.to_string())?;
+    Ok(reached.0 - applied.position.0)
+}
+
+fn placed(frame: &Frame<'_>) -> Result<Placed, String> {
+    let record = envelope::decode(frame.record).map_err(|error| error.to_string())?;
+    Ok(Placed { record, bytes: frame.record.to_vec(), chain: frame.chain, goes_on: frame.goes_on })
+}
+
+fn told(aside: Aside) -> (String, PathBuf) {
+    (aside.reason, aside.path)
+}
+
+fn tell(report: &Recovery, writer: &Writer, took: Duration) {
+    if let Some(cut) = &report.cut {
+        tracing::warn!(
+            segment = cut.segment,
+            offset = cut.offset,
+            bytes = cut.bytes,
+            position = cut.position.0,
+            kept = %cut.kept.display(),
+            restored = report.restored,
+            "torn tail of the log cut off"
+        );
+    } else if report.restored > 0 {
+        tracing::warn!(restored = report.restored, "end of the log restored from its index");
+    }
+    let seconds = took.as_secs_f64();
+    if let Some((reason, aside)) = &report.index_put_aside {
+        tracing::warn!(
+            reason,
+            aside = %aside.display(),
+            events = report.caught_up,
+            seconds,
+            "index of the log put aside and rebuilt from the segments"
+        );
+    }
+    if let Some(reason) = &report.checkpoint_ignored {
+        tracing::warn!(
+            reason,
+            events = report.events,
+            seconds,
+            "checkpoint of the session table ignored; all was folded"
+        );
+    }
+    if let Some(reason) = &report.problem {
+        tracing::error!(reason, "no index of the log: reads are slow");
+    }
+    tracing::info!(
+        events = report.events,
+        segments = writer.segments(),
+        bytes = writer.bytes(),
+        checkpoint = report.checkpoint.map(|position| position.0),
+        caught_up = report.caught_up,
+        seconds,
+        "log opened"
+    );
+}
+
+fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> OpenError + 'a {
+    move |source| OpenError::Io { what, path: path.to_owned(), source }
+}

@@ -1,0 +1,328 @@
+//! One pass over the segments, and what is known after it: either over all of them, or from a checkpoint on.
+//!
+//! From a checkpoint on means: every segment has to be there under its name, with a header that is whole and follows
+//! the one before it (a sealed one says where it ends, and has the length it says); the segment that holds the
+//! checkpoint's position, and those after it, are read and verified like all of them are otherwise.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_conversation::record::{Position, Timestamp};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, Tail};
+
+use super::super::Fold;
+use super::super::checkpoint;
+use super::super::files::Files;
+use super::super::ledger::{Ledger, Placed};
+use super::super::segment::{self, Damage, Frame, Frames, HEADER_BYTES, Header, HeaderError, Peek};
+use super::super::sled::{self, Index};
+use super::super::writer::{LastFrame, Resume, Writer};
+use super::{Cut, OpenError, STEP_RECORDS, io_error};
+use baton_base::durable;
+
+/// One pass, and what is known after it.
+pub(super) struct Survey<'a> {
+    log: &'a Path,
+    folder: &'a Path,
+    fold: &'a mut dyn Fold,
+    pub(super) ledger: Ledger,
+    applied: Tail,
+    /// The segments' chain hash where the index says it is; `None` while they do not reach that far.
+    pub(super) chain_at_applied: Option<ChainHash>,
+    /// What lies up to here is in ledger and fold already.
+    start: Tail,
+    /// The end of what was read.
+    tail: Tail,
+    end: End,
+    torn: Option<Torn>,
+}
+
+/// Where to write on.
+#[derive(Clone, Copy, Default)]
+struct End {
+    /// The last segment, and the bytes of all up to it.
+    number: u32,
+    bytes: u64,
+    /// In that segment; `None`: behind it, in a new one, for it is sealed or there is none.
+    resume: Option<Resume>,
+    /// Whether that segment has the format that is written. If not, only what is torn off there is cut.
+    is_current: bool,
+}
+
+/// What has to be cut off before the log can be written to.
+struct Torn {
+    number: u32,
+    offset: usize,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Survey<'a> {
+    /// Nothing is read yet. `applied` is how far the index says it has come.
+    pub(super) fn new(log: &'a Path, folder: &'a Path, applied: Tail, fold: &'a mut dyn Fold) -> Self {
+        let (start, tail, ledger) = (Tail::default(), Tail::default(), Ledger::default());
+        let (end, torn, chain_at_applied) = (End::default(), None, None);
+        Self { log, folder, fold, ledger, applied, chain_at_applied, start, tail, end, torn }
+    }
+
+    /// Reads what came after the index's checkpoint of the fold, and says how far that went. `None`: there is none. `Err`
+    /// says why it cannot be used; then nothing has been learnt, and all is to be read.
+    pub(super) fn after_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
+        let outcome = self.try_checkpoint(index);
+        if outcome.is_err() {
+            self.ledger = Ledger::default();
+            (self.start, self.tail, self.chain_at_applied) = (Tail::default(), Tail::default(), None);
+            (self.end, self.torn) = (End::default(), None);
+            if let Some(rows) = self.fold.rows() {
+                rows.clear();
+            }
+        }
+        outcome
+    }
+
+    fn try_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
+        let Some(rows) = self.fold.rows() else { return Ok(None) };
+        let loaded = checkpoint::load(index, self.applied, rows, &mut self.ledger)?;
+        let Some(start) = loaded.filter(|start| start.position > Position(0)) else { return Ok(None) };
+        self.start = start;
+        self.segments().map_err(|error| error.to_string())?;
+        // Its rows are of what the index has taken in, so all of that has to be what the segments hold.
+        if self.chain_at_applied != Some(self.applied.chain) {
+            let (index, segments) = (self.applied.position, self.tail.position);
+            return Err(format!("the index at position {index} is not on the segments, which end at {segments}"));
+        }
+        if !self.ledger.is_whole() {
+            return Err("its streams do not account for every position of the log".into());
+        }
+        Ok(Some(start.position))
+    }
+
+    /// Reads the segments, all of them unless there is a checkpoint to start from.
+    pub(super) fn segments(&mut self) -> Result<(), OpenError> {
+        let numbers = segment::list(self.folder).map_err(io_error("list", self.folder))?;
+        let mut peeks = Vec::with_capacity(numbers.len());
+        for (expected, number) in (1..).zip(&numbers) {
+            if *number != expected {
+                return Err(self.damaged(expected, 0, "the file is missing, and later ones are there".into()));
+            }
+            let path = segment::path_of(self.folder, *number);
+            peeks.push(segment::peek(self.folder, *number).map_err(io_error("read", &path))?);
+        }
+        let begin = if self.start.position == Position(0) { 0 } else { self.pass_over(&peeks)? };
+        self.pass();
+        self.end.bytes = peeks.iter().take(begin).map(|peek| peek.bytes).sum();
+        for (number, peek) in (1..).zip(&peeks).skip(begin) {
+            let is_last = peek.end.is_none() && peeks.len() == number as usize;
+            self.segment(number, peek, is_last)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the headers up to the segment that is read first, which is the one that proves the checkpoint: how many
+    /// come before it.
+    fn pass_over(&mut self, peeks: &[Peek]) -> Result<usize, OpenError> {
+        let holds = |peek: &Peek| peek.header.is_ok_and(|header| header.first <= self.start.position.next());
+        let Some(begin) = peeks.iter().rposition(holds) else {
+            return Err(self.damaged(1, 0, "no segment holds the position of the checkpoint".into()));
+        };
+        let mut before: Option<(&Peek, Header)> = None;
+        for (number, peek) in (1..).zip(&peeks[..=begin]) {
+            let header = self.header(number, peek)?;
+            let follows = match before {
+                None => header == Header::behind(Tail::default()),
+                Some((Peek { end: Some(end), .. }, _)) => header == Header::behind(*end),
+                Some((_, earlier)) => header.first > earlier.first,
+            };
+            if !follows {
+                return Err(self.damaged(number, 0, "it does not follow the segment before it".into()));
+            }
+            before = Some((peek, header));
+        }
+        let Some((_, Header { first, before: chain })) = before else { return Ok(0) };
+        self.tail = Tail { position: Position(first.0.saturating_sub(1)), chain };
+        self.prove()?;
+        Ok(begin)
+    }
+
+    /// At its position the checkpoint must lie on the chain.
+    fn prove(&self) -> Result<(), OpenError> {
+        if self.tail.position == self.start.position && self.tail.chain != self.start.chain {
+            return Err(self.damaged(1, 0, "the checkpoint is not on the chain of the segments".into()));
+        }
+        Ok(())
+    }
+
+    fn header(&self, number: u32, peek: &Peek) -> Result<Header, OpenError> {
+        peek.header.map_err(|error| match error {
+            HeaderError::Bad => self.damaged(number, 0, error.to_string()),
+            HeaderError::Newer(_) => self.newer(number, error.to_string()),
+        })
+    }
+
+    fn segment(&mut self, number: u32, peek: &Peek, is_last: bool) -> Result<(), OpenError> {
+        let path = segment::path_of(self.folder, number);
+        let bytes = match segment::load(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                self.header(number, peek)?;
+                return Err(self.damaged(number, 0, error.to_string()));
+            }
+            Err(error) => return Err(io_error("read", &path)(error)),
+        };
+        if peek.header == Err(HeaderError::Bad) && is_last && bytes.len() <= HEADER_BYTES {
+            // Records follow only a synced header, so this segment never had any.
+            self.torn = Some(Torn { number, offset: 0, bytes });
+            return Ok(());
+        }
+        let header = self.header(number, peek)?;
+        if header != Header::behind(self.tail) {
+            let what = format!("its header says that it begins at position {} of another history", header.first);
+            return Err(self.damaged(number, 0, what));
+        }
+        let resume =
+            Resume { number, length: HEADER_BYTES as u64, tail: self.tail, last: None, earlier_bytes: self.end.bytes };
+        self.end = End {
+            number,
+            bytes: self.end.bytes + peek.bytes,
+            resume: peek.end.is_none().then_some(resume),
+            is_current: Header::is_current(&bytes),
+        };
+        for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
+            match frame {
+                Ok(frame) => self.frame(number, &frame)?,
+                Err(damage) => self.damage(number, is_last, &bytes, damage)?,
+            }
+        }
+        if peek.end.is_some_and(|end| end != self.tail) {
+            return Err(self.damaged(number, bytes.len(), "it does not end where its header says".into()));
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, number: u32, frame: &Frame<'_>) -> Result<(), OpenError> {
+        let before = self.tail.chain;
+        let tail = Tail { position: self.tail.position.next(), chain: frame.chain };
+        if tail.position > self.start.position {
+            let record = match envelope::decode(frame.record) {
+                Ok(record) => record,
+                Err(error @ envelope::Error::UnknownFormat(_)) => return Err(self.newer(number, error.to_string())),
+                Err(error) => return Err(self.damaged(number, frame.offset, error.to_string())),
+            };
+            let admitted = self.ledger.admit(&record, frame.chain);
+            admitted.map_err(|what| self.damaged(number, frame.offset, what))?;
+            self.fold.apply(&record);
+        }
+        self.tail = tail;
+        self.prove()?;
+        self.pass();
+        if let Some(at) = &mut self.end.resume {
+            at.length = frame.end as u64;
+            at.tail = tail;
+            at.last = Some(LastFrame { offset: frame.offset as u64, before });
+        }
+        Ok(())
+    }
+
+    fn damage(&mut self, number: u32, is_last: bool, bytes: &[u8], damage: Damage) -> Result<(), OpenError> {
+        if !is_last {
+            return Err(self.damaged(number, damage.offset, damage.what.into()));
+        }
+        if let Some(behind) = segment::group_behind(bytes, damage, self.tail.chain) {
+            let what = format!("{}, and a later write follows at byte {behind}", damage.what);
+            return Err(self.damaged(number, damage.offset, what));
+        }
+        self.torn = Some(Torn { number, offset: damage.offset, bytes: bytes[damage.offset..].to_vec() });
+        Ok(())
+    }
+
+    /// Remembers the chain hash where the index says it is.
+    fn pass(&mut self) {
+        if self.tail.position == self.applied.position {
+            self.chain_at_applied = Some(self.tail.chain);
+        }
+    }
+
+    /// Keeps a copy of what is about to be cut off. A segment that never had a whole header is removed.
+    pub(super) fn keep_cut(&self, files: &dyn Files, now: Timestamp) -> Result<Option<Cut>, OpenError> {
+        let Some(torn) = &self.torn else { return Ok(None) };
+        let path = segment::path_of(self.folder, torn.number);
+        let segment = format!("{:04}.seg", torn.number);
+        let folder = self.log.join(format!("cut-{}", now.to_string().replace([':', '-', '.'], "")));
+        let kept = folder.join(format!("{segment}.at-{}", torn.offset));
+        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
+        keep(&kept, &torn.bytes).map_err(io_error("write", &kept))?;
+        if torn.offset == 0 {
+            files.remove(&path).map_err(io_error("remove", &path))?;
+        }
+        let position = self.tail.position.next();
+        Ok(Some(Cut { segment, offset: torn.offset as u64, bytes: torn.bytes.len() as u64, position, kept }))
+    }
+
+    /// The end of the segments, ready to be written to: what is torn off there is cut.
+    pub(super) fn writer(&self, files: Arc<dyn Files>, segment_bytes: u64) -> Result<Writer, OpenError> {
+        let folder = self.folder.to_owned();
+        let End { number, bytes, resume, is_current } = self.end;
+        let writer = match resume {
+            Some(at) => Writer::resume(files, folder, segment_bytes, at).and_then(|mut writer| {
+                if !is_current {
+                    writer.renew()?;
+                }
+                Ok(writer)
+            }),
+            None => Writer::create(files, folder, segment_bytes, number + 1, self.tail, bytes),
+        };
+        writer.map_err(io_error("write to", self.folder))
+    }
+
+    /// Appends to the segments what only the index still has, as far as it follows on the chain: how many records. They had
+    /// been acknowledged: the index takes in nothing that was not synced in a segment.
+    pub(super) fn restore(&mut self, index: &Index, writer: &mut Writer) -> Result<u64, OpenError> {
+        let begin = self.tail.position;
+        while self.tail.position < self.applied.position {
+            let from = self.tail.position.next();
+            let Ok(entries) = index.entries(from, self.applied.position, STEP_RECORDS) else { break };
+            let mut step = Vec::with_capacity(entries.len());
+            for (position, entry) in (from.0..).map(Position).zip(entries) {
+                let chain = envelope::chain(self.tail.chain, &entry.bytes);
+                let Ok(record) = sled::decode(&entry, position) else { break };
+                if chain != entry.chain || self.ledger.admit(&record, chain).is_err() {
+                    break;
+                }
+                self.tail = Tail { position, chain };
+                // The index does not know what belongs together, and still has all of it should this be torn.
+                step.push(Placed { record, bytes: entry.bytes, chain, goes_on: false });
+            }
+            if step.is_empty() {
+                break;
+            }
+            writer.append(&step).map_err(io_error("write to", self.folder))?;
+            step.iter().for_each(|placed| self.fold.apply(&placed.record));
+            self.pass();
+        }
+        Ok(self.tail.position.0 - begin.0)
+    }
+
+    fn damaged(&self, number: u32, offset: usize, what: String) -> OpenError {
+        OpenError::Damaged {
+            segment: segment::path_on_disk(self.folder, number),
+            offset: offset as u64,
+            position: self.tail.position.next(),
+            what,
+            log: self.log.to_owned(),
+        }
+    }
+
+    fn newer(&self, number: u32, what: String) -> OpenError {
+        let position = self.tail.position.next();
+        OpenError::Newer { segment: segment::path_on_disk(self.folder, number), position, what }
+    }
+}
+
+fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    durable::sync_folder(path.parent().unwrap_or(path))
+}

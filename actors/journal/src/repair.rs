@@ -1,0 +1,256 @@
+//! Cutting a log off where it is still whole. What is cut is kept: the bytes of the segments from there on lie in a folder of
+//! their own when this is done, and so does the index, which may hold the only good copy of a damaged record.
+//!
+//! The index goes first, for what it has beyond the segments would be restored from it; then the segments from the last one
+//! back, so that there is never a hole; last the one that the cut goes through. A crash at any step leaves a log that the same
+//! cut can be made in again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use baton_conversation::record::Position;
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord};
+
+use super::segment::{self, Frames, HEADER_BYTES, Header};
+use super::verify::{Damaged, Until, Walk, Walked};
+use baton_base::durable;
+
+/// The index, and what a rewriting of it may have left.
+const INDEXES: [&str; 3] = ["sled", "sled.new", "sled.old"];
+
+/// Why a log was not cut.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is damaged before that: the cut would leave the damage in.
+    #[error(
+        "the log is damaged before position {at} already: {} at byte {}, position {}: {}; cut at {} or before",
+        .damage.path.display(), .damage.offset, .damage.position, .damage.what, .damage.position
+    )]
+    DamagedBefore {
+        /// Where the cut was wanted.
+        at: Position,
+        /// What is damaged.
+        damage: Box<Damaged>,
+    },
+    /// There is nothing from there on.
+    #[error("the log ends at position {last}: there is nothing to cut at {at}")]
+    NothingThere {
+        /// Where the cut was wanted.
+        at: Position,
+        /// The last position.
+        last: Position,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {what} {}: {source}; run the same command again when that is mended", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |source| Error::Io { what, path: path.to_owned(), source }
+}
+
+/// Where a cut goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CutPlace {
+    /// The first position that goes.
+    pub at: Position,
+    segment: u32,
+    offset: usize,
+    /// The chain hash before it.
+    pub before: ChainHash,
+}
+
+/// What lies behind a cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// Records that can still be read, though they hang on no chain any more.
+    pub records: u64,
+    /// Bytes that cannot.
+    pub unreadable_bytes: u64,
+    /// Segment files, the one that the cut goes through included.
+    pub segments: u64,
+}
+
+/// Finds the place of a cut. An append is kept wholly or not at all, so the cut is made before the append that the position is
+/// of: [`CutPlace::at`] may be less than `at`. `kept` is given every record before the cut.
+pub fn place(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> Result<CutPlace, Error> {
+    let folder = log.join("segments");
+    let mut walk = Walk::new(&folder, Until::End);
+    let (mut append, mut before, mut of_append) = (None, ChainHash::GENESIS, Vec::new());
+    let walked = walk.run(&mut |found| {
+        let position = found.record.position;
+        if !found.same_append {
+            of_append.drain(..).for_each(|record| kept(&record));
+            let (segment, offset) = found.place;
+            append = Some(CutPlace { at: position, segment, offset, before });
+        }
+        if position < at {
+            before = found.chain;
+            of_append.push(found.record.clone());
+        }
+        position < at
+    });
+    match walked.map_err(io_error("read", &folder))? {
+        // It has stopped at a record, which is of an append.
+        Walked::Stopped => append.ok_or(Error::NothingThere { at, last: walk.ledger.tail().position }),
+        Walked::Damaged(damage) if damage.position == at => {
+            of_append.iter().for_each(kept);
+            let offset = usize::try_from(damage.offset).unwrap_or(usize::MAX);
+            Ok(CutPlace { at, segment: damage.segment, offset, before })
+        }
+        Walked::Damaged(damage) if damage.position < at => Err(Error::DamagedBefore { at, damage: Box::new(damage) }),
+        _ => Err(Error::NothingThere { at, last: walk.ledger.tail().position }),
+    }
+}
+
+/// Reads what lies behind a cut as far as it can be read; `cut` is given every record of it that is whole in itself.
+pub fn behind(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) -> Result<Behind, Error> {
+    let folder = log.join("segments");
+    let mut found = Behind::default();
+    for number in segment::list(&folder).map_err(io_error("list", &folder))? {
+        if number < place.segment {
+            continue;
+        }
+        found.segments += 1;
+        let path = segment::path_of(&folder, number);
+        let Ok((bytes, _)) = segment::load_part(&path) else {
+            found.unreadable_bytes += segment_files(&folder, number).iter().map(|file| size(file)).sum::<u64>();
+            continue;
+        };
+        let begin = match Header::decode(&bytes) {
+            _ if number == place.segment && place.offset >= HEADER_BYTES => (place.offset, place.before),
+            Ok(header) => (HEADER_BYTES, header.before),
+            // Frames are found without it; the first of them has no hash before it to be judged by.
+            Err(_) => (HEADER_BYTES.min(bytes.len()), ChainHash::GENESIS),
+        };
+        salvage(&bytes, begin, &mut found, cut);
+    }
+    Ok(found)
+}
+
+/// Reads the frames of a segment from some offset on, past what is bad.
+fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut Behind, cut: &mut dyn FnMut(&StoredRecord)) {
+    let (mut offset, mut before) = begin;
+    while offset < bytes.len() {
+        let mut bad = None;
+        for frame in Frames::new(bytes, offset, before) {
+            match frame {
+                Ok(frame) => {
+                    (offset, before) = (frame.end, frame.chain);
+                    if let Ok(record) = envelope::decode(frame.record) {
+                        found.records += 1;
+                        cut(&record);
+                    }
+                }
+                Err(damage) => bad = Some(damage),
+            }
+        }
+        let Some(damage) = bad else { return };
+        let next = segment::group_behind(bytes, damage, before);
+        let end = next.unwrap_or(bytes.len());
+        found.unreadable_bytes += (end - offset) as u64;
+        // The hash before a frame stands right before it.
+        match next.and_then(|next| bytes.get(next.checked_sub(16)?..next)?.try_into().ok()) {
+            Some(hash) => (offset, before) = (end, ChainHash(hash)),
+            None => return,
+        }
+    }
+}
+
+/// Makes the cut. What it takes away lies in `kept` afterwards, which is created; the bytes that it has are given.
+pub fn cut(log: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
+    let folder = log.join("segments");
+    durable::create_private_folder(kept).map_err(io_error("create", kept))?;
+    for name in INDEXES {
+        let path = log.join(name);
+        match fs::rename(&path, kept.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error("move", &path)(error)),
+            _ => {}
+        }
+    }
+    durable::sync_folder(kept).map_err(io_error("sync", kept))?;
+    durable::sync_folder(log).map_err(io_error("sync", log))?;
+    let mut bytes = 0;
+    let numbers = segment::list(&folder).map_err(io_error("list", &folder))?;
+    let is_empty_then = place.offset <= HEADER_BYTES;
+    for number in numbers.into_iter().rev() {
+        if number > place.segment || number == place.segment && is_empty_then {
+            bytes += move_away(&folder, number, kept)?;
+        } else if number == place.segment {
+            bytes += shorten(&folder, place, kept)?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn move_away(folder: &Path, number: u32, kept: &Path) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for file in segment_files(folder, number) {
+        bytes += size(&file);
+        let target = kept.join(file.file_name().unwrap_or_default());
+        fs::rename(&file, &target).map_err(io_error("move", &file))?;
+    }
+    for folder in [kept, folder] {
+        durable::sync_folder(folder).map_err(io_error("sync", folder))?;
+    }
+    Ok(bytes)
+}
+
+/// Ends a segment at the cut. It is written anew beside, so that it is whole at every moment; a sealed one is unsealed by that.
+fn shorten(folder: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
+    let files = segment_files(folder, place.segment);
+    let path = segment::path_of(folder, place.segment);
+    let (bytes, cut_short) = segment::load_part(&path).map_err(io_error("read", &path))?;
+    let (stays, goes) = bytes.split_at_checked(place.offset).unwrap_or((&bytes, &[]));
+    let plain = folder.join(format!("{:04}.seg", place.segment));
+    let target = kept.join(format!("{:04}.seg.at-{}", place.segment, place.offset));
+    write(&target, goes).map_err(io_error("write", &target))?;
+    durable::sync_folder(kept).map_err(io_error("sync", kept))?;
+    let temporary = folder.join(format!("{:04}.seg.cut", place.segment));
+    write(&temporary, stays).map_err(io_error("write", &temporary))?;
+    fs::rename(&temporary, &plain).map_err(io_error("replace", &plain))?;
+    durable::sync_folder(folder).map_err(io_error("sync", folder))?;
+    for file in files.iter().filter(|file| **file != plain) {
+        match cut_short {
+            // What cannot be unpacked is kept as it is.
+            Some(_) => fs::rename(file, kept.join(file.file_name().unwrap_or_default())),
+            None => fs::remove_file(file),
+        }
+        .map_err(io_error("move", file))?;
+    }
+    durable::sync_folder(kept).map_err(io_error("sync", kept))?;
+    durable::sync_folder(folder).map_err(io_error("sync", folder))?;
+    Ok(goes.len() as u64)
+}
+
+/// The files that a segment is kept in: one, or for a moment two, plain and sealed.
+fn segment_files(folder: &Path, number: u32) -> Vec<PathBuf> {
+    ["seg", "seg.zst"]
+        .iter()
+        .map(|ending| folder.join(format!("{number:04}.{ending}")))
+        .filter(|file| file.exists())
+        .collect()
+}
+
+fn size(file: &Path) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file: File = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,162 @@
+//! One pass over all segments of a log: every record against the chain, its place and its stream, up to the first place that
+//! cannot be read.
+
+use std::io;
+use std::path::Path;
+
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
+
+use super::super::ledger::Ledger;
+use super::super::segment::{self, Frames, HEADER_BYTES, Header};
+use super::Damaged;
+
+/// How far the segments are read: to a known end, or to wherever they end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// A writer may be at work behind it.
+    Tail(Tail),
+    /// Nobody writes.
+    End,
+}
+
+/// How a walk over the segments ended.
+#[derive(Debug)]
+pub(crate) enum Walked {
+    /// At the end.
+    Whole,
+    /// Whoever listens did not want to go on.
+    Stopped,
+    /// At the first place that cannot be read.
+    Damaged(Damaged),
+}
+
+/// One pass over all segments of a folder.
+pub(crate) struct Walk<'a> {
+    folder: &'a Path,
+    until: Until,
+    pub(crate) ledger: Ledger,
+    pub(crate) segments: u64,
+    pub(crate) bytes: u64,
+    goes_on: bool,
+}
+
+/// One whole record.
+pub(crate) struct Found<'f> {
+    pub(crate) record: &'f StoredRecord,
+    pub(crate) bytes: &'f [u8],
+    /// The chain hash at it.
+    pub(crate) chain: ChainHash,
+    /// Segment and offset.
+    pub(crate) place: (u32, usize),
+    /// Whether it is of one append with the record before it.
+    pub(crate) same_append: bool,
+}
+
+type Take<'t> = dyn FnMut(&Found<'_>) -> bool + 't;
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(folder: &'a Path, until: Until) -> Self {
+        Self { folder, until, ledger: Ledger::default(), segments: 0, bytes: 0, goes_on: false }
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.until, Until::Tail(tail) if self.ledger.tail().position >= tail.position)
+    }
+
+    /// Gives each whole record until that says `false`. An error is the folder's own.
+    pub(crate) fn run(&mut self, take: &mut Take<'_>) -> io::Result<Walked> {
+        let numbers = match segment::list(self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            listed => listed?,
+        };
+        for (number, expected) in numbers.iter().copied().zip(1..) {
+            if self.is_done() {
+                return Ok(Walked::Whole);
+            }
+            if number != expected {
+                let what = format!("the file is missing, and {number:04} is there");
+                return Ok(Walked::Damaged(self.damaged(expected, 0, what, false)));
+            }
+            match self.segment(number, numbers.last() == Some(&number), take) {
+                Walked::Whole => {}
+                ended => return Ok(ended),
+            }
+        }
+        if let Until::Tail(tail) = self.until
+            && self.ledger.tail().position < tail.position
+        {
+            let what = format!("the segments end before position {}", tail.position);
+            let last = numbers.last().copied().unwrap_or(1);
+            return Ok(Walked::Damaged(self.damaged(last, 0, what, false)));
+        }
+        Ok(Walked::Whole)
+    }
+
+    fn segment(&mut self, number: u32, is_last: bool, take: &mut Take<'_>) -> Walked {
+        let begin = self.ledger.tail();
+        let (bytes, cut_short) = match segment::load_part(&segment::path_of(self.folder, number)) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                return Walked::Damaged(self.damaged(number, 0, format!("it cannot be read: {error}"), false));
+            }
+        };
+        let expected = Header { first: begin.position.next(), before: begin.chain };
+        match Header::decode(&bytes) {
+            Ok(header) if header == expected => {}
+            Ok(header) => {
+                let what = format!("its header says that it begins at position {} of another history", header.first);
+                return Walked::Damaged(self.damaged(number, 0, what, false));
+            }
+            Err(error) => {
+                // Records follow only a header that was synced, so one that short never had any.
+                let torn = is_last && bytes.len() <= HEADER_BYTES && self.until == Until::End;
+                return Walked::Damaged(self.damaged(number, 0, error.to_string(), torn));
+            }
+        }
+        self.segments += 1;
+        for frame in Frames::new(&bytes, HEADER_BYTES, begin.chain) {
+            if self.is_done() {
+                return Walked::Whole;
+            }
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(bad) => {
+                    let behind = segment::group_behind(&bytes, bad, self.ledger.tail().chain);
+                    let torn = is_last && behind.is_none() && cut_short.is_none() && self.until == Until::End;
+                    let what = cut_short.unwrap_or_else(|| bad.what.to_owned());
+                    return Walked::Damaged(self.damaged(number, bad.offset, what, torn));
+                }
+            };
+            let record = match envelope::decode(frame.record) {
+                Ok(record) => record,
+                Err(error) => return Walked::Damaged(self.damaged(number, frame.offset, error.to_string(), false)),
+            };
+            if let Err(what) = self.ledger.admit(&record, frame.chain) {
+                return Walked::Damaged(self.damaged(number, frame.offset, what, false));
+            }
+            self.bytes += (frame.end - frame.offset) as u64;
+            let found = Found {
+                record: &record,
+                bytes: frame.record,
+                chain: frame.chain,
+                place: (number, frame.offset),
+                same_append: self.goes_on,
+            };
+            let wanted = take(&found);
+            self.goes_on = frame.goes_on;
+            if !wanted {
+                return Walked::Stopped;
+            }
+        }
+        match cut_short {
+            Some(what) => Walked::Damaged(self.damaged(number, bytes.len(), what, false)),
+            None => Walked::Whole,
+        }
+    }
+
+    fn damaged(&self, segment: u32, offset: usize, what: String, torn: bool) -> Damaged {
+        let (path, position) = (segment::path_on_disk(self.folder, segment), self.ledger.tail().position.next());
+        Damaged { segment, path, offset: offset as u64, position, what, torn }
+    }
+}

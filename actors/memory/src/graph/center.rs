@@ -1,0 +1,103 @@
+//! What is tied to one entity.
+
+use std::collections::BTreeMap;
+
+use baton_graph::{Label, Relation};
+use tantivy::{DocAddress, Term};
+
+use super::group::{first, for_each};
+use crate::Error;
+use crate::limits::GRAPH_GROUPS;
+use crate::snapshot::Snapshot;
+
+/// How far what is near the center is from it; the rest is farther.
+#[derive(Default)]
+pub(super) struct Near(BTreeMap<u64, u8>);
+
+impl Near {
+    pub(super) fn rank(&self, subject: u64) -> u8 {
+        self.0.get(&subject).copied().unwrap_or(u8::MAX)
+    }
+
+    fn add(&mut self, subject: u64, rank: u8) {
+        if self.0.len() < GRAPH_GROUPS {
+            self.0.entry(subject).or_insert(rank);
+        }
+    }
+}
+
+/// A fact tied to the center, and its ends.
+struct Tie {
+    fact: u64,
+    ends: [Option<u64>; 2],
+}
+
+/// The center, then those that share a fact with it.
+pub(super) fn nodes(snapshot: &Snapshot, center: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Near, Error> {
+    let mut near = Near::default();
+    near.add(center, 0);
+    ties(snapshot, center, exclude, |tie| tie.ends.into_iter().flatten().for_each(|end| near.add(end, 1)))?;
+    Ok(near)
+}
+
+/// The facts that begin or end at the center.
+pub(super) fn facts(snapshot: &Snapshot, center: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Near, Error> {
+    let mut near = Near::default();
+    ties(snapshot, center, exclude, |tie| near.add(tie.fact, 0))?;
+    Ok(near)
+}
+
+/// The latest of the facts that say most of an entity.
+pub(super) fn telling(
+    snapshot: &Snapshot,
+    node: u64,
+    exclude: &dyn Fn(&str) -> bool,
+) -> Result<Option<DocAddress>, Error> {
+    let fields = &snapshot.fields;
+    let mut best = None;
+    for term in [Term::from_field_u64(fields.source, node), Term::from_field_u64(fields.target, node)] {
+        for_each(snapshot, &term, exclude, |address, segment, columns| {
+            let doc = address.doc_id;
+            let weight = match columns.relation(doc) {
+                Some(Relation::Decided | Relation::Prefers | Relation::Told) => 4,
+                Some(Relation::ResolvedBy | Relation::Renamed | Relation::Deleted) => 3,
+                Some(Relation::FailedWith | Relation::Committed) => 2,
+                Some(Relation::Modified | Relation::AddedPackage | Relation::RemovedPackage) => 1,
+                _ => 0,
+            };
+            let at = first(&columns.last, doc).or_else(|| first(&columns.since, doc));
+            let found = (weight, at, segment.id_of(doc).map(str::to_owned), columns.subject.first(doc));
+            if best.as_ref().is_none_or(|(known, _)| *known < found) {
+                best = Some((found, address));
+            }
+        })?;
+    }
+    Ok(best.map(|(_, address)| address))
+}
+
+/// Every fact that begins or ends at the center and, if that is a session, every fact that it supports.
+fn ties(
+    snapshot: &Snapshot,
+    center: u64,
+    exclude: &dyn Fn(&str) -> bool,
+    mut each: impl FnMut(Tie),
+) -> Result<(), Error> {
+    let fields = &snapshot.fields;
+    let mut terms = vec![Term::from_field_u64(fields.source, center), Term::from_field_u64(fields.target, center)];
+    for_each(snapshot, &Term::from_field_u64(fields.subject, center), exclude, |address, segment, columns| {
+        if columns.label(address.doc_id) == Some(Label::Session)
+            && let Some(session) = segment.id_of(address.doc_id)
+        {
+            terms.push(Term::from_field_text(fields.graph_of, session));
+        }
+    })?;
+    for term in terms {
+        for_each(snapshot, &term, exclude, |address, _, columns| {
+            let ends = [first(&columns.source, address.doc_id), first(&columns.target, address.doc_id)];
+            if let (Some(fact), true) = (columns.subject.first(address.doc_id), ends[0].is_some()) {
+                each(Tie { fact, ends });
+            }
+        })?;
+    }
+    Ok(())
+}

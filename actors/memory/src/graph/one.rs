@@ -1,0 +1,100 @@
+//! Single facts, and what single sessions say.
+
+use std::collections::BTreeSet;
+
+use baton_conversation::record::SessionId;
+use tantivy::Term;
+use uuid::Uuid;
+
+use super::{Fact, Node, group, key};
+use crate::{Error, Searcher};
+
+/// Most sessions that [`Searcher::supporters`] names.
+const MOST_SUPPORTERS: usize = 500;
+
+/// What some sessions say of the world.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SaidBy {
+    /// The entities that they have, the most known first.
+    pub nodes: Vec<Node>,
+    /// The facts that they support, the latest first.
+    pub facts: Vec<Fact>,
+    /// Whether there is more.
+    pub more: bool,
+}
+
+impl Searcher {
+    /// The fact of a uuid, if a session that is not excluded supports it.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn fact(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Fact>, Error> {
+        let found = super::fact(&self.snapshot(), key(uuid), exclude)?;
+        Ok(found.filter(|fact| fact.uuid == uuid))
+    }
+
+    /// Which sessions support a fact, deleted or not; at most a few hundred.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn supporters(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<SessionId>, Error> {
+        let snapshot = self.snapshot();
+        let mut found = BTreeSet::new();
+        let term = Term::from_field_u64(snapshot.fields.subject, key(uuid));
+        group::for_each(&snapshot, &term, exclude, |address, segment, columns| {
+            let id = segment.id_of(address.doc_id).filter(|_| columns.label(address.doc_id).is_none());
+            if found.len() < MOST_SUPPORTERS {
+                found.extend(id.and_then(SessionId::new));
+            }
+        })?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// The entity of a uuid, if a session that is not excluded has it.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn node(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Node>, Error> {
+        let found = super::node(&self.snapshot(), key(uuid), exclude)?;
+        Ok(found.filter(|node| node.uuid == uuid))
+    }
+
+    /// What these sessions say: each entity and fact with what all sessions say of it, at most `most` of either.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn said_by(
+        &self,
+        sessions: &[SessionId],
+        exclude: &dyn Fn(&str) -> bool,
+        most: usize,
+    ) -> Result<SaidBy, Error> {
+        let snapshot = self.snapshot();
+        let (mut of_nodes, mut of_facts) = (BTreeSet::new(), BTreeSet::new());
+        for session in sessions {
+            let term = Term::from_field_text(snapshot.fields.graph_of, session.as_str());
+            group::for_each(&snapshot, &term, exclude, |address, _, columns| {
+                let Some(subject) = columns.subject.first(address.doc_id) else { return };
+                match columns.label(address.doc_id) {
+                    Some(_) => of_nodes.insert(subject),
+                    None => of_facts.insert(subject),
+                };
+            })?;
+        }
+        let mut said = SaidBy { more: of_nodes.len() > most || of_facts.len() > most, ..SaidBy::default() };
+        // Of very many the first by their numbers, which is to say any: a session has a few hundred at most.
+        for subject in of_nodes.into_iter().take(most) {
+            said.nodes.extend(super::node(&snapshot, subject, exclude)?);
+        }
+        for subject in of_facts.into_iter().take(most) {
+            said.facts.extend(super::fact(&snapshot, subject, exclude)?);
+        }
+        said.nodes.sort_by(|a, b| (b.sessions, b.count, &a.name).cmp(&(a.sessions, a.count, &b.name)));
+        said.facts.sort_by(|a, b| (b.valid_at, a.uuid).cmp(&(a.valid_at, b.uuid)));
+        Ok(said)
+    }
+}

@@ -1,0 +1,525 @@
+//! The writing side of the memory: one owner, one transaction at a time.
+
+mod purge;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::{fs, io};
+
+use baton_conversation::record::{Position, SessionId};
+use sha2::{Digest, Sha256};
+use tantivy::index::{Index, IndexSettings, SegmentComponent};
+use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};
+use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
+
+use super::document::{self, Drafter};
+use super::limits::{
+    CHECKED_BYTES, MERGE_DELETED_RATIO, MERGE_MAX_DOCS, MERGE_SEGMENTS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES,
+};
+use super::queue::{Queue, Queued};
+use super::schema::{self, Fields};
+use super::snapshot::{Head, Place, Snapshot};
+use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph, outcomes};
+use baton_base::io_remedy::Obstacle;
+
+/// How far the memory has followed the journal. It is committed together with what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The last event that was applied.
+    pub position: Position,
+    /// The journal's chained hash up to there: a checkpoint off the chain is rebuilt.
+    pub chain: [u8; 16],
+}
+
+/// A memory that was opened.
+pub struct Opened {
+    /// The writing side.
+    pub store: Store,
+    /// How far it had come; `None` for a memory that is to be filled from the start.
+    pub checkpoint: Option<Checkpoint>,
+    /// Why an existing memory was thrown away; `None` when it was used, or there was none.
+    pub wiped: Option<String>,
+}
+
+/// The writing side of the memory. What is put is searchable after [`commit`](Self::commit), all of it at once.
+///
+/// After an error from `put`, `remove` or `commit` everything since the last commit is gone, and the owner applies it
+/// again from the last checkpoint.
+pub struct Store {
+    dir: PathBuf,
+    index: Index,
+    fields: Fields,
+    reader: IndexReader,
+    writer: Option<IndexWriter<Queued>>,
+    queue: Queue,
+    drafter: Drafter,
+    published: Published,
+    /// Sessions changed since the last commit, as they will be: one small entry each.
+    pending: BTreeMap<Box<str>, Option<Head>>,
+    dirty: bool,
+    committed: Option<Checkpoint>,
+    /// tantivy's number of the last commit: checkpoints may repeat.
+    stamp: u64,
+    /// Whether searchers have the last commit.
+    is_published: bool,
+}
+
+/// Where searchers find the newest committed state.
+pub(super) type Published = Arc<RwLock<Arc<Snapshot>>>;
+
+impl Store {
+    /// Opens the memory in `dir`, which is created if need be and belongs to the memory alone: if what lies there is
+    /// of another projection version, or cannot be understood, or fails its checksums, it is deleted and
+    /// [`Opened::wiped`] says why.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be created, emptied or written, or the system does not let us read it: that says nothing
+    /// against what lies there.
+    pub fn open(dir: &Path) -> Result<Opened, Error> {
+        Self::open_version(dir, PROJECTION_VERSION)
+    }
+
+    pub(super) fn open_version(dir: &Path, version: u32) -> Result<Opened, Error> {
+        fs::create_dir_all(dir)?;
+        let wiped = if fs::read_dir(dir)?.next().is_none() {
+            None
+        } else {
+            match guarded(|| Self::reopen(dir, version)) {
+                Ok(store) => return Ok(Opened { checkpoint: store.committed, store, wiped: None }),
+                Err(error) if Obstacle::told(&error.to_string()) != Obstacle::Other => return Err(error),
+                Err(error) => Some(error.to_string()),
+            }
+        };
+        Ok(Opened { store: Self::create(dir)?, checkpoint: None, wiped })
+    }
+
+    /// Deletes all files of the memory and begins an empty one. Queries that run go on with what they had.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be emptied or written.
+    pub fn begin_anew(&mut self) -> Result<(), Error> {
+        self.writer = None;
+        let created = Self::create(&self.dir)?;
+        let published = Arc::clone(&self.published);
+        *published.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = created.snapshot();
+        *self = Self { published, ..created };
+        Ok(())
+    }
+
+    /// Begins an empty memory in `dir` and deletes whatever lies there.
+    fn create(dir: &Path) -> Result<Self, Error> {
+        empty(dir)?;
+        let (schema, _) = schema::build();
+        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        Index::builder().schema(schema).settings(settings).create_in_dir(dir)?;
+        Self::from_index(dir, Index::open_in_dir(dir)?, None)
+    }
+
+    /// Opens what lies in `dir`, if it is sound and of this version.
+    fn reopen(dir: &Path, version: u32) -> Result<Self, Error> {
+        // Before tantivy opens any of them.
+        let bytes = size(dir)?;
+        let index = Index::open_in_dir(dir)?;
+        if index.schema() != schema::build().0 {
+            return Err(Error::Broken("its fields are of another version".to_owned()));
+        }
+        let checkpoint = match index.load_metas()?.payload {
+            Some(payload) => Some(read_checkpoint(&payload, version)?),
+            None => None,
+        };
+        if bytes <= CHECKED_BYTES
+            && let Some(file) = index.validate_checksum()?.into_iter().next()
+        {
+            return Err(Error::Broken(format!("{} is damaged", file.display())));
+        }
+        let store = Self::from_index(dir, index, checkpoint)?;
+        if checkpoint.is_none() && store.snapshot().searcher.num_docs() > 0 {
+            return Err(Error::Broken("it has no checkpoint".to_owned()));
+        }
+        Ok(store)
+    }
+
+    fn from_index(dir: &Path, index: Index, committed: Option<Checkpoint>) -> Result<Self, Error> {
+        schema::register(&index);
+        let fields = schema::build().1;
+        let stamp = index.load_metas()?.opstamp;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let snapshot = Snapshot::take(reader.searcher(), fields, None)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            index,
+            fields,
+            reader,
+            writer: None,
+            queue: Queue::default(),
+            drafter: Drafter::default(),
+            published: Arc::new(RwLock::new(Arc::new(snapshot))),
+            pending: BTreeMap::new(),
+            dirty: false,
+            committed,
+            stamp,
+            is_published: true,
+        })
+    }
+
+    /// A handle for queries. It always searches the newest commit.
+    pub fn searcher(&self) -> Searcher {
+        Searcher::new(Arc::clone(&self.published))
+    }
+
+    /// How far the last commit goes; `None` before the first one and after [`clear`](Self::clear).
+    pub fn checkpoint(&self) -> Option<Checkpoint> {
+        self.committed
+    }
+
+    /// Whether anything was put or removed since the last commit.
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Whether the memory holds a session, or will after the next commit.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn holds(&self, session: &SessionId) -> Result<bool, Error> {
+        Ok(self.head(session.as_str())?.is_some())
+    }
+
+    /// Makes `entry` what the memory holds of its session: the same entry twice is as good as once.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read or written.
+    pub fn put(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
+        let result = self.try_put(entry);
+        self.keep_or_abandon(result)
+    }
+
+    fn try_put(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
+        let session = entry.session.as_str();
+        let place = document::place(entry);
+        let new =
+            Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::read(&place) };
+        let old = self.head(session)?;
+        let from = kept_units(old.as_ref(), &new, entry.changed_from);
+        let fields = self.fields;
+        let writer = self.writer()?;
+        match &old {
+            Some(old) if from > 0 => {
+                for ordinal in from..old.units {
+                    writer.delete_term(document::unit_term(&fields, session, ordinal));
+                }
+                writer.delete_term(Term::from_field_text(fields.episode_of, session));
+                writer.delete_term(Term::from_field_text(fields.graph_of, session));
+            }
+            Some(_) => {
+                writer.delete_term(Term::from_field_text(fields.session, session));
+            }
+            None => {}
+        }
+        self.dirty = true;
+        let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };
+        let (drafter, queue) = (&mut self.drafter, &self.queue);
+        let mut batch = Vec::with_capacity(WRITE_BATCH_DOCS.min(entry.units.count() + 1));
+        let tell = |document, batch: &mut Vec<_>| {
+            batch.push(document);
+            if batch.len() == WRITE_BATCH_DOCS { write(writer, queue, std::mem::take(batch)) } else { Ok(()) }
+        };
+        drafter.begin(entry);
+        entry.units.each(&mut |unit| {
+            drafter.unit(unit, from);
+            drafter.turn(&fields, entry, &place, from, false).map_or(Ok(()), |document| tell(document, &mut batch))
+        })?;
+        while let Some(document) = drafter.turn(&fields, entry, &place, from, true) {
+            tell(document, &mut batch)?;
+        }
+        batch.push(drafter.session(&fields, entry, &place));
+        batch.extend(graph::documents(drafter, &fields, entry, &place));
+        batch.extend(outcomes::document(drafter, &fields, entry, &place));
+        write(writer, &self.queue, batch)?;
+        self.pending.insert(session.into(), Some(new));
+        Ok(())
+    }
+
+    /// Takes everything of a session out of the memory; nothing happens if it holds nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read or written.
+    pub fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
+        let result = self.try_remove(session.as_str());
+        self.keep_or_abandon(result)
+    }
+
+    fn try_remove(&mut self, session: &str) -> Result<(), Error> {
+        if self.head(session)?.is_none() {
+            return Ok(());
+        }
+        let term = Term::from_field_text(self.fields.session, session);
+        self.writer()?.delete_term(term);
+        self.pending.insert(session.into(), None);
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// Makes everything since the last commit durable and searchable, together with how far it goes. A query that
+    /// starts after this returns sees it. Costs some milliseconds even when nothing changed.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be written.
+    pub fn commit(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
+        let result = self.try_commit(checkpoint);
+        self.keep_or_abandon(result)
+    }
+
+    fn try_commit(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
+        let mut prepared = self.writer()?.prepare_commit()?;
+        prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
+        self.stamp = prepared.commit()?;
+        self.committed = Some(checkpoint);
+        self.pending.clear();
+        self.dirty = false;
+        self.publish()
+    }
+
+    /// Empties the memory, durably and at once; it then has no checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be written.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let result = self.try_clear();
+        self.keep_or_abandon(result)
+    }
+
+    fn try_clear(&mut self) -> Result<(), Error> {
+        let writer = self.writer()?;
+        writer.rollback()?;
+        writer.delete_all_documents()?;
+        self.stamp = writer.commit()?;
+        self.committed = None;
+        self.pending.clear();
+        self.dirty = false;
+        self.publish()
+    }
+
+    /// Frees the writer's memory and threads, after merges under way are done; the next `put` takes them again.
+    /// Does nothing while something is uncommitted.
+    ///
+    /// # Errors
+    ///
+    /// When a merge failed or its result cannot be read; what is committed stays searchable.
+    pub fn idle(&mut self) -> Result<(), Error> {
+        if self.dirty {
+            return Ok(());
+        }
+        match self.writer.take() {
+            Some(writer) => {
+                writer.wait_merging_threads()?;
+                self.publish()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What the index will know of a session after the next commit.
+    fn head(&self, session: &str) -> Result<Option<Head>, Error> {
+        match self.pending.get(session) {
+            Some(head) => Ok(head.clone()),
+            None => self.snapshot().head(session),
+        }
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// Lets searchers see the newest commit.
+    fn publish(&mut self) -> Result<(), Error> {
+        self.is_published = false;
+        self.reader.reload()?;
+        let snapshot = Snapshot::take(self.reader.searcher(), self.fields, Some(&self.snapshot()))?;
+        *self.published.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(snapshot);
+        self.is_published = true;
+        Ok(())
+    }
+
+    fn writer(&mut self) -> Result<&mut IndexWriter<Queued>, Error> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => {
+                let writer = self.new_writer()?;
+                self.look_again()?;
+                writer
+            }
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    /// Looks whether the index is as we know it, now that nobody else can write to it. A commit that was said to have failed
+    /// may have reached the disk, and so may the last one of a thread that was given up: what goes by an older state would
+    /// put in again what is there.
+    fn look_again(&mut self) -> Result<(), Error> {
+        let metas = self.index.load_metas()?;
+        if metas.opstamp == self.stamp && self.is_published {
+            return Ok(());
+        }
+        self.committed = metas.payload.map(|payload| read_checkpoint(&payload, PROJECTION_VERSION)).transpose()?;
+        self.stamp = metas.opstamp;
+        self.publish()?;
+        Err(Error::Broken("it was committed further than was known".to_owned()))
+    }
+
+    fn new_writer(&self) -> Result<IndexWriter<Queued>, Error> {
+        let options = IndexWriterOptions::builder()
+            .memory_budget_per_thread(WRITER_HEAP_BYTES)
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .build();
+        let writer: IndexWriter<Queued> = self.index.writer_with_options(options)?;
+        // From here on this thread holds the index's write lock.
+        self.remove_unfinished_deletions()?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(MERGE_SEGMENTS);
+        policy.set_max_docs_before_merge(MERGE_MAX_DOCS);
+        policy.set_del_docs_ratio_before_merge(MERGE_DELETED_RATIO);
+        writer.set_merge_policy(Box::new(policy));
+        // tantivy numbers what a new writer does from the number of the last commit on, and a merge takes that one for
+        // committed: it may leave out the first deletion in some of its segments. So the first number does nothing.
+        writer.run(std::iter::empty::<UserOperation<Queued>>())?;
+        Ok(writer)
+    }
+
+    /// Removes the deletion files (`<segment>.<number>.del`) that `meta.json` does not name. A commit writes them before
+    /// `meta.json`; if it ends in between, the next one gets the same number, and tantivy refuses to write a file that is there.
+    /// The caller holds the index's write lock.
+    fn remove_unfinished_deletions(&self) -> Result<(), Error> {
+        let segments = self.index.load_metas()?.segments;
+        let deletions = segments.iter().filter(|segment| segment.has_deletes());
+        let named: BTreeSet<PathBuf> =
+            deletions.map(|segment| segment.relative_path(SegmentComponent::Delete)).collect();
+        for entry in fs::read_dir(&self.dir)? {
+            let path = entry?.path();
+            let is_named = path.file_name().is_some_and(|name| named.contains(Path::new(name)));
+            if path.extension().is_some_and(|extension| extension == "del") && !is_named {
+                // Where that fails the commit says so, if it meets this very file.
+                if let Err(error) = fs::remove_file(&path) {
+                    tracing::debug!(file = %path.display(), %error, "deletion file not removed");
+                } else {
+                    tracing::info!(file = %path.display(), reason = "unfinished commit", "deletion file removed");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// After an error the writer may have died with what it held: all that is uncommitted is given up.
+    fn keep_or_abandon(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        if result.is_err() {
+            self.writer = None;
+            self.pending.clear();
+            self.dirty = false;
+        }
+        result
+    }
+}
+
+/// Hands documents to the writer, waiting for it if need be.
+fn write(writer: &IndexWriter<Queued>, queue: &Queue, documents: Vec<TantivyDocument>) -> Result<(), Error> {
+    writer.run(queue.admit(documents)?.into_iter().map(UserOperation::Add))?;
+    Ok(())
+}
+
+/// How many units of the old entry stay as they are: none when it was of another generation or place, or when the
+/// index does not hold as many as it should.
+fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
+    match old {
+        Some(old)
+            if old.generation == new.generation
+                && old.place == new.place
+                && changed_from <= old.units
+                && changed_from <= new.units =>
+        {
+            changed_from
+        }
+        _ => 0,
+    }
+}
+
+/// `v<version> <position> <chain in hex> <check in hex>`: what a commit carries. No checksum of the index covers it.
+fn checkpoint_text(checkpoint: Checkpoint, version: u32) -> String {
+    let said = format!("v{version} {} {}", checkpoint.position, hex(&checkpoint.chain));
+    let check = check_of(&said);
+    format!("{said} {check}")
+}
+
+/// By which a changed byte of a checkpoint shows.
+fn check_of(said: &str) -> String {
+    hex(&Sha256::digest(said)[..4])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read_checkpoint(payload: &str, version: u32) -> Result<Checkpoint, Error> {
+    let broken = || Error::Broken("its checkpoint is not readable".to_owned());
+    let mut words = payload.split(' ');
+    let written = words.next().ok_or_else(broken)?;
+    if written != format!("v{version}") {
+        return Err(Error::Broken(format!("it is of version {written}, this program writes v{version}")));
+    }
+    let (said, check) = payload.rsplit_once(' ').ok_or_else(broken)?;
+    if check != check_of(said) {
+        return Err(broken());
+    }
+    let position = words.next().and_then(|word| word.parse().ok()).ok_or_else(broken)?;
+    let hex = words.next().filter(|hex| hex.len() == 32 && hex.is_ascii()).ok_or_else(broken)?;
+    let mut chain = [0; 16];
+    for (byte, at) in chain.iter_mut().zip((0..32).step_by(2)) {
+        *byte = u8::from_str_radix(&hex[at..at + 2], 16).map_err(|_| broken())?;
+    }
+    Ok(Checkpoint { position: Position(position), chain })
+}
+
+/// What lies in a damaged file may make a reader panic: that, too, is a memory that cannot be read.
+fn guarded<T>(open: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(Error::Broken("reading it panicked".to_owned())))
+}
+
+/// Bytes of all files in a directory. A pipe or a device in a file's place is refused: whoever opens one may wait for ever.
+fn size(dir: &Path) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let found = fs::metadata(&path)?;
+        if !found.is_file() && !found.is_dir() {
+            return Err(Error::Broken(format!("{} is no regular file", path.display())));
+        }
+        bytes += found.len();
+    }
+    Ok(bytes)
+}
+
+/// Deletes all files in a directory.
+fn empty(dir: &Path) -> io::Result<()> {
+    let paths: Vec<PathBuf> =
+        fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    for path in paths {
+        if path.is_dir() {
+            fs::remove_dir_all(path)?;
+        } else {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

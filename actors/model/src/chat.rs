@@ -1,0 +1,239 @@
+//! A talk with a model: what is sent, and what of an answer counts. Servers leave out much of an answer and add much to it,
+//! so nothing is believed that does not have to be there.
+
+use serde_json::{Map, Value, json};
+
+use super::failure::{Failure, Kind};
+use baton_config::endpoint::Endpoint;
+
+/// Bytes of an answer for each token that was asked for: most have four, some of other scripts and escapes many more.
+const TOKEN_BYTES: u64 = 32;
+/// Bytes of an answer beside its tokens: models that think aloud are cut off by this.
+const FRAME_BYTES: u64 = 256 * 1024;
+/// Most bytes of an answer, however much was asked for.
+const ANSWER_BYTES: u64 = 8 * 1024 * 1024;
+/// One count of tokens is believed up to this.
+const TOKENS_MAX: u64 = 1_000_000_000;
+/// Longest name of a model that is taken from an answer.
+const MODEL_CHARS: usize = 200;
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// Who has set everything up.
+    System,
+    /// Who asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// Something that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Who says it.
+    pub speaker: Speaker,
+    /// What.
+    pub text: String,
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Talk {
+    /// What was said so far, in order.
+    pub said: Vec<Said>,
+    /// What the answer is to be like, as `response_format` takes it.
+    pub format: Option<Value>,
+    /// Most tokens of the answer.
+    pub max_tokens: u64,
+}
+
+/// What a model has answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// What it says; empty where it says nothing.
+    pub text: String,
+    /// How it declines to answer, where it does.
+    pub refusal: Option<String>,
+    /// Whether it was cut off at the bound of its length.
+    pub is_cut: bool,
+    /// What it took.
+    pub tokens: Tokens,
+    /// What the endpoint calls the model, if it says so.
+    pub model: Option<String>,
+}
+
+/// Tokens as an endpoint counts them; absent where it does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Of what was sent, cached or not.
+    pub input: Option<u64>,
+    /// Of these, what the endpoint had in its cache.
+    pub cached: Option<u64>,
+    /// Of the answer, thinking included.
+    pub output: Option<u64>,
+}
+
+impl Speaker {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+impl Talk {
+    /// The body of a request.
+    pub(super) fn body(&self, endpoint: &Endpoint) -> Value {
+        let said = self.said.iter().map(|said| json!({"role": said.speaker.as_str(), "content": said.text}));
+        let mut body = Map::new();
+        body.insert("model".to_owned(), endpoint.model.clone().into());
+        body.insert("messages".to_owned(), said.collect());
+        // Newer models of the original take no other name, and most imitations only the older one.
+        let bound = if endpoint.base_url.is_original() { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(bound.to_owned(), self.max_tokens.into());
+        body.insert("stream".to_owned(), false.into());
+        if let Some(format) = &self.format {
+            body.insert("response_format".to_owned(), format.clone());
+        }
+        Value::Object(body)
+    }
+
+    /// How long the answer may be, in bytes.
+    pub(super) fn bytes_max(&self) -> usize {
+        let bytes = self.max_tokens.saturating_mul(TOKEN_BYTES).saturating_add(FRAME_BYTES).min(ANSWER_BYTES);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// What was said, to be looked for in what an endpoint says.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.said.iter().map(|said| said.text.clone()).collect()
+    }
+}
+
+/// What counts of an answer.
+pub(super) fn read(body: &str) -> Result<Reply, Failure> {
+    // What serde says of it may hold pieces of it.
+    let answer: Value = serde_json::from_str(body)
+        .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON, and too deep to be read"))?;
+    if let Some(failure) = Failure::behind_success(answer.get("error"), body) {
+        return Err(failure);
+    }
+    let choices = answer.get("choices").and_then(Value::as_array);
+    let choice = choices.and_then(|choices| choices.first());
+    let Some(message) = choice.and_then(|choice| choice.get("message")).filter(|message| message.is_object()) else {
+        // Who has choices speaks this API, and has none to give here.
+        let kind = if choices.is_some() { Kind::NoMessage } else { Kind::NotUnderstood };
+        return Err(Failure::new(kind, "the endpoint's answer holds no message of a model"));
+    };
+    let finish = choice.and_then(|choice| choice.get("finish_reason")).and_then(Value::as_str).unwrap_or_default();
+    let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.trim().is_empty());
+    // What was filtered out is declined too, in other words.
+    let refusal = refusal.or((finish == "content_filter").then_some("content_filter"));
+    let usage = answer.get("usage").unwrap_or(&Value::Null);
+    let count = |value: Option<&Value>| value.and_then(Value::as_u64).filter(|count| *count <= TOKENS_MAX);
+    Ok(Reply {
+        text: text_of(message.get("content").unwrap_or(&Value::Null)),
+        refusal: refusal.map(str::to_owned),
+        is_cut: finish == "length",
+        tokens: Tokens {
+            input: count(usage.get("prompt_tokens")),
+            cached: count(usage.get("prompt_tokens_details").and_then(|details| details.get("cached_tokens"))),
+            output: count(usage.get("completion_tokens")),
+        },
+        model: answer.get("model").and_then(Value::as_str).map(|model| model.chars().take(MODEL_CHARS).collect()),
+    })
+}
+
+/// A text, or the texts of its parts.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect::<Vec<_>>().concat()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_config::endpoint::BaseUrl;
+
+    fn endpoint(base_url: &str) -> Endpoint {
+        Endpoint { base_url: BaseUrl::new(base_url).unwrap(), model: "m".to_owned(), key: None }
+    }
+
+    #[test]
+    fn of_an_answer_only_what_must_be_there_must_be_there() {
+        let message = |message: &str, rest: &str| format!("{{\"choices\":[{{\"message\":{message}{rest}}}]}}");
+        let said = |text: &str| Reply { text: text.to_owned(), ..Reply::default() };
+        for (body, told) in [
+            (message("{\"content\":\"a\"}", ""), Ok(said("a"))),
+            (message("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"text\":\"b\"},7]}", ""), Ok(said("ab"))),
+            (message("{\"content\":null}", ""), Ok(said(""))),
+            (message("{}", ",\"finish_reason\":7"), Ok(said(""))),
+            (message("{\"content\":\"{\"}", ",\"finish_reason\":\"length\""), Ok(Reply { is_cut: true, ..said("{") })),
+            (
+                message("{\"refusal\":\"no\",\"content\":null}", ",\"finish_reason\":\"stop\""),
+                Ok(Reply { refusal: Some("no".to_owned()), ..said("") }),
+            ),
+            (
+                message("{\"content\":\"\"}", ",\"finish_reason\":\"content_filter\""),
+                Ok(Reply { refusal: Some("content_filter".to_owned()), ..said("") }),
+            ),
+            (message("\"a\"", ""), Err("no message of a model")),
+            ("{}".to_owned(), Err("no message of a model")),
+            ("{\"choices\":[]}".to_owned(), Err("no message of a model")),
+            ("{\"choices\":{\"0\":1}}".to_owned(), Err("no message of a model")),
+            ("{\"error\":{\"message\":\"busy\",\"code\":400}}".to_owned(), Err("400 (Bad Request): busy")),
+            ("{\"error\":7}".to_owned(), Err("with an error")),
+            (format!("{{\"a\":{}{}}}", "[".repeat(500), "]".repeat(500)), Err("too deep")),
+        ] {
+            match (read(&body), told) {
+                (Ok(reply), Ok(expected)) => assert_eq!(reply, expected, "{body}"),
+                (Err(failure), Err(told)) => assert!(failure.what().contains(told), "{body}: {failure}"),
+                (read, told) => panic!("{body}: {read:?}, and not {told:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_are_believed_within_reason() {
+        for (usage, tokens) in [
+            ("{\"prompt_tokens\":9,\"completion_tokens\":3}", (Some(9), None, Some(3))),
+            (
+                "{\"prompt_tokens\":9,\"prompt_tokens_details\":{\"cached_tokens\":4},\"completion_tokens\":0}",
+                (Some(9), Some(4), Some(0)),
+            ),
+            ("{\"prompt_tokens\":-1,\"completion_tokens\":18446744073709551615}", (None, None, None)),
+            ("{\"prompt_tokens\":\"9\",\"prompt_tokens_details\":[],\"completion_tokens\":1.5}", (None, None, None)),
+            ("[]", (None, None, None)),
+        ] {
+            let reply = read(&format!("{{\"choices\":[{{\"message\":{{}}}}],\"usage\":{usage}}}")).unwrap();
+            assert_eq!((reply.tokens.input, reply.tokens.cached, reply.tokens.output), tokens, "{usage}");
+        }
+    }
+
+    #[test]
+    fn a_request_says_how_long_and_of_what_shape_the_answer_is_to_be() {
+        let said = vec![Said { speaker: Speaker::System, text: "s".to_owned() }];
+        let talk = Talk { said, format: Some(json!({"type": "json_object"})), max_tokens: 7 };
+        let body = talk.body(&endpoint("http://127.0.0.1:1/v1"));
+        assert_eq!((&body["model"], &body["max_tokens"], &body["stream"]), (&json!("m"), &json!(7), &json!(false)));
+        assert_eq!(body["messages"], json!([{"role": "system", "content": "s"}]));
+        assert_eq!(body["response_format"], json!({"type": "json_object"}));
+        for (base_url, name) in [
+            ("https://api.openai.com/v1", "max_completion_tokens"),
+            ("https://x.openai.azure.com:443/openai/v1", "max_completion_tokens"),
+            ("https://api.openai.com.example.org/v1", "max_tokens"),
+        ] {
+            assert_eq!(talk.body(&endpoint(base_url))[name], json!(7), "{base_url}");
+        }
+        assert!(talk.bytes_max() < 300 * 1024);
+        assert_eq!(Talk { max_tokens: u64::MAX, ..talk }.bytes_max() as u64, ANSWER_BYTES);
+    }
+}

@@ -1,0 +1,215 @@
+//! Who asks: one request for each call, a deadline for each, and none at all while the endpoint is left alone.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_openai::config::OpenAIConfig;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::breaker::{Breaker, Down};
+use super::chat::{self, Reply, Talk};
+use super::embedding::{self, Asked, Embedded};
+use super::failure::{Failure, Kind};
+use super::transport::{self, Transport};
+use baton_config::endpoint::Endpoint;
+
+/// A call that waits less says little of an endpoint when it waits in vain.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often [`Client::ready`] looks, at most.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Speaks with one endpoint. Clones share what is known of it. Its [`std::fmt::Debug`] holds no key, for it has none.
+#[derive(Clone, Debug)]
+pub struct Client {
+    endpoint: Arc<Endpoint>,
+    /// How many dimensions vectors are asked for.
+    dimensions: Option<usize>,
+    http: reqwest::Client,
+    /// Nothing of this process's environment.
+    config: OpenAIConfig,
+    breaker: Arc<Mutex<Breaker>>,
+    /// Whether it takes what an answer is to be like; believed until it says no.
+    takes_format: Arc<AtomicBool>,
+}
+
+/// Whether a request waits for its turn while the endpoint is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It does: it fails at once, as [`Kind::Paused`].
+    Waits,
+    /// It does not: somebody wants to know now.
+    AtOnce,
+}
+
+/// A request that was let through, and has not ended.
+struct Passed<'a> {
+    client: &'a Client,
+    has_ended: bool,
+}
+
+impl Client {
+    /// Connects to nothing yet. Reads the system's certificates where the address is `https`, some milliseconds.
+    pub fn new(endpoint: &Endpoint, dimensions: Option<usize>) -> Result<Self, Failure> {
+        // Each process has pauses of its own; no more is asked of this chance.
+        let seed = RandomState::new().build_hasher().finish();
+        let config = OpenAIConfig::new()
+            .with_api_base(endpoint.base_url.as_str())
+            .with_api_key("")
+            .with_org_id("")
+            .with_project_id("");
+        Ok(Self {
+            http: transport::http(&endpoint.base_url)?,
+            endpoint: Arc::new(endpoint.clone()),
+            dimensions,
+            config,
+            breaker: Arc::new(Mutex::new(Breaker::new(seed))),
+            takes_format: Arc::new(AtomicBool::new(true)),
+        })
+    }
+
+    /// Whom it speaks with.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Vectors of texts, by one request that takes no longer than `within`. No texts, no request. Empty texts are an
+    /// error to most endpoints. While the endpoint is left alone this fails at once, as [`Kind::Paused`].
+    pub async fn embed(&self, texts: &[String], within: Duration) -> Result<Embedded, Failure> {
+        if texts.is_empty() {
+            return Ok(Embedded { vectors: Vec::new(), tokens: None, model: None });
+        }
+        let asking = async {
+            let asked = Asked { model: &self.endpoint.model, input: texts, dimensions: self.dimensions };
+            let openai = self.openai(embedding::bytes_max(texts.len(), self.dimensions));
+            let body: Box<RawValue> = openai.embeddings().create_byot(asked).await.map_err(transport::failure)?;
+            embedding::read(body.get(), texts.len(), self.dimensions)
+        };
+        self.ask(asking, within, texts, Turn::Waits).await
+    }
+
+    /// What a model answers, by one request that takes no longer than `within`; by two where the endpoint turns out not to take
+    /// a form of the answer, which it is spared from then on.
+    pub async fn chat(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+        if self.takes_format.load(Ordering::Relaxed) {
+            match self.talk(talk, within, turn).await {
+                Err(failure) if talk.format.is_some() && failure.is_of_format() => {
+                    tracing::warn!(base_url = %self.endpoint.base_url, "endpoint takes no form of an answer, asked without");
+                    self.takes_format.store(false, Ordering::Relaxed);
+                }
+                replied => return replied,
+            }
+        }
+        self.talk(&Talk { format: None, ..talk.clone() }, within, turn).await
+    }
+
+    async fn talk(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+        let asking = async {
+            let openai = self.openai(talk.bytes_max());
+            let asked = talk.body(&self.endpoint);
+            let asked = openai.chat().create_byot(asked).await.map_err(transport::failure);
+            // A model may say more than it may about one thing, and not about another.
+            let of_model = |failure: Failure| match failure.kind() {
+                Kind::TooLong => failure.of_request(),
+                _ => failure,
+            };
+            let body: Box<RawValue> = asked.map_err(of_model)?;
+            chat::read(body.get())
+        };
+        self.ask(asking, within, &talk.texts(), turn).await
+    }
+
+    /// Waits until a request may be sent.
+    pub async fn ready(&self) {
+        while let Some(down) = self.health().filter(|down| !down.again_in.is_zero()) {
+            tokio::time::sleep(down.again_in.min(LOOK)).await;
+        }
+    }
+
+    /// What keeps requests from being sent, if anything does.
+    pub fn health(&self) -> Option<Down> {
+        self.breaker().down(now())
+    }
+
+    /// Lets a request through, waits for its end, and takes in how that was.
+    async fn ask<T>(
+        &self,
+        asking: impl Future<Output = Result<T, Failure>>,
+        within: Duration,
+        sent: &[String],
+        turn: Turn,
+    ) -> Result<T, Failure> {
+        let passed = self.pass(turn)?;
+        let ended = tokio::time::timeout(within, asking).await;
+        let ended = ended.unwrap_or_else(|_| {
+            let seconds = within.as_secs_f64();
+            Err(Failure::new(Kind::TimedOut, format!("no answer within {seconds} s")))
+        });
+        match ended {
+            Ok(answer) => {
+                passed.succeeded();
+                Ok(answer)
+            }
+            Err(failure) => Err(passed.failed(failure.without_echo(sent), within < PATIENCE)),
+        }
+    }
+
+    fn pass(&self, turn: Turn) -> Result<Passed<'_>, Failure> {
+        match self.breaker().admit(now()) {
+            // How it ends is taken in all the same.
+            Err(_) if turn == Turn::AtOnce => Ok(Passed { client: self, has_ended: false }),
+            Ok(()) => Ok(Passed { client: self, has_ended: false }),
+            Err(Down { failure, again_in }) => {
+                let what = format!("{failure}; it is tried again in {} s", again_in.as_secs() + 1);
+                Err(Failure::new(Kind::Paused, what))
+            }
+        }
+    }
+
+    /// The way out, for an answer of so many bytes.
+    fn openai(&self, bytes_max: usize) -> async_openai::Client<OpenAIConfig> {
+        let transport = Transport { http: self.http.clone(), key: self.endpoint.key.clone(), bytes_max };
+        async_openai::Client::build(self.http.clone(), self.config.clone()).with_http_service(transport)
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Passed<'_> {
+    fn succeeded(mut self) {
+        self.has_ended = true;
+        if self.client.breaker().succeeded() {
+            tracing::info!(base_url = %self.client.endpoint.base_url, "endpoint answers again");
+        }
+    }
+
+    fn failed(mut self, failure: Failure, is_short: bool) -> Failure {
+        self.has_ended = true;
+        let mut breaker = self.client.breaker();
+        let failure = breaker.failed(now(), failure, is_short);
+        if let Some(down) = breaker.down(now()) {
+            // Its own words stay out of the log: they may hold what was sent to it.
+            let (kind, again_s) = (failure.kind(), down.again_in.as_secs());
+            tracing::warn!(base_url = %self.client.endpoint.base_url, ?kind, again_s, "endpoint failed, left alone");
+        }
+        failure
+    }
+}
+
+impl Drop for Passed<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.client.breaker().given_up(now());
+        }
+    }
+}
+
+/// Tokio's time, so that tests can have it pass.
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
+}

@@ -1,0 +1,365 @@
+//! Conversations on disk: immutable compressed chunks and the manifests that name them.
+//!
+//! `blobs/<session>/` holds chunks `<hash>.zst`, each at most [`CHUNK_BYTES`] of whole items (one item larger than
+//! that has a chunk of its own), and manifests `<hash>.json`, which list a conversation's chunks in order. Everything
+//! is named by the SHA-256 of what it says (for a chunk: of its lines, uncompressed), so nothing is ever altered and
+//! the same work done twice gives the same files. Chunks belong to one session, so forgetting one is unlinking.
+//!
+//! An append takes over the earlier chunks by name; only the last one is opened again and written anew under a new
+//! name. Cutting is greedy, so a conversation appended in pieces has the same chunks as one written at once.
+//!
+//! This module knows lines, not items, and no event: who calls it makes durable what it wrote before the event that
+//! names it, and collects what no event names.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use baton_conversation::record::SessionId;
+
+use baton_base::durable;
+use baton_base::pinned_folder::PinnedFolder;
+use baton_base::transcript_file;
+
+mod batch;
+mod compression;
+mod exact;
+mod manifest;
+mod note;
+
+#[cfg(test)]
+mod tests;
+
+pub use batch::{Append, Batch};
+pub use manifest::{ChunkRef, Header, Manifest, ManifestId};
+pub use note::note_name;
+
+use manifest::{file_name, name_of};
+
+/// Most bytes of lines in a chunk: what an append reads and writes again, at most.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+/// Longest line of one item. Transcript lines reach megabytes; filtered items do not come near this.
+pub const LINE_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Longest manifest that is read: more than 100,000 chunks.
+const MANIFEST_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The conversations of a home.
+#[derive(Clone, Debug)]
+pub struct ChunkStore {
+    folder: PathBuf,
+    /// The home that it lies in, as it was opened; `None` for one that may be missing.
+    home: Option<PinnedFolder>,
+    /// Held while a note is written: what has no name yet meanwhile is nobody's leftover.
+    writing: Arc<RwLock<()>>,
+}
+
+/// Why a conversation could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that a manifest or an event names is not there: forgotten, collected, or lost.
+    #[error("{} of session {session} is missing", path.display())]
+    Missing {
+        /// The session.
+        session: SessionId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file does not say what its name promises.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A manifest of a newer version of this program.
+    #[error("{} has format {format}: it was written by a newer version of this program", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
+    },
+    /// A line that cannot be stored: over [`LINE_MAX_BYTES`], empty, or with a line break in it.
+    #[error("item {index} cannot be stored: {what}")]
+    BadLine {
+        /// Which of the new lines, from 0.
+        index: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The system refused.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// How many files.
+    pub files: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Removed {
+    fn add_assign(&mut self, more: Self) {
+        *self = Self { files: self.files + more.files, bytes: self.bytes + more.bytes };
+    }
+}
+
+impl ChunkStore {
+    /// The conversations in a folder, which is created (for the owner only) if it is missing.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let folder = folder.into();
+        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
+        let home = folder.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(&folder);
+        let home = PinnedFolder::open(home).map_err(io_error("open", home))?;
+        Ok(Self { folder, home: Some(home), writing: Arc::default() })
+    }
+
+    /// Whether the home is still the one that was opened. To be asked before anything is written or removed, so that it is
+    /// not done to another home's conversations, and before it is acknowledged.
+    fn check(&self) -> Result<(), Error> {
+        self.home.as_ref().map_or(Ok(()), PinnedFolder::check).map_err(io_error("use", &self.folder))
+    }
+
+    /// The folder of one session.
+    pub fn folder_of(&self, session: &SessionId) -> PathBuf {
+        self.folder.join(folder_name(session))
+    }
+
+    /// Adds `lines` (one item each, without its line break) behind the conversation of `prior`, or begins one. The
+    /// files are durable when this returns. Only one append per session may be under way.
+    pub fn append(
+        &self,
+        session: &SessionId,
+        prior: Option<&ManifestId>,
+        lines: &[Vec<u8>],
+        header: Header,
+    ) -> Result<ManifestId, Error> {
+        let mut batch = self.batch();
+        let id = batch.append(session, prior, lines, header)?;
+        batch.commit()?;
+        Ok(id)
+    }
+
+    /// Begins a group of appends that are made durable together.
+    pub fn batch(&self) -> Batch {
+        Batch::new(self)
+    }
+
+    /// A manifest, verified.
+    pub fn manifest(&self, session: &SessionId, id: &ManifestId) -> Result<Manifest, Error> {
+        let path = self.folder_of(session).join(file_name(id));
+        let bytes = read_bounded(session, &path, MANIFEST_MAX_BYTES)?;
+        Manifest::decode(&path, id, &bytes)
+    }
+
+    /// The lines of one chunk of a manifest, each with its line break; verified, and never more than the manifest
+    /// says.
+    pub fn chunk(&self, session: &SessionId, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
+        unpacked(session, &self.folder_of(session).join(chunk.file_name()), chunk)
+    }
+
+    /// A manifest and all its lines. What is in memory at once is the whole conversation; [`ChunkStore::chunk`] reads
+    /// it in pieces.
+    pub fn read(&self, session: &SessionId, id: &ManifestId) -> Result<(Manifest, Vec<u8>), Error> {
+        let manifest = self.manifest(session, id)?;
+        let mut lines = Vec::new();
+        for chunk in &manifest.chunks {
+            lines.extend_from_slice(&self.chunk(session, chunk)?);
+        }
+        Ok((manifest, lines))
+    }
+
+    /// The files of a conversation: its manifest, which must be there and whole, and the chunks that it names, there or not.
+    pub fn files_of(&self, session: &SessionId, id: &ManifestId) -> Result<Vec<PathBuf>, Error> {
+        let (folder, manifest) = (self.folder_of(session), self.manifest(session, id)?);
+        let chunks = manifest.chunks.iter().map(|chunk| folder.join(chunk.file_name()));
+        Ok(std::iter::once(folder.join(file_name(id))).chain(chunks).collect())
+    }
+
+    /// The names of the folders that sessions have.
+    pub fn folders(&self) -> Result<BTreeSet<String>, Error> {
+        let entries = fs::read_dir(&self.folder).map_err(io_error("list", &self.folder))?;
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect::<io::Result<_>>().map_err(io_error("list", &self.folder))
+    }
+
+    /// Removes the folder of a session that nobody knows, unless a note lies in it.
+    pub fn discard(&self, name: &str) -> Result<Removed, Error> {
+        if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
+            return Ok(Removed::default());
+        }
+        let folder = self.folder.join(name);
+        let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(note::is_note);
+        if fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().any(|entry| is_note(&entry)) {
+            return Ok(Removed::default());
+        }
+        let removed = self.remove(&folder, |_| true)?;
+        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        Ok(removed)
+    }
+
+    /// Removes the folder of a memo that nobody knows: one that holds nothing but words of memos.
+    pub fn discard_words(&self, name: &str) -> Result<Removed, Error> {
+        if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
+            return Ok(Removed::default());
+        }
+        let folder = self.folder.join(name);
+        let is_words = |path: &Path| {
+            let is_note = path.file_name().and_then(|name| name.to_str()).is_some_and(note::is_note);
+            let is_small = || fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= note::NOTE_MAX_BYTES);
+            let text = || fs::read_to_string(path).unwrap_or_default();
+            is_note && is_small() && baton_events::schema::memo::decode_words(&text()).is_ok()
+        };
+        let entries = fs::read_dir(&folder).map_err(io_error("list", &folder))?;
+        let mut paths = entries.flatten().map(|entry| entry.path()).peekable();
+        if paths.peek().is_none() || !paths.all(|path| is_words(&path)) {
+            return Ok(Removed::default());
+        }
+        let removed = self.remove(&folder, |_| true)?;
+        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        Ok(removed)
+    }
+
+    /// Removes all files of a session that none of `keep` names but notes, leftovers of interrupted writes included. If one of
+    /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
+    pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {
+        let unfinished = self.remove_unfinished_notes(session)?;
+        let folder = self.folder_of(session);
+        let mut named = BTreeSet::new();
+        for id in keep {
+            named.insert(file_name(id));
+            named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
+        }
+        // A note may have been written a moment ago for an event that is still to come. They are few and small.
+        let mut removed = self.remove(&folder, |name| !named.contains(name) && !note::is_note(name))?;
+        removed += unfinished;
+        Ok(removed)
+    }
+
+    /// What is stored of a session: what [`ChunkStore::forget`] would remove.
+    ///
+    /// # Errors
+    ///
+    /// When its folder cannot be read.
+    pub fn stored(&self, session: &SessionId) -> Result<Removed, Error> {
+        let folder = self.folder_of(session);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
+            entries => entries.map_err(io_error("list", &folder))?,
+        };
+        let mut stored = Removed::default();
+        for entry in entries {
+            let size = entry.map_err(io_error("list", &folder))?.metadata().map_or(0, |metadata| metadata.len());
+            stored += Removed { files: 1, bytes: size };
+        }
+        Ok(stored)
+    }
+
+    /// Removes everything of a session, durably. A session that has nothing is fine.
+    pub fn forget(&self, session: &SessionId) -> Result<Removed, Error> {
+        let folder = self.folder_of(session);
+        let removed = self.remove(&folder, |_| true)?;
+        match fs::remove_dir(&folder) {
+            Ok(()) => durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error("remove", &folder)(error)),
+        }
+        self.check()?;
+        Ok(removed)
+    }
+
+    fn remove(&self, folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<Removed, Error> {
+        self.check()?;
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
+            Err(error) => return Err(io_error("list", folder)(error)),
+        };
+        let mut removed = Removed::default();
+        for entry in entries {
+            let entry = entry.map_err(io_error("list", folder))?;
+            // A name that is no text was not given by us, and nothing names it.
+            if entry.file_name().to_str().is_none_or(&unwanted) {
+                let size = entry.metadata().map_or(0, |metadata| metadata.len());
+                match fs::remove_file(entry.path()) {
+                    // Whoever had begun it has taken it back.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    other => other.map_err(io_error("remove", &entry.path()))?,
+                }
+                removed = Removed { files: removed.files + 1, bytes: removed.bytes + size };
+            }
+        }
+        if removed.files > 0 {
+            durable::sync_folder(folder).map_err(io_error("sync", folder))?;
+        }
+        Ok(removed)
+    }
+}
+
+/// A session's folder: its id where every file system can have it as a name and nothing else is called so, else a
+/// digest of it.
+fn folder_name(session: &SessionId) -> String {
+    const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+    let id = session.as_str();
+    let plain = id.len() <= 64 && id.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
+    let is_device = RESERVED.contains(&id) || (id.len() == 4 && (id.starts_with("com") || id.starts_with("lpt")));
+    if plain && !is_device && !id.starts_with("x-") {
+        id.to_owned()
+    } else {
+        format!("x-{}", &name_of(id.as_bytes())[..32])
+    }
+}
+
+/// The lines of a chunk that lies there.
+fn unpacked(session: &SessionId, path: &Path, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
+    let damaged = |what: String| Error::Damaged { path: path.to_owned(), what };
+    let size = usize::try_from(chunk.bytes).ok().filter(|size| *size <= LINE_MAX_BYTES + 1);
+    let size = size.ok_or_else(|| damaged(format!("its manifest gives it {} bytes", chunk.bytes)))?;
+    let packed = read_bounded(session, path, compression::packed_max_bytes(size))?;
+    let lines = compression::unpack(&packed, size).map_err(|error| damaged(error.to_string()))?;
+    if lines.len() != size || name_of(&lines) != chunk.name {
+        return Err(damaged("it does not match its name".into()));
+    }
+    Ok(lines)
+}
+
+fn read_bounded(session: &SessionId, path: &Path, bound: u64) -> Result<Vec<u8>, Error> {
+    use std::io::Read;
+    let file = transcript_file::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Missing { session: session.clone(), path: path.to_owned() },
+        _ => io_error("open", path)(error),
+    })?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len()).min(bound);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.take(bound + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
+    if bytes.len() as u64 > bound {
+        return Err(Error::Damaged { path: path.to_owned(), what: format!("it is over its bound of {bound} bytes") });
+    }
+    Ok(bytes)
+}
+
+fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |source| Error::Io { what, path: path.to_owned(), source }
+}
+
+impl fmt::Display for Removed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} files, {} bytes", self.files, self.bytes)
+    }
+}

@@ -1,0 +1,114 @@
+//! The manifest: which chunks a conversation has, and how far its transcript was read for it.
+
+use std::path::Path;
+
+use baton_conversation::hash::ContentHash;
+use baton_events::schema::cursor::CursorV3;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Error;
+
+const FORMAT: u32 = 1;
+
+/// The name of a manifest: the SHA-256 of its bytes.
+pub type ManifestId = ContentHash;
+
+pub(super) fn file_name(id: &ManifestId) -> String {
+    format!("{id}.json")
+}
+
+/// What an append says about the transcript it was read from.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Header {
+    /// The transcript's generation: how often it was rewritten.
+    pub generation: u32,
+    /// The version of the filter that made the items.
+    pub filter_version: u32,
+    /// Where reading the transcript stood behind the last item: the next index goes on from there.
+    pub cursor: CursorV3,
+    /// Digest of the transcript's last bytes before that, 32 hex digits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
+    /// The lines of the transcript over which the reader stumbled, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<u64>,
+}
+
+/// A conversation: its chunks in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format of this file.
+    pub format: u32,
+    /// How far its transcript was read.
+    #[serde(flatten)]
+    pub header: Header,
+    /// How many items it has.
+    pub items: u64,
+    /// How many bytes its lines have, line breaks included.
+    pub bytes: u64,
+    /// Its chunks.
+    pub chunks: Vec<ChunkRef>,
+}
+
+/// One chunk of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkRef {
+    /// SHA-256 of its lines, 64 lower-case hex digits.
+    pub name: String,
+    /// How many items it has.
+    pub items: u64,
+    /// How many bytes its lines have, line breaks included.
+    pub bytes: u64,
+}
+
+impl ChunkRef {
+    /// The name of its file.
+    pub fn file_name(&self) -> String {
+        format!("{}.zst", self.name)
+    }
+}
+
+/// Only to find out whether the rest can be understood.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+impl Manifest {
+    pub(super) fn new(header: Header, chunks: Vec<ChunkRef>) -> Self {
+        let items = chunks.iter().map(|chunk| chunk.items).sum();
+        let bytes = chunks.iter().map(|chunk| chunk.bytes).sum();
+        Self { format: FORMAT, header, items, bytes, chunks }
+    }
+
+    pub(super) fn encode(&self) -> serde_json::Result<(ManifestId, Vec<u8>)> {
+        let bytes = serde_json::to_vec(self)?;
+        Ok((ContentHash(digest(&bytes)), bytes))
+    }
+
+    pub(super) fn decode(path: &Path, id: &ManifestId, bytes: &[u8]) -> Result<Self, Error> {
+        let damaged = |what: String| Error::Damaged { path: path.to_owned(), what };
+        if digest(bytes) != id.0 {
+            return Err(damaged("it does not match its name".into()));
+        }
+        let Format { format } = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        if format != FORMAT {
+            return Err(Error::Newer { path: path.to_owned(), format });
+        }
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        if manifest.chunks.iter().any(|chunk| ManifestId::parse(&chunk.name).is_none()) {
+            return Err(damaged("it names a chunk that can be none".into()));
+        }
+        Ok(manifest)
+    }
+}
+
+/// The name of some bytes: their SHA-256 as 64 lower-case hex digits.
+pub(super) fn name_of(bytes: &[u8]) -> String {
+    ContentHash(digest(bytes)).to_string()
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}

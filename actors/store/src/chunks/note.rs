@@ -1,0 +1,117 @@
+//! Notes: free texts beside a conversation, or without one, each a file named by the hash of what it says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::PoisonError;
+
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
+use sha2::{Digest, Sha256};
+
+use super::{ChunkStore, Error, Removed, io_error, read_bounded};
+use baton_base::durable;
+
+/// Longest note, in bytes: the words of the longest memo, each of whose bytes may be escaped, with room.
+pub(super) const NOTE_MAX_BYTES: u64 = 640 * 1024;
+
+/// How the names of notes end.
+const ENDING: &str = ".note";
+
+/// Whether a file is a note, or one that is just being written: a conversation may be collected meanwhile.
+pub(super) fn is_note(name: &str) -> bool {
+    let name = name.strip_suffix(durable::BEING_WRITTEN).unwrap_or(name);
+    name.ends_with(ENDING)
+}
+
+pub(super) fn file_name(hash: &ContentHash) -> String {
+    format!("{hash}{ENDING}")
+}
+
+/// The name of a note that says this.
+pub fn note_name(text: &str) -> ContentHash {
+    ContentHash(Sha256::digest(text.as_bytes()).into())
+}
+
+impl ChunkStore {
+    /// Stores a note durably and names it. The same text has the same name.
+    pub fn put_note(&self, session: &SessionId, text: &str) -> Result<ContentHash, Error> {
+        self.check()?;
+        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        let hash = note_name(text);
+        let folder = self.folder_of(session);
+        let path = folder.join(file_name(&hash));
+        durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
+        match self.note(session, &hash) {
+            // Whoever wrote it may not have got as far as the names, nor whoever made the folder.
+            Ok(_) => durable::sync_file(&path).map_err(io_error("sync", &path))?,
+            Err(_) => durable::write_file(&path, text.as_bytes()).map_err(io_error("write", &path))?,
+        }
+        durable::sync_folder(&folder).map_err(io_error("sync", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        self.check()?;
+        Ok(hash)
+    }
+
+    /// Removes everything in a folder that has notes alone but those of `named`, durably, and an empty folder with it. A folder
+    /// that is not there is fine.
+    pub fn keep_notes(&self, owner: &SessionId, named: &BTreeSet<ContentHash>) -> Result<Removed, Error> {
+        if named.is_empty() {
+            return self.forget(owner);
+        }
+        let names: BTreeSet<String> = named.iter().map(file_name).collect();
+        self.remove(&self.folder_of(owner), |name| !names.contains(name))
+    }
+
+    /// Removes a folder that holds nothing but notes, durably; leaves every other as it is.
+    pub fn discard_notes(&self, name: &str) -> Result<Removed, Error> {
+        let folder = self.folder.join(name);
+        let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_note);
+        if !fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().all(|entry| is_note(&entry)) {
+            return Ok(Removed::default());
+        }
+        let removed = self.remove(&folder, |_| true)?;
+        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        Ok(removed)
+    }
+
+    /// The notes in the folder of a session, whoever names them; none where there is no folder.
+    pub fn notes(&self, session: &SessionId) -> Result<Vec<ContentHash>, Error> {
+        let folder = self.folder_of(session);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(io_error("list", &folder))?,
+        };
+        let hash = |name: &str| ContentHash::parse(name.strip_suffix(ENDING)?);
+        Ok(entries.flatten().filter_map(|entry| hash(entry.file_name().to_str()?)).collect())
+    }
+
+    /// Removes notes of a session, durably. One that is not there is fine.
+    pub fn remove_notes(&self, session: &SessionId, notes: &[ContentHash]) -> Result<Removed, Error> {
+        let names: BTreeSet<String> = notes.iter().map(file_name).collect();
+        self.remove(&self.folder_of(session), |name| names.contains(name))
+    }
+
+    /// Removes what a process left that was killed while it wrote a note.
+    pub fn remove_unfinished_notes(&self, session: &SessionId) -> Result<Removed, Error> {
+        let is_unfinished = |name: &str| is_note(name) && name.ends_with(durable::BEING_WRITTEN);
+        let _nobody_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
+        self.remove(&self.folder_of(session), is_unfinished)
+    }
+
+    /// Where a note lies.
+    pub fn note_path(&self, session: &SessionId, hash: &ContentHash) -> PathBuf {
+        self.folder_of(session).join(file_name(hash))
+    }
+
+    /// Reads a note back.
+    pub fn note(&self, session: &SessionId, hash: &ContentHash) -> Result<String, Error> {
+        let path = self.note_path(session, hash);
+        let bytes = read_bounded(session, &path, NOTE_MAX_BYTES)?;
+        let intact = Sha256::digest(&bytes).as_slice() == hash.0;
+        let text = String::from_utf8(bytes).ok().filter(|_| intact);
+        text.ok_or_else(|| Error::Damaged { path, what: "it does not match its name".to_owned() })
+    }
+}

@@ -1,0 +1,6 @@
+//! Conversations on disk: transcripts as they are read, chunks as they are kept, and fingerprints of what was forgotten.
+
+pub mod chunks;
+pub mod disk_usage;
+pub mod forgotten;
+pub mod transcript_reader;

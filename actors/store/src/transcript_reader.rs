@@ -1,0 +1,490 @@
+//! The one way in which a transcript is read: from an offset to the end of the file as it stood when reading began.
+//!
+//! A session reads for counting, an index job for items; both through [`read`]. Before anything is read, the bytes before
+//! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
+//! one, not a failed one. Memory is one block and one line, whatever the file.
+
+mod beside;
+mod content;
+
+use std::io::{self, Read};
+
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
+use baton_events::session::{FileIdentity, TailDigest};
+
+use self::beside::Beside;
+use self::content::Content;
+use baton_base::limits;
+use baton_base::transcript_file;
+
+/// Where to begin.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// How the file is to be read.
+    pub source: Source,
+    /// Absolute path.
+    pub path: String,
+    /// Where reading stands.
+    pub cursor: Cursor,
+    /// Digest of the bytes before that.
+    pub tail: TailDigest,
+}
+
+/// What became of a reading.
+#[derive(Debug)]
+pub enum Pass {
+    /// Something was read, perhaps nothing new.
+    Read(Box<Done>),
+    /// The file does not continue what was read.
+    Rewritten {
+        /// The file as it is now.
+        identity: FileIdentity,
+    },
+    /// There is no file.
+    Gone,
+    /// The file cannot be read.
+    Unreadable {
+        /// Why.
+        reason: String,
+        /// Whether it is what lies in the file, which stays so until it is written to.
+        lasting: bool,
+    },
+}
+
+/// A reading that came to its end.
+#[derive(Debug)]
+pub struct Done {
+    /// Where reading stands now.
+    pub cursor: Cursor,
+    /// What was in the range.
+    pub seen: Observation,
+    /// Digest of the bytes before the cursor.
+    pub tail: TailDigest,
+    /// There is more: the bound of one pass was reached.
+    pub more: bool,
+    /// Where the file ended when the reading began, as far as that is known without reading.
+    pub end: u64,
+}
+
+/// Counts what came since the start, at most [`limits::READ_PASS_BYTES`] and the line at that border.
+pub fn observe(start: &Start) -> Pass {
+    pass(read(start, OpenCalls::default(), &mut NullSink, End::After(limits::READ_PASS_BYTES)))
+}
+
+/// Gives the items after the start to the sink, of at most `bytes` and the line at that border. For looking at a file of
+/// which nothing is to be recorded.
+pub fn look(start: &Start, bytes: u64, sink: &mut impl Sink) -> Pass {
+    pass(read(start, OpenCalls::default(), sink, End::After(bytes)))
+}
+
+/// Gives the items between the start and byte `to` to the sink, and behind them the name that a person gave the session, where
+/// it stands beside the transcript and is news. `to` is where an observation had ended: a file in which that is no longer the
+/// end of a line is a rewritten one.
+pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> Pass {
+    match read(start, open, sink, End::At(to)) {
+        Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(start) {
+            Ok(identity) => Pass::Rewritten { identity },
+            Err(error) => failed(&error),
+        },
+        read => pass(read),
+    }
+}
+
+/// What the head of a transcript says of where its session works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peek {
+    /// In this directory.
+    Cwd(String),
+    /// Nothing, although there is conversation.
+    Nowhere,
+    /// Nothing yet.
+    NotYet,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// Reads the head of a transcript, up to the first working directory it names. Nothing of it is kept.
+pub fn peek(source: Source, path: &str) -> Peek {
+    let look = || -> io::Result<Peek> {
+        let mut content = Content::open(source.agent, path)?;
+        let left = content.size().unwrap_or(u64::MAX);
+        let mut bytes = content.from(0)?;
+        let (mut sink, mut lines) =
+            (NullSink, Lines { bytes: &mut *bytes, left, held: Vec::new(), enough: limits::PEEK_BYTES });
+        let mut cursor = Cursor::default();
+        let (mut spoken, mut read) = (false, 0);
+        while read < limits::PEEK_BYTES && lines.held.len() <= limits::LINE_BYTES && lines.fill()? {
+            let mut reader = Reader::new(source, cursor, OpenCalls::default(), &mut sink);
+            read += lines.hand_over(&mut reader);
+            let (reached, seen) = reader.into_parts();
+            if let Some(cwd) = seen.cwd {
+                return Ok(Peek::Cwd(cwd));
+            }
+            spoken |= seen.conversation > 0;
+            cursor = reached;
+        }
+        Ok(if spoken { Peek::Nowhere } else { Peek::NotYet })
+    };
+    look().unwrap_or(Peek::Unreadable)
+}
+
+/// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
+/// or the other is longer and has the same bytes before the offset, or only the other says anything: a transcript that
+/// moves with its session may leave a few records behind in its old place. Of a transcript that its agent compresses in
+/// place and turns back, the plain one counts as soon as it is there.
+pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+    let agent = source.agent;
+    if content::is_beside_plain(agent, path) {
+        return false;
+    }
+    let Ok(at_known) = std::fs::metadata(known) else { return true };
+    if content::are_one(agent, known, path) {
+        return true;
+    }
+    let compare = || -> io::Result<bool> {
+        let mut content = Content::open(agent, path)?;
+        let (size, known_size) = (content.metadata().len(), at_known.len());
+        Ok(offset > 0 && size > known_size && content.digest_before(offset)? == Some(tail))
+    };
+    let is_silent = || at_known.len() < limits::PEEK_BYTES && peek(source, known) == Peek::NotYet;
+    let speaks = || matches!(peek(source, path), Peek::Cwd(_) | Peek::Nowhere);
+    compare().unwrap_or(false) || (is_silent() && speaks())
+}
+
+fn pass(read: io::Result<Pass>) -> Pass {
+    read.unwrap_or_else(|error| failed(&error))
+}
+
+fn failed(error: &io::Error) -> Pass {
+    match error.kind() {
+        io::ErrorKind::NotFound => Pass::Gone,
+        kind => Pass::Unreadable { reason: error.to_string(), lasting: kind == io::ErrorKind::InvalidData },
+    }
+}
+
+fn identity_of(start: &Start) -> io::Result<FileIdentity> {
+    Ok(transcript_file::identity(Content::open(start.source.agent, &start.path)?.metadata()))
+}
+
+enum End {
+    /// At the end of the file, or at the first line border after so many bytes.
+    After(u64),
+    /// At this byte.
+    At(u64),
+}
+
+fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -> io::Result<Pass> {
+    let mut content = Content::open(start.source.agent, &start.path)?;
+    let identity = transcript_file::identity(content.metadata());
+    let offset = start.cursor.offset;
+    let needed = match end {
+        End::After(_) => offset,
+        End::At(to) => to,
+    };
+    let is_short = content.size().is_some_and(|size| size < needed);
+    if is_short || (offset > 0 && content.digest_before(offset)? != Some(start.tail)) {
+        return Ok(Pass::Rewritten { identity });
+    }
+    let to_the_end = matches!(end, End::At(_));
+    let (end, enough) = match end {
+        End::After(_) if content.is_compressed() => (u64::MAX, u64::MAX),
+        End::After(bytes) => (content.size().unwrap_or(u64::MAX), bytes),
+        // Somebody holds all of its items anyway.
+        End::At(to) => (to, u64::MAX),
+    };
+    let is_compressed = content.is_compressed();
+    let mut bytes = content.from(offset)?;
+    let beside = Beside::of(&start.path);
+    let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
+    let (left, stood) = (end.saturating_sub(offset), end);
+    let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
+    if S::TEXT && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
+        beside.title().into_iter().for_each(|title| reader.named(&title));
+    }
+    if is_compressed {
+        // What is damaged behind the end is damaged: or nothing at all of a broken one would be all there is to read.
+        io::copy(&mut bytes, &mut io::sink())?;
+    }
+    drop(bytes);
+    let (cursor, seen) = reader.into_parts();
+    let tail = match cursor.offset == offset {
+        true => start.tail,
+        // A file that is shorter now than what was read of it is another one: nothing continues there.
+        false => content.digest_before(cursor.offset)?.unwrap_or_default(),
+    };
+    Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more, end: stood })))
+}
+
+/// Room that the usual lines do not take.
+const ROOMY_BYTES: usize = 4 * limits::READ_BLOCK_BYTES;
+
+/// Feeds blocks of a file to a reader, holding back what is not a whole line yet.
+struct Lines<'a> {
+    bytes: &'a mut dyn Read,
+    /// Bytes up to the end as it stood.
+    left: u64,
+    held: Vec<u8>,
+    /// Bytes after which it is enough for once.
+    enough: u64,
+}
+
+impl Lines<'_> {
+    /// Whether there is more beyond the bound of one pass.
+    fn feed<S: Sink>(mut self, reader: &mut Reader<'_, S>) -> io::Result<bool> {
+        let mut passed = 0;
+        while self.fill()? {
+            passed += self.hand_over(reader);
+            while self.held.len() > limits::LINE_BYTES {
+                // A giant without an end yet is held back like any other torn line.
+                let Some((head, length)) = self.pass_over_line()? else { return Ok(false) };
+                reader.oversize(&head, length);
+                passed += length + self.hand_over(reader);
+            }
+            if passed >= self.enough && self.left > 0 {
+                return Ok(true);
+            }
+        }
+        if !self.held.is_empty() {
+            reader.finish(&self.held);
+        }
+        Ok(false)
+    }
+
+    /// Gives all whole lines to the reader. How many bytes they were.
+    fn hand_over<S: Sink>(&mut self, reader: &mut Reader<'_, S>) -> u64 {
+        let consumed = reader.feed(&self.held);
+        self.held.drain(..consumed);
+        // What a giant line took is given back behind it.
+        if self.held.capacity() > ROOMY_BYTES {
+            self.held.shrink_to(2 * limits::READ_BLOCK_BYTES);
+        }
+        consumed as u64
+    }
+
+    /// Reads one more block. `false` at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        let block = self.left.min(limits::READ_BLOCK_BYTES as u64);
+        self.held.reserve(usize::try_from(block).unwrap_or(0));
+        let read = self.bytes.take(block).read_to_end(&mut self.held)?;
+        // Somebody is truncating the file: what is left of it is its end now.
+        self.left = if read == 0 { 0 } else { self.left - read as u64 };
+        Ok(read > 0)
+    }
+
+    /// Passes over the rest of a line that is too long to hold. Its beginning, and its length with its newline.
+    fn pass_over_line(&mut self) -> io::Result<Option<(Vec<u8>, u64)>> {
+        let mut head = std::mem::take(&mut self.held);
+        let mut length = head.len() as u64;
+        head.truncate(limits::READ_BLOCK_BYTES);
+        while self.fill()? {
+            if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
+                length += end as u64 + 1;
+                self.held.drain(..=end);
+                return Ok(Some((head, length)));
+            }
+            length += self.held.len() as u64;
+            self.held.clear();
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod rewriting;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_conversation::item::{Body, Item, Meta, TitleSource};
+    use std::io::Write;
+
+    const SOURCE: Source = Source { agent: Agent::ClaudeCode, subagent: false };
+
+    fn prompt(text: &str) -> String {
+        format!(
+            r#"{{"type":"user","uuid":"u-{}","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/p","message":{{"role":"user","content":"{text}"}}}}"#,
+            text.len()
+        )
+    }
+
+    struct Transcript {
+        file: tempfile::NamedTempFile,
+        start: Start,
+    }
+
+    impl Transcript {
+        fn new(content: &[u8]) -> Self {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(content).unwrap();
+            let path = file.path().to_str().unwrap().to_owned();
+            let start = Start { source: SOURCE, path, cursor: Cursor::default(), tail: TailDigest::default() };
+            Self { file, start }
+        }
+
+        fn append(&mut self, bytes: &[u8]) {
+            self.file.write_all(bytes).unwrap();
+        }
+
+        fn observe(&mut self) -> Observation {
+            match observe(&self.start) {
+                Pass::Read(done) => {
+                    (self.start.cursor, self.start.tail) = (done.cursor, done.tail);
+                    done.seen
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_head_tells_where_a_session_works() {
+        let peeked = |content: &str| peek(SOURCE, &Transcript::new(content.as_bytes()).start.path);
+        let metadata = r#"{"type":"file-history-snapshot","messageId":"m","snapshot":{}}"#;
+        let nowhere = prompt("x").replace(r#""cwd":"/p","#, "");
+        for (content, expected) in [
+            (String::new(), Peek::NotYet),
+            (format!("{metadata}\n"), Peek::NotYet),
+            (prompt("torn"), Peek::NotYet),
+            (format!("{}\n", prompt("one")), Peek::Cwd("/p".to_owned())),
+            (format!("{metadata}\nno json\n{}\n", prompt("one")), Peek::Cwd("/p".to_owned())),
+            (format!("{nowhere}\n"), Peek::Nowhere),
+            (format!("{nowhere}\n{}\n", prompt("one")), Peek::Cwd("/p".to_owned())),
+            (format!("{}\n{}\n", "x".repeat(1_000_000), prompt("one")), Peek::Cwd("/p".to_owned())),
+        ] {
+            assert_eq!(peeked(&content), expected, "{}", content.chars().take(200).collect::<String>());
+        }
+        assert_eq!(peek(SOURCE, "/nowhere/at/all"), Peek::Unreadable);
+    }
+
+    #[test]
+    fn reading_goes_on_where_it_stood_and_holds_back_a_torn_line() {
+        let mut transcript = Transcript::new(format!("{}\n{}", prompt("one"), &prompt("two")[..40]).as_bytes());
+        assert_eq!(transcript.observe().messages, 1);
+        assert_eq!(transcript.observe().lines, 0);
+        transcript.append(&prompt("two").as_bytes()[40..]);
+        assert_eq!(transcript.observe().messages, 1, "whole, although its newline is still to come");
+        transcript.append(b"\n");
+        let seen = transcript.observe();
+        assert_eq!((seen.messages, seen.lines), (0, 0));
+        assert_eq!(transcript.start.cursor.line, 2);
+    }
+
+    #[test]
+    fn a_file_that_does_not_continue_what_was_read_is_rewritten() {
+        let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        transcript.observe();
+        std::fs::write(transcript.file.path(), format!("{}\n{}\n", prompt("eno"), prompt("more"))).unwrap();
+        assert!(matches!(observe(&transcript.start), Pass::Rewritten { .. }), "same length, other bytes");
+        std::fs::write(transcript.file.path(), "").unwrap();
+        assert!(matches!(observe(&transcript.start), Pass::Rewritten { .. }), "shorter");
+        std::fs::remove_file(transcript.file.path()).unwrap();
+        assert!(matches!(observe(&transcript.start), Pass::Gone));
+    }
+
+    #[test]
+    fn a_directory_is_no_transcript() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap().to_owned();
+        let start = Start { source: SOURCE, path, cursor: Cursor::default(), tail: TailDigest::default() };
+        assert!(matches!(observe(&start), Pass::Unreadable { .. }));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_to_hold_is_counted_and_passed_over() {
+        let giant = format!(
+            "{{\"type\":\"progress\",\"data\":\"{}\"}}",
+            "x".repeat(limits::LINE_BYTES + 2 * limits::READ_BLOCK_BYTES)
+        );
+        let content = format!("{}\n{giant}\n{}\n", prompt("one"), prompt("after"));
+        let mut transcript = Transcript::new(content.as_bytes());
+        let seen = transcript.observe();
+        assert_eq!((seen.messages, seen.oversize, seen.malformed), (2, 1, 0));
+        assert_eq!(transcript.start.cursor.offset, content.len() as u64);
+        let mut items: Vec<Item> = Vec::new();
+        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
+        assert!(matches!(super::items(&start, OpenCalls::default(), content.len() as u64, &mut items), Pass::Read(_)));
+        assert_eq!(items.last().map(|item| item.line), Some(3));
+    }
+
+    #[test]
+    fn items_of_a_file_that_is_observed_in_several_passes_are_read_at_once() {
+        let noise = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(limits::LINE_BYTES - 100));
+        let lines = limits::READ_PASS_BYTES / limits::LINE_BYTES as u64 + 2;
+        let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        (0..lines).for_each(|_| transcript.append(noise.as_bytes()));
+        transcript.append(format!("{}\n", prompt("after")).as_bytes());
+        let seen = (transcript.observe().messages, transcript.observe().messages);
+        assert_eq!(seen, (1, 1), "in two passes");
+        let to = transcript.start.cursor.offset;
+        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
+        let mut read: Vec<Item> = Vec::new();
+        assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
+        assert_eq!(read.last().map(|item| item.line), Some(lines + 2));
+    }
+
+    #[test]
+    fn items_end_exactly_where_the_observation_ended() {
+        let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        transcript.observe();
+        let to = transcript.start.cursor.offset;
+        transcript.append(format!("{}\n", prompt("later")).as_bytes());
+        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
+        let mut read: Vec<Item> = Vec::new();
+        assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
+        assert!(read.iter().all(|item| item.line == 1));
+        assert!(matches!(items(&start, OpenCalls::default(), to - 5, &mut read), Pass::Rewritten { .. }));
+    }
+
+    #[test]
+    fn the_name_beside_a_transcript_comes_last_and_only_when_it_is_news() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s-1.jsonl");
+        let titled = |title: &str| format!("{{\"type\":\"custom-title\",\"customTitle\":\"{title}\"}}\n");
+        let content = format!("{}\n{}", prompt("one"), titled("docks"));
+        std::fs::write(&path, &content).unwrap();
+        std::fs::create_dir(folder.path().join("s-1")).unwrap();
+        let name = |name: &str| {
+            std::fs::write(folder.path().join("s-1/custom-title.json"), format!("{{\"customTitle\":\"{name}\"}}"))
+                .unwrap();
+        };
+        let start = |source, cursor, tail| Start { source, path: path.to_str().unwrap().to_owned(), cursor, tail };
+        let read = |start: Start| {
+            let (mut read, to) = (Vec::new(), content.len() as u64);
+            let Pass::Read(done) = items(&start, OpenCalls::default(), to, &mut read) else { panic!() };
+            let titles = read.iter().filter_map(|item: &Item| match &item.body {
+                Body::Meta(Meta::Title { source: TitleSource::Person, text }) => Some(format!("{} {text}", item.line)),
+                _ => None,
+            });
+            (titles.collect::<Vec<_>>().join(", "), done)
+        };
+        let fresh = |source| start(source, Cursor::default(), TailDigest::default());
+        assert_eq!(read(fresh(SOURCE)).0, "2 docks");
+        name("docks");
+        assert_eq!(read(fresh(SOURCE)).0, "2 docks");
+        name("cranes");
+        let (told, done) = read(fresh(SOURCE));
+        assert_eq!(told, "2 docks, 2 cranes");
+        assert_eq!(read(start(SOURCE, done.cursor, done.tail)).0, "", "it was said");
+        assert_eq!(
+            read(fresh(Source { subagent: true, ..SOURCE })).0,
+            "2 docks",
+            "it is the session's, and no subagent's"
+        );
+    }
+
+    #[test]
+    fn another_file_takes_over_when_it_continues_the_first_or_the_first_is_gone() {
+        let mut first = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        first.observe();
+        let (known, point, tail) = (first.start.path.clone(), first.start.cursor.offset, first.start.tail);
+        let longer = Transcript::new(format!("{}\n{}\n", prompt("one"), prompt("two")).as_bytes());
+        let other = Transcript::new(format!("{}\n{}\n", prompt("eno"), prompt("two")).as_bytes());
+        assert!(continues(SOURCE, &known, &longer.start.path, point, tail));
+        assert!(!continues(SOURCE, &known, &other.start.path, point, tail));
+        std::fs::write(&known, "{\"type\":\"relocated\",\"relocatedCwd\":\"/p2\"}\n").unwrap();
+        assert!(continues(SOURCE, &known, &other.start.path, point, tail), "what is left behind says nothing");
+        drop(first);
+        assert!(continues(SOURCE, &known, &other.start.path, point, tail));
+    }
+}

@@ -1,0 +1,204 @@
+//! The bytes of a transcript, however its agent keeps them: as they are, or compressed in place when it is cold.
+//!
+//! Offsets count the bytes of the transcript itself. A compressed one is streamed from its beginning whenever something of
+//! it is wanted: it is cold, and grows no more before its agent has turned it back. Memory is bounded by the window that a
+//! stream may ask for, and what it may come to by its size on the disk.
+
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
+use baton_events::session::TailDigest;
+use sha2::{Digest, Sha256};
+
+use baton_base::{limits, transcript_file};
+
+/// A transcript that is open.
+pub(super) struct Content {
+    file: File,
+    metadata: Metadata,
+    compressed: bool,
+}
+
+impl Content {
+    /// Opens a transcript. Where it is not under its name it is looked for in its other form: its agent may have compressed
+    /// it, or turned it back, since somebody saw it.
+    pub(super) fn open(agent: Agent, path: &str) -> io::Result<Self> {
+        let layout = layout(agent);
+        let opened = transcript_file::open(Path::new(path)).map(|file| (file, layout.plain(path).is_some()));
+        let (file, compressed) = opened.or_else(|error| {
+            let other = match (layout.plain(path), layout.compressed) {
+                (Some(plain), _) => plain.to_owned(),
+                (None, Some(ending)) => format!("{path}{ending}"),
+                (None, None) => return Err(error),
+            };
+            match error.kind() {
+                io::ErrorKind::NotFound => {
+                    transcript_file::open(Path::new(&other)).map(|file| (file, layout.plain(&other).is_some()))
+                }
+                _ => Err(error),
+            }
+        })?;
+        Ok(Self { metadata: file.metadata()?, file, compressed })
+    }
+
+    pub(super) fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Whether it is compressed: then it is read in one pass, for the next one would begin at its beginning.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compressed
+    }
+
+    /// How many bytes there are, as far as that is known without reading.
+    pub(super) fn size(&self) -> Option<u64> {
+        (!self.compressed).then_some(self.metadata.len())
+    }
+
+    /// The bytes from an offset on; none when it lies behind the end.
+    pub(super) fn from(&mut self, offset: u64) -> io::Result<Box<dyn Read + '_>> {
+        if !self.compressed {
+            self.file.seek(SeekFrom::Start(offset))?;
+            return Ok(Box::new(&self.file));
+        }
+        let mut stream = self.stream()?;
+        io::copy(&mut stream.by_ref().take(offset), &mut io::sink())?;
+        Ok(Box::new(stream))
+    }
+
+    /// The digest of up to [`limits::TAIL_BYTES`] before `offset`; `None` when there are not so many bytes.
+    pub(super) fn digest_before(&mut self, offset: u64) -> io::Result<Option<TailDigest>> {
+        let from = offset.saturating_sub(limits::TAIL_BYTES);
+        let wanted = offset - from;
+        let mut bytes = Vec::with_capacity(usize::try_from(wanted).unwrap_or(0));
+        self.from(from)?.take(wanted).read_to_end(&mut bytes)?;
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&Sha256::digest(&bytes)[..16]);
+        Ok((bytes.len() as u64 == wanted).then_some(TailDigest(digest)))
+    }
+
+    fn stream(&mut self) -> io::Result<impl Read + '_> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let file = BufReader::with_capacity(limits::READ_BLOCK_BYTES, &self.file);
+        let mut decoder = zstd::Decoder::with_buffer(file).map_err(broken)?;
+        decoder.window_log_max(limits::COMPRESSED_WINDOW_LOG)?;
+        let most = self.metadata.len().saturating_mul(limits::COMPRESSED_RATIO).max(limits::COMPRESSED_ALWAYS_BYTES);
+        Ok(Bounded { inner: decoder, left: most })
+    }
+}
+
+/// Whether two paths are one transcript, before and after its agent compressed it.
+pub(super) fn are_one(agent: Agent, one: &str, other: &str) -> bool {
+    let plain = |path: &str| layout(agent).plain(path).unwrap_or(path).to_owned();
+    plain(one) == plain(other)
+}
+
+/// Whether a path is of a compressed transcript whose plain one lies beside it: that is the one that counts.
+pub(super) fn is_beside_plain(agent: Agent, path: &str) -> bool {
+    layout(agent).plain(path).is_some_and(|plain| Path::new(plain).exists())
+}
+
+/// A stream that ends with an error when it gives more than is believed of it.
+struct Bounded<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer).map_err(broken)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            let ratio = limits::COMPRESSED_RATIO;
+            let what = format!("it comes to more than {ratio} times its compressed size: no transcript does");
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })?;
+        Ok(read)
+    }
+}
+
+/// What is wrong with a stream itself, and stays so until somebody writes to the file; what the system says is left as it is.
+fn broken(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(_) => error,
+        None => io::Error::new(io::ErrorKind::InvalidData, format!("it is compressed, and damaged: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(compressed: bool, bytes: &[u8]) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, bytes) = match compressed {
+            true => ("rollout.jsonl.zst", zstd::encode_all(bytes, 3).unwrap()),
+            false => ("rollout.jsonl", bytes.to_owned()),
+        };
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        (folder, path.to_str().unwrap().to_owned())
+    }
+
+    fn rest(content: &mut Content, offset: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        content.from(offset).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_compressed_transcript_reads_as_the_plain_one() {
+        let text: Vec<u8> = (0..20_000_u32).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
+        let (_plain_folder, plain) = content(false, &text);
+        let (_folder, packed) = content(true, &text);
+        let mut plain = Content::open(Agent::Codex, &plain).unwrap();
+        let mut packed = Content::open(Agent::Codex, &packed).unwrap();
+        assert_eq!((plain.size(), packed.size()), (Some(text.len() as u64), None));
+        for offset in [0, 1, 5_000, text.len() as u64 - 1, text.len() as u64] {
+            assert_eq!(rest(&mut plain, offset), rest(&mut packed, offset), "{offset}");
+            let digest = plain.digest_before(offset).unwrap();
+            assert!(digest.is_some());
+            assert_eq!(digest, packed.digest_before(offset).unwrap(), "{offset}");
+        }
+        let behind = text.len() as u64 + 1;
+        assert_eq!(packed.digest_before(behind).unwrap(), None);
+        assert_eq!(plain.digest_before(behind).unwrap(), None);
+        assert!(rest(&mut packed, behind).is_empty());
+    }
+
+    #[test]
+    fn a_transcript_is_found_in_its_other_form() {
+        let (_folder, packed) = content(true, b"x\n");
+        let plain = packed.strip_suffix(".zst").unwrap();
+        assert!(Content::open(Agent::Codex, plain).unwrap().is_compressed());
+        assert!(Content::open(Agent::ClaudeCode, plain).is_err(), "of which there is none");
+        std::fs::write(plain, "x\n").unwrap();
+        assert!(!Content::open(Agent::Codex, plain).unwrap().is_compressed());
+        assert!(is_beside_plain(Agent::Codex, &packed) && !is_beside_plain(Agent::Codex, plain));
+        std::fs::remove_file(&packed).unwrap();
+        assert!(!Content::open(Agent::Codex, &packed).unwrap().is_compressed(), "turned back");
+        assert!(are_one(Agent::Codex, &packed, plain) && !are_one(Agent::Codex, plain, "/other.jsonl"));
+    }
+
+    #[test]
+    fn what_comes_to_too_much_or_is_broken_is_refused_with_a_reason() {
+        let zeros = vec![b' '; usize::try_from(limits::COMPRESSED_ALWAYS_BYTES).unwrap() + 1];
+        let (_folder, bomb) = content(true, &zeros);
+        let mut bomb = Content::open(Agent::Codex, &bomb).unwrap();
+        let error = io::copy(&mut bomb.from(0).unwrap(), &mut io::sink()).unwrap_err();
+        assert!(error.to_string().contains("times its compressed size"), "{error}");
+        let (_folder, path) = content(true, b"whole\n");
+        let bytes = std::fs::read(&path).unwrap();
+        let refused = |what: &[u8]| {
+            std::fs::write(&path, what).unwrap();
+            let mut content = Content::open(Agent::Codex, &path).unwrap();
+            let error = io::copy(&mut content.from(0).unwrap(), &mut io::sink()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+            assert!(error.to_string().contains("damaged"), "{error}");
+        };
+        refused(&bytes[..bytes.len() - 3]);
+        refused(b"no zstd at all");
+    }
+}
