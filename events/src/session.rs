@@ -227,12 +227,13 @@ fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
     }
 }
 
-/// When the session counts as over because its last MCP connection closed, unless something comes of it before. A call in
-/// flight holds it open; the end of input says nothing of that.
+/// When the session counts as over because its last MCP connection closed, unless something comes of it before. A tool call
+/// in flight does not hold it open: an agent that was killed during one never writes its result, and one that lives
+/// resumes the session with it.
 pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     let is_open = match state.phase {
         Phase::Forgotten | Phase::Unindexed(Why::Empty | Why::Gone | Why::Untracked) => false,
-        _ => state.end.is_none() && state.read.open_calls.is_empty(),
+        _ => state.end.is_none(),
     };
     state.signals.disconnected_at.filter(|_| is_open).map(|at| at.plus_ms(policy.disconnect_grace_ms))
 }

@@ -89,21 +89,23 @@ fn a_hint_that_comes_too_late_is_none() {
 }
 
 #[test]
-fn a_tool_call_in_flight_outlives_it() {
+fn a_tool_call_in_flight_does_not_outlive_it() {
+    // The agent was killed during the call: its result never comes.
     after(
         OPEN,
         "20s observe call             -> appended | active wake=21680s
-         30s signal mcp_disconnect    -> signalled(mcp_disconnect) | active wake=21680s
-         200s wake                    -> | active wake=21680s
-         210s observe at=25           -> appended | active wake=85s
-         210s wake                    -> requested ended started | indexing end=mcp_disconnect owes=index..500",
+         30s signal mcp_disconnect    -> signalled(mcp_disconnect) | active wake=90s
+         90s wake                     -> requested ended started | indexing end=mcp_disconnect owes=index..400",
     );
+    // The agent lives: the result, and what follows it, resume the session.
     after(
         OPEN,
         "20s observe call             -> appended | active wake=21680s
-         30s signal mcp_disconnect    -> signalled(mcp_disconnect) | active wake=21680s
-         210s observe                 -> appended | active wake=270s
-         270s wake                    -> idle | inactive wake=2010s",
+         30s signal mcp_disconnect    -> signalled(mcp_disconnect) | active wake=90s
+         90s wake                     -> requested ended started | indexing end=mcp_disconnect owes=index..400
+         91s complete                 -> indexed | indexed end=mcp_disconnect episode=1
+         210s observe                 -> appended resumed | active episode=1 wake=270s
+         270s wake                    -> idle | inactive episode=1 wake=2010s",
     );
 }
 
