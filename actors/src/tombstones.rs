@@ -65,7 +65,7 @@ pub(crate) async fn set_again(services: Arc<Services>) {
     };
     let mut forgotten = Vec::with_capacity(sessions.len());
     for id in &sessions {
-        match services.supervisor.switch(id, Switch::Forget { seen: None }, limits::SESSION_CALL).await {
+        match services.supervisor.switch(id, Switch::Forget { seen: None, cause: None }, limits::SESSION_CALL).await {
             Ok(Switched::Done { .. }) => forgotten.push(id.clone()),
             _ => tracing::warn!(session = %id, "not forgotten again yet; the next start tries it"),
         }

@@ -6,6 +6,7 @@ use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Forget, ForgetRow};
 use baton_protocol::{ForgetParams, method};
 use clap::Args;
+use uuid::Uuid;
 
 use super::{Error, install};
 use crate::environment::Environment;
@@ -85,6 +86,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         undo: typed.undo,
         all: typed.all,
         notes_of: None,
+        command_id: Some(Uuid::new_v4().to_string()),
     };
     // What an undo brings back can be forgotten again.
     let is_agreed = typed.yes || typed.undo;
@@ -166,7 +168,7 @@ fn call(
     json: bool,
 ) -> Result<(Box<serde_json::value::RawValue>, Output), Error> {
     let progress = Progress::new();
-    // Asked twice it does no harm: what is forgotten already stays so.
+    // Asked twice, with one id, it is done once and has one answer.
     let result = super::ask_shown(environment, json, |client| {
         client.be_patient(SILENT);
         client.call_raw(method::FORGET, params, |told| progress.show(&told))

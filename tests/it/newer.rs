@@ -1,6 +1,6 @@
 //! A session in whose history stands an event of a newer version.
 
-use baton_conversation::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
 use baton_journal::{DiskJournal, Journal};
 
@@ -8,13 +8,18 @@ use crate::world::{World, id, list};
 
 /// Appends an event that no version up to this one knows.
 pub(crate) fn append_unknown(world: &World, session: &str) {
+    let stream = StreamId::session(&SessionId::new(session).unwrap());
+    append(world, stream, "of_a_later_version", "{}", None);
+}
+
+/// Appends an event to the log of a home that nobody has open.
+pub(crate) fn append(world: &World, stream: StreamId, kind: &str, data: &str, cause: Option<CommandId>) {
     let options = baton_journal::Options::new(world.home().join("log"), Timestamp(1_790_000_000_000));
     let journal = DiskJournal::open(options, Box::new(())).unwrap();
-    let stream = StreamId::session(&SessionId::new(session).unwrap());
     let records = journal.read_stream(&stream, SequenceNumber(0), 4096).unwrap();
     let version = records.last().unwrap().sequence;
-    let (kind, metadata) = ("of_a_later_version".to_owned(), Metadata::default());
-    let record = NewRecord { kind, v: 1, at: Timestamp(1_790_000_000_000), metadata, data: "{}".to_owned() };
+    let (kind, data, metadata) = (kind.to_owned(), data.to_owned(), Metadata { correlation: cause.clone(), cause });
+    let record = NewRecord { kind, v: 1, at: Timestamp(1_790_000_000_000), metadata, data };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(journal.append(stream, version, vec![record])).unwrap();
     assert!(journal.read(Position(1), 1).is_ok());

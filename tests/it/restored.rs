@@ -1,11 +1,19 @@
 //! What was deleted or cleared is found again when a person wants it, and stays so whatever becomes of daemon, memory and home.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixListener;
 
+use baton_conversation::record::{CommandId, SessionId, StreamId};
+use baton_events::session::Event;
+use baton_events::{memo, schema};
 use serde_json::{Value, json};
 
+use crate::forget::found_in;
 use crate::mcp::agent::Agent;
+use crate::newer::append;
 use crate::record::memory;
+use crate::sockets::Raw;
 use crate::world::{World, id, list, text};
 
 fn undo(world: &World, arguments: &[&str]) -> Value {
@@ -59,6 +67,119 @@ fn a_deleted_episode_comes_back_when_a_person_says_so() {
     assert!(told.contains(&format!("episode {uuid} is found again")), "{told}");
     let again = world.run(&["forget", "--undo", &id(1)]);
     assert!(again.code != 0 && again.err.contains("neither forgotten nor deleted"), "{}", again.err);
+}
+
+/// What the daemon answers to a request of this id.
+fn asked(world: &World, request: &str, mut params: Value) -> Value {
+    params["command_id"] = json!(request);
+    world.ok(&["status"]);
+    Raw::greeted(world).call(&json!({"jsonrpc": "2.0", "id": 2, "method": "forget", "params": params}))
+}
+
+#[test]
+fn a_request_that_comes_again_gets_the_first_answer_and_another_one_its_own() {
+    let world = World::new();
+    for number in [1, 2] {
+        world.transcript("-work-one", &id(number)).prompt("where does the axolotl live?").reply("In src/lake.rs.");
+        world.close(&id(number));
+    }
+    let agent = Agent::start(&world);
+    let told_again = json!({"name": "N", "episode_body": "the okapi goes", "group_id": "zoo"});
+    let note = text(&agent.call("add_memory", told_again.clone()).ok()["episode_uuid"]);
+    agent.call("delete_episode", json!({"uuid": world.show(&id(2))["episode_uuid"]})).ok();
+    agent.end();
+    for (request, params, told) in [
+        ("find", json!({"sessions": [id(2)], "undo": true}), "1 thing that was deleted or cleared is found again"),
+        ("forget", json!({"sessions": [id(1)]}), "1 session forgotten:"),
+        ("restore", json!({"sessions": [id(1)], "undo": true}), "1 session no longer forgotten"),
+        ("forget all", json!({"project": "-work-one"}), "2 sessions forgotten:"),
+        ("restore all", json!({"project": "-work-one", "undo": true}), "2 sessions no longer forgotten"),
+        ("note", json!({"sessions": [note]}), "1 note deleted for good"),
+    ] {
+        let first = asked(&world, request, params.clone());
+        assert!(text(&first["result"]["message"]).starts_with(told), "{request}: {first}");
+        // As the command asks that found its daemon killed.
+        world.kill();
+        let again = asked(&world, request, params.clone());
+        for field in ["status", "message", "notes", "found_again"] {
+            assert_eq!(again["result"][field], first["result"][field], "{request}: {again}");
+        }
+        let other = asked(&world, "another one", params);
+        assert_ne!(other["result"]["message"], first["result"]["message"], "{request}: {other}");
+    }
+    // What others have done since is not undone by a request that was answered.
+    let agent = Agent::start(&world);
+    assert_eq!(agent.call("add_memory", told_again).ok()["episode_uuid"], json!(note));
+    agent.end();
+    for (request, params) in [("forget", json!({"sessions": [id(1)]})), ("note", json!({"sessions": [note]}))] {
+        assert_eq!(asked(&world, request, params)["result"]["status"], "success", "{request}");
+    }
+    assert_eq!(world.found("axolotl").len(), 2);
+    assert_eq!(world.found("okapi"), [format!("memory:{note}")]);
+    world.stop();
+    fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!((world.found("axolotl").len(), world.found("okapi").len()), (2, 1), "nor in its files");
+}
+
+#[test]
+fn a_command_whose_daemon_is_killed_over_it_asks_again_with_its_id() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("where does the axolotl live?").reply("In src/lake.rs.");
+    world.close(&id(1));
+    world.ok(&["forget", "--yes", &id(1)]);
+    world.stop();
+    let socket = world.home().join("baton.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    // A daemon that records what it is asked for and ends without an answer.
+    let killed = || {
+        let mut stream = BufReader::new(listener.accept().unwrap().0);
+        let mut line = String::new();
+        while stream.read_line(&mut line).unwrap() > 0 {
+            let request: Value = serde_json::from_str(&line).unwrap();
+            line.clear();
+            if request["method"] == "forget" {
+                let cause = CommandId::new(&text(&request["params"]["command_id"]));
+                let event = schema::session::encode(&Event::Restored { generation: 2, file_exists: true });
+                let stream = StreamId::session(&SessionId::new(&id(1)).unwrap());
+                append(&world, stream, event.kind, &event.data, Some(cause));
+                break;
+            }
+            let welcome =
+                json!({"jsonrpc": "2.0", "id": request["id"], "result": {"protocol": 1, "version": "0", "pid": 0}});
+            writeln!(stream.get_mut(), "{welcome}").unwrap();
+        }
+        fs::remove_file(&socket).unwrap();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(killed);
+        let told = undo(&world, &[&id(1)]);
+        assert_eq!(told["status"], "success", "{told}");
+        assert!(text(&told["message"]).starts_with("1 session no longer forgotten"), "{told}");
+    });
+    assert_eq!(world.found("axolotl"), [id(1)]);
+}
+
+#[test]
+fn a_note_that_a_killed_daemon_has_deleted_is_wiped_before_it_is_said_to_be_gone() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let add = |body: &str| agent.call("add_memory", json!({"name": "N", "episode_body": body, "group_id": "zoo"})).ok();
+    let (goes, stays) = (text(&add("the okapi goes")["episode_uuid"]), add("the dugong stays"));
+    agent.end();
+    world.stop();
+    fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!(world.found("okapi").len(), 1, "both in one segment");
+    world.stop();
+    // It was killed when that was recorded and nothing else was done.
+    let deleted = schema::memo::encode(&memo::Event::Deleted);
+    let stream = StreamId::memo(goes.parse().unwrap());
+    append(&world, stream, deleted.kind, &deleted.data, Some(CommandId::new("forget it")));
+    let told = asked(&world, "forget it", json!({"sessions": [goes]}));
+    assert_eq!(told["result"]["status"], "success", "{told}");
+    assert_eq!(found_in(world.home(), &["okapi"]), [""; 0]);
+    assert_eq!(found_in(world.home(), &["dugong"]).len(), 1, "{stays}");
+    let other = asked(&world, "another one", json!({"sessions": [goes]}));
+    assert!(text(&other["error"]["message"]).contains("no session"), "{other}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tombstones: set, lifted, and handed on to subagents. What is stored is deleted by whoever asked, see [`crate::indexer`]
 //! and the gateway's `forget`; if that is interrupted, by the next start.
 
+use baton_conversation::record::CommandId;
 use baton_conversation::transcript::{Cursor, Source};
 use baton_events::session::{Command, Phase, TailDigest};
 
@@ -14,7 +15,11 @@ use baton_store::transcript_reader::Start;
 
 impl State {
     /// Sets the tombstone. A job of the session is void from now on.
-    pub(super) async fn forget(&mut self, seen: Option<FileSeen>) -> Result<Switched, AppendError> {
+    pub(super) async fn forget(
+        &mut self,
+        seen: Option<FileSeen>,
+        cause: Option<&CommandId>,
+    ) -> Result<Switched, AppendError> {
         if let Some(file) = &seen
             && self.aggregate().state().transcript.is_none()
         {
@@ -22,20 +27,27 @@ impl State {
             self.discover(file).await?;
         }
         let before = self.aggregate().version();
-        if let Err(rejection) = self.submit(&Command::Forget, None).await? {
+        let is_again = cause.is_some_and(|cause| self.aggregate().has_answered(cause));
+        if let Err(rejection) = self.submit(&Command::Forget, cause).await? {
             return Ok(Switched::Refused(rejection));
         }
         self.let_everything_go();
-        Ok(Switched::Done { already: self.aggregate().version() == before })
+        Ok(Switched::Done { already: self.aggregate().version() == before && !is_again })
     }
 
     /// Lifts the tombstone and reads what is there.
-    pub(super) async fn restore(&mut self, seen: Option<FileSeen>) -> Result<Switched, AppendError> {
+    pub(super) async fn restore(
+        &mut self,
+        seen: Option<FileSeen>,
+        cause: Option<&CommandId>,
+    ) -> Result<Switched, AppendError> {
         let restore = Command::Restore { file_exists: seen.is_some() };
-        if let Err(rejection) = self.submit(&restore, None).await? {
+        if let Err(rejection) = self.submit(&restore, cause).await? {
             return Ok(Switched::Refused(rejection));
         }
-        let Some(file) = seen else { return Ok(Switched::Done { already: false }) };
+        // This call had lifted it before, and another one may have set it again since.
+        let is_lifted = self.aggregate().state().phase != Phase::Forgotten;
+        let Some(file) = seen.filter(|_| is_lifted) else { return Ok(Switched::Done { already: false }) };
         // It may lie elsewhere by now.
         if self.discover(&file).await? {
             self.dirty = Some(file);

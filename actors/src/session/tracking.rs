@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use baton_conversation::record::CommandId;
 use baton_conversation::transcript::{Kind, Source};
 use baton_events::session::{Command, Redact, Rejection};
 use ractor::RpcReplyPort;
@@ -37,6 +38,8 @@ pub enum Switch {
     Forget {
         /// Its transcript, for a session that was never discovered: its tombstone tells where it lay.
         seen: Option<FileSeen>,
+        /// The call that wants it.
+        cause: Option<CommandId>,
     },
     /// Have its episode found no more until the content changes.
     DeleteEpisode {
@@ -49,6 +52,8 @@ pub enum Switch {
         episode: Uuid,
         /// Whether its group was cleared since.
         is_cleared: bool,
+        /// The call that wants it.
+        cause: Option<CommandId>,
     },
     /// Have what was redacted again stand in the place of what is stored.
     Redact(Box<Redact>),
@@ -56,6 +61,8 @@ pub enum Switch {
     Restore {
         /// Its transcript, if it is there.
         seen: Option<FileSeen>,
+        /// The call that wants it.
+        cause: Option<CommandId>,
     },
 }
 
@@ -151,20 +158,20 @@ impl State {
         let switched = match switch {
             Switch::Track { seen, force, group } => self.track(seen, force, group).await,
             Switch::Untrack { seen } => self.untrack(seen).await,
-            Switch::Forget { seen } => self.forget(seen).await,
-            Switch::DeleteEpisode { episode } => self.about_episode(Command::DeleteEpisode { episode }).await,
-            Switch::RestoreEpisode { episode, is_cleared } => {
-                self.about_episode(Command::RestoreEpisode { episode, is_cleared }).await
+            Switch::Forget { seen, cause } => self.forget(seen, cause.as_ref()).await,
+            Switch::DeleteEpisode { episode } => self.about_episode(Command::DeleteEpisode { episode }, None).await,
+            Switch::RestoreEpisode { episode, is_cleared, cause } => {
+                self.about_episode(Command::RestoreEpisode { episode, is_cleared }, cause.as_ref()).await
             }
             Switch::Redact(redact) => {
-                let redacted = self.about_episode(Command::Redact(redact)).await;
+                let redacted = self.about_episode(Command::Redact(redact), None).await;
                 if let Ok(Switched::Done { already: false }) = &redacted {
                     let hash = self.aggregate().state().episode.as_ref().map(|episode| episode.hash.short());
                     tracing::info!(session = %self.id, reason = "newer rules", ?hash, "stored text redacted again");
                 }
                 redacted
             }
-            Switch::Restore { seen } => self.restore(seen).await,
+            Switch::Restore { seen, cause } => self.restore(seen, cause.as_ref()).await,
         };
         let (answer, result) = match switched {
             Ok(switched) => (switched, Ok(())),
@@ -211,9 +218,9 @@ impl State {
         Ok(Switched::Done { already })
     }
 
-    async fn about_episode(&mut self, wish: Command) -> Result<Switched, AppendError> {
+    async fn about_episode(&mut self, wish: Command, cause: Option<&CommandId>) -> Result<Switched, AppendError> {
         let before = self.aggregate().version();
-        if let Err(rejection) = self.submit(&wish, None).await? {
+        if let Err(rejection) = self.submit(&wish, cause).await? {
             return Ok(Switched::Refused(rejection));
         }
         Ok(Switched::Done { already: self.aggregate().version() == before })

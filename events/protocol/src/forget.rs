@@ -25,6 +25,9 @@ pub struct ForgetParams {
     /// Besides the sessions that are named: what was added to this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes_of: Option<String>,
+    /// Identity of this wish, so that asking again gives the first answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<String>,
 }
 
 /// Arguments of `reindex`; without any, what another filter made is made anew.

@@ -6,6 +6,7 @@
 
 mod aside;
 mod chosen;
+mod earlier;
 mod family;
 mod hidden;
 mod notes;
@@ -17,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_conversation::record::SessionId;
 use baton_events::memo;
-use baton_events::session::State;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{Phase, State};
 use baton_protocol::{ForgetParams, Progress, answer};
 use baton_redaction::redact;
 use tokio::task::JoinSet;
@@ -33,6 +35,7 @@ use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_store::chunks::Removed;
 use chosen::{Chosen, Target};
+use earlier::Earlier;
 use hidden::Hidden;
 
 /// Transcripts that an answer names.
@@ -47,19 +50,20 @@ pub(in crate::gateway) async fn forget(
     out: &Out,
 ) -> Result<answer::Forget, Ended> {
     let mut asked = asked;
+    let earlier = Arc::new(Earlier::of(&asked, services).await?);
     let (mut hidden, mut notes) = (Hidden::default(), Vec::new());
     let mut note_ids = Vec::new();
     let is_named = !asked.sessions.is_empty();
-    let chosen = match asked.undo {
+    let mut chosen = match asked.undo {
         true => {
-            (hidden, asked.sessions) = hidden::chosen(&asked, services)?;
+            (hidden, asked.sessions) = hidden::chosen(&asked, services, &earlier)?;
             match is_named && asked.sessions.is_empty() {
                 true => Chosen::default(),
-                false => chosen::forgotten(&asked, services).await?,
+                false => chosen::forgotten(&asked, services, &earlier).await?,
             }
         }
         false => {
-            (notes, asked.sessions) = notes::named(services, &asked);
+            (notes, asked.sessions) = notes::named(services, &asked, &earlier);
             note_ids = notes.iter().map(|uuid| memo::key(*uuid).to_string()).collect();
             match is_named && asked.sessions.is_empty() {
                 true => Chosen::default(),
@@ -68,6 +72,14 @@ pub(in crate::gateway) async fn forget(
         }
     };
     notes.extend(notes::of_project(services, &asked));
+    if !asked.undo {
+        // What was taken away and not yet wiped is wiped before it is said again that it is gone.
+        notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
+        let more = earlier.sessions.iter().filter(|id| !chosen.has(id)).cloned();
+        let more: Vec<Target> =
+            more.map(|id| Target { why: "forgotten with it".to_owned(), ..Target::of(id) }).collect();
+        chosen.also.extend(more);
+    }
     let back = chosen.sessions.len();
     let shown = Chosen {
         sessions: chosen.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::of)).collect(),
@@ -88,19 +100,19 @@ pub(in crate::gateway) async fn forget(
         return Ok(told);
     }
     let work = Arc::new(Work::default());
-    let (working, services_then) = (work.clone(), services.clone());
+    let (working, services_then, before) = (work.clone(), services.clone(), earlier.clone());
     let targets: Vec<Target> = chosen.sessions.into_iter().chain(chosen.also).collect();
     // On its own: whoever goes away does not stop it half-way.
     let carried_out = tokio::spawn(async move {
         match asked.undo {
             true => {
-                let mut done = restore(&services_then, targets, hidden.count(), &working).await;
-                hidden::restore(&services_then, hidden, &working, &mut done).await;
+                let mut done = restore(&services_then, targets, hidden.count(), &before, &working).await;
+                hidden::restore(&services_then, hidden, &before, &working, &mut done).await;
                 done
             }
             false => {
                 let unkept = if asked.only { None } else { remains::keep(&services_then, &targets).await.err() };
-                let mut done = carry_out(&services_then, targets, notes, &working).await;
+                let mut done = carry_out(&services_then, targets, notes, &before, &working).await;
                 done.problems
                     .extend(unkept.map(|why| format!("copies that are made later will not be known as such: {why}")));
                 done
@@ -113,7 +125,7 @@ pub(in crate::gateway) async fn forget(
     told.bytes = done.removed.bytes;
     told.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
     told.message = match asked.undo {
-        true => restored_message(&told, back, &done),
+        true => restored_message(&told, back, &done, &earlier),
         false => forgotten_message(&told, &done),
     };
     Ok(told)
@@ -158,7 +170,13 @@ struct Done {
 }
 
 /// Tombstones for all, then one purge of them together.
-async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uuid>, work: &Work) -> Done {
+async fn carry_out(
+    services: &Arc<Services>,
+    targets: Vec<Target>,
+    notes: Vec<Uuid>,
+    earlier: &Earlier,
+    work: &Work,
+) -> Done {
     let mut done = Done::default();
     work.begin(2 * targets.len());
     let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
@@ -169,9 +187,9 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
         while at_work.len() < limits::LAZY_AT_ONCE
             && let Some(target) = waiting.next()
         {
-            let services = services.clone();
+            let (services, cause) = (services.clone(), earlier.cause.clone());
             at_work.spawn(async move {
-                let switch = Switch::Forget { seen: target.file };
+                let switch = Switch::Forget { seen: target.file, cause };
                 let switched = services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await;
                 (target.id, switched)
             });
@@ -181,13 +199,14 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
         match next {
             Ok((id, Ok(Switched::Done { already }))) => {
                 done.already += u64::from(already);
-                forgotten.push(id);
+                // This call had forgotten it before, and another one may have remembered it since.
+                forgotten.extend(is_forgotten(&services.table.now(), &id).then_some(id));
             }
             Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
             Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
         }
     }
-    forgotten.extend(notes::delete(services, notes, &mut done.problems).await);
+    forgotten.extend(notes::delete(services, notes, earlier, &mut done.problems).await);
     // The table is published before anybody hears of an event.
     let position = services.table.now().position();
     services.handoffs.clear();
@@ -217,7 +236,7 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
     done
 }
 
-async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, work: &Work) -> Done {
+async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, earlier: &Earlier, work: &Work) -> Done {
     let mut done = Done::default();
     work.begin(targets.len() + more);
     if targets.is_empty() {
@@ -227,7 +246,7 @@ async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, wo
     // Parents before their subagents, which would be forgotten with them again.
     for target in targets {
         done.gone += u64::from(target.file.is_none());
-        let switch = Switch::Restore { seen: target.file };
+        let switch = Switch::Restore { seen: target.file, cause: earlier.cause.clone() };
         match services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await {
             Ok(Switched::Done { .. }) => restored.push(target.id),
             switched => done.problems.push(not_done(&target.id, switched)),
@@ -261,6 +280,10 @@ async fn export_again(services: &Arc<Services>) -> Result<(), String> {
     let services = services.clone();
     let written = tokio::task::spawn_blocking(move || export::write(&services)).await;
     written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+fn is_forgotten(table: &SessionTable, id: &SessionId) -> bool {
+    table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten)
 }
 
 fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address::CallError>) -> String {
@@ -429,9 +452,12 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
 }
 
 /// What came of an undo. `back`: of the sessions, those that were forgotten.
-fn restored_message(told: &answer::Forget, back: usize, done: &Done) -> String {
+fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &Earlier) -> String {
     if !done.problems.is_empty() {
         return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+    }
+    if back == 0 && told.found_again == 0 && earlier.group {
+        return "what was cleared is found again: this call had done that when the daemon ended over it".to_owned();
     }
     if back == 0 && told.found_again == 0 {
         return would_restore(told, back);

@@ -64,7 +64,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     assert_eq!(services.indexer.unreadable().len(), 1, "it is named, and tried again");
 
     // Whoever forgets it waits for who restores it, and the other way round.
-    let forgotten = services.supervisor.switch(&id, Switch::Forget { seen: None }, DEADLINE).await;
+    let forgotten = services.supervisor.switch(&id, Switch::Forget { seen: None, cause: None }, DEADLINE).await;
     assert_eq!(forgotten, Ok(Switched::Done { already: false }));
     let position = services.table.now().position();
     let (sessions, indexer) = ([id.clone()], services.indexer.clone());

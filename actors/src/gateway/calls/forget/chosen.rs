@@ -8,6 +8,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Kind, Phase, State};
 use baton_protocol::{Failure, ForgetParams, code};
 
+use super::earlier::Earlier;
 use super::family;
 use crate::gateway::calls::looking::look;
 use crate::gateway::calls::{Ended, internal};
@@ -86,9 +87,9 @@ pub(super) async fn to_be_forgotten(
         chosen.sessions = fitting(asked, services, out, &grown, |phase| phase != Phase::New).await?;
     }
     let table = services.table.now();
-    with_subagents(&mut chosen.sessions, &table, &grown, |_| true);
+    with_subagents(&mut chosen.sessions, &table, &grown, |_, _| true);
     family::add(&mut chosen, services, out, &table, &grown).await?;
-    with_subagents(&mut chosen.also, &table, &grown, |_| true);
+    with_subagents(&mut chosen.also, &table, &grown, |_, _| true);
     let known: BTreeSet<SessionId> = chosen.sessions.iter().map(|target| target.id.clone()).collect();
     chosen.also.retain(|target| !known.contains(&target.id));
     if asked.only {
@@ -98,13 +99,17 @@ pub(super) async fn to_be_forgotten(
 }
 
 /// The forgotten sessions that a call wants back, with their subagents.
-pub(super) async fn forgotten(asked: &ForgetParams, services: &Arc<Services>) -> Result<Chosen, Ended> {
+pub(super) async fn forgotten(
+    asked: &ForgetParams,
+    services: &Arc<Services>,
+    earlier: &Earlier,
+) -> Result<Chosen, Ended> {
     check(asked)?;
     let mut sessions = Vec::new();
     for text in &asked.sessions {
         let target = named(services, text).await?;
         let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
-        if phase != Some(Phase::Forgotten) {
+        if phase != Some(Phase::Forgotten) && !earlier.sessions.contains(&target.id) {
             let message = format!("session {} is neither forgotten nor deleted", target.id);
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
@@ -113,14 +118,15 @@ pub(super) async fn forgotten(asked: &ForgetParams, services: &Arc<Services>) ->
     let table = services.table.now();
     if asked.sessions.is_empty() {
         let project = asked.project.as_deref();
-        let is_meant = |state: &State| {
+        let is_meant = |id: &SessionId, state: &State| {
             let is_in = project.is_none_or(|project| is_called(state, project));
-            state.phase == Phase::Forgotten && is_in && is_before(asked, state.last_activity())
+            let is_forgotten = state.phase == Phase::Forgotten;
+            earlier.sessions.contains(id) || is_forgotten && is_in && is_before(asked, state.last_activity())
         };
-        let rows = table.iter().filter(|(_, row)| is_meant(&row.state));
+        let rows = table.iter().filter(|(id, row)| is_meant(id, &row.state));
         sessions = rows.map(|(id, _)| Target::of(id.clone())).collect();
     }
-    with_subagents(&mut sessions, &table, &[], |phase| phase == Phase::Forgotten);
+    with_subagents(&mut sessions, &table, &[], |id, phase| phase == Phase::Forgotten || earlier.sessions.contains(id));
     // Subagents last: they would be forgotten with their parents again.
     sessions.sort_by_key(|target| table.get(&target.id).is_some_and(|row| row.state.is_subagent()));
     for target in &mut sessions {
@@ -265,12 +271,12 @@ pub(super) fn with_subagents(
     targets: &mut Vec<Target>,
     table: &SessionTable,
     grown: &[FileSeen],
-    is_wanted: impl Fn(Phase) -> bool,
+    is_wanted: impl Fn(&SessionId, Phase) -> bool,
 ) {
     let mut known: BTreeSet<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
     loop {
         let before = targets.len();
-        for (id, row) in table.iter().filter(|(_, row)| is_wanted(row.state.phase)) {
+        for (id, row) in table.iter().filter(|(id, row)| is_wanted(id, row.state.phase)) {
             if let Some(parent) = row.state.parent().filter(|parent| known.contains(*parent) && !known.contains(id)) {
                 let why = format!("subagent of {parent}");
                 targets.push(Target { why, parent: Some(parent.clone()), ..Target::of(id.clone()) });

@@ -8,6 +8,7 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::ForgetParams;
 use uuid::Uuid;
 
+use super::earlier::Earlier;
 use crate::gateway::{Services, memo, resolve};
 
 /// What was added to the project that is to be forgotten, in the time that is meant.
@@ -24,10 +25,10 @@ pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid>
 }
 
 /// What was added and is named by itself, and the names of something else.
-pub(super) fn named(services: &Services, asked: &ForgetParams) -> (Vec<Uuid>, Vec<String>) {
+pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier) -> (Vec<Uuid>, Vec<String>) {
     let table = services.table.now();
     let mut notes = Vec::new();
-    let others = asked.sessions.iter().filter(|text| match memo_of(&table, text) {
+    let others = asked.sessions.iter().filter(|text| match memo_of(&table, text, earlier) {
         Some(uuid) => {
             if !notes.contains(&uuid) {
                 notes.push(uuid);
@@ -40,17 +41,29 @@ pub(super) fn named(services: &Services, asked: &ForgetParams) -> (Vec<Uuid>, Ve
     (notes, others)
 }
 
-/// A note that is not deleted yet, cleared or not.
-fn memo_of(table: &SessionTable, text: &str) -> Option<Uuid> {
+/// A note that is not deleted yet, cleared or not, or deleted by this call.
+fn memo_of(table: &SessionTable, text: &str, earlier: &Earlier) -> Option<Uuid> {
     let uuid = memo::named(table, text)?;
-    table.memo_row(uuid).filter(|row| row.state.memo.is_some()).map(|_| uuid)
+    let is_there = table.memo_row(uuid).is_some_and(|row| row.state.memo.is_some());
+    (is_there || earlier.notes.contains(&uuid)).then_some(uuid)
 }
 
-/// Deletes them: the ids under which the memory's files may still have them.
-pub(super) async fn delete(services: &Arc<Services>, notes: Vec<Uuid>, problems: &mut Vec<String>) -> Vec<SessionId> {
+/// Deletes them: the ids under which the memory's files may still have them. What this call had deleted before and somebody has
+/// told again since stays.
+pub(super) async fn delete(
+    services: &Arc<Services>,
+    notes: Vec<Uuid>,
+    earlier: &Earlier,
+    problems: &mut Vec<String>,
+) -> Vec<SessionId> {
     let mut deleted = Vec::with_capacity(notes.len());
     for uuid in notes {
-        match services.memos.delete(uuid, None).await {
+        if earlier.notes.contains(&uuid)
+            && services.table.now().memo_row(uuid).is_some_and(|row| row.state.memo.is_some())
+        {
+            continue;
+        }
+        match services.memos.delete(uuid, earlier.cause.clone()).await {
             Ok(_) => deleted.push(key(uuid)),
             Err(error) => problems.push(format!("note {uuid}: {error}")),
         }
