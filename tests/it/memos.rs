@@ -123,6 +123,29 @@ fn the_same_note_again_is_one_and_a_uuid_is_replaced() {
 }
 
 #[test]
+fn a_note_is_deleted_when_its_words_have_left_every_file() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    // Told together, they share a segment.
+    let notes = ["binturong", "quetzal", "okapi"].map(|word| add(&agent, word, &format!("the {word} is here")));
+    let stated = agent.call(
+        "add_triplet",
+        json!({"source_node_name": "flamingo", "edge_name": "LIVES_IN",
+        "target_node_name": "zanzibar", "fact": "flamingo lives in zanzibar", "group_id": "zoo"}),
+    );
+    let fact = stated.ok()["edges"][0]["uuid"].clone();
+    world.stop();
+    std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!(world.found("quetzal").len(), 1);
+    agent.call("delete_episode", json!({"uuid": notes[0]})).ok();
+    assert_eq!(found_in(world.home(), &["binturong"]), [""; 0]);
+    agent.call("delete_entity_edge", json!({"uuid": fact})).ok();
+    assert_eq!(found_in(world.home(), &["flamingo"]), [""; 0]);
+    assert_eq!(found_in(world.home(), &["quetzal", "okapi"]).len(), 2);
+    agent.end();
+}
+
+#[test]
 fn a_deleted_note_leaves_every_file_and_stays_deleted() {
     let world = World::new();
     let agent = Agent::start(&world);
@@ -134,12 +157,6 @@ fn a_deleted_note_leaves_every_file_and_stays_deleted() {
     agent.call("delete_episode", json!({"uuid": uuid})).ok();
     assert_eq!(agent.call("search_nodes", json!({"query": "binturong"})).ok()["nodes"], json!([]));
     agent.end();
-    // What is deleted leaves the memory's files when it next has nothing to do.
-    let gone = || {
-        let log = world.log();
-        log.lines().any(|line| line.contains("memory purged"))
-    };
-    assert!(wait(gone), "{}", world.log());
     world.stop();
     assert_eq!(found_in(world.home(), &["binturong"]), [""; 0]);
     assert_eq!(found_in(world.home(), &["quetzal"]).len(), 1);

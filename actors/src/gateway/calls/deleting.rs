@@ -8,7 +8,7 @@ use baton_protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::memory::{cause, findable, refused, session_of, uuid};
+use super::memory::{cause, findable, refused, session_of, uuid, wiped};
 use super::search::{Ready, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
@@ -20,13 +20,13 @@ use baton_base::limits;
 /// Groups that an answer names.
 const NAMED: usize = 8;
 
-/// Has an episode found no more: a session's until its content changes, what was added for good.
+/// Has an episode found no more: a session's until its content changes, what was added for good, with its words.
 pub(in crate::gateway) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Taken, Ended> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     if services.table.now().memo_row(uuid).is_some() {
         let deleted = services.memos.delete(uuid, cause).await.map_err(|error| refused(&error))?;
-        let after = findable(services, deleted.position).await.unwrap_or_default();
+        let after = wiped(services, uuid, deleted.position).await.unwrap_or_default();
         return Ok(answer::Taken { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
     }
     let Some(session) = session_of(services, uuid) else { return Err(unknown(services, uuid).into()) };

@@ -10,7 +10,7 @@ use baton_protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParam
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::memory::{cause, findable, group_of, refused, session_of, uuid};
+use super::memory::{cause, findable, group_of, refused, session_of, uuid, wiped};
 use super::{Ended, internal};
 use crate::gateway::connection::failure;
 use crate::gateway::family::facts::Sight;
@@ -92,7 +92,7 @@ pub(in crate::gateway) async fn delete(asked: UuidParams, services: &Arc<Service
         match source {
             Some(Source::Triplet) => {
                 let deleted = services.memos.delete(memo, cause.clone()).await.map_err(|error| refused(&error))?;
-                after = findable(services, deleted.position).await.unwrap_or_default();
+                after = wiped(services, memo, deleted.position).await.unwrap_or_default();
             }
             Some(_) => {
                 lasting = true;

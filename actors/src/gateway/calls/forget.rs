@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{Position, SessionId};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State};
@@ -234,6 +234,14 @@ async fn carry_out(
         "sessions forgotten"
     );
     done
+}
+
+/// Wipes the words of a note that was deleted up to a position in the log: when it returns, no file of the home has them. The
+/// error says what may still have them; that is done when the memory has nothing else to do.
+pub(super) async fn wipe_note(services: &Arc<Services>, note: Uuid, position: Position) -> Result<(), String> {
+    let note = [memo::key(note)];
+    services.indexer.purge(&note, position, || {}).await?;
+    wipe_aside(services, &note).await.map(drop)
 }
 
 async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, earlier: &Earlier, work: &Work) -> Done {

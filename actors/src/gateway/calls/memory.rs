@@ -10,6 +10,7 @@ use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
+use super::forget::wipe_note;
 use super::track;
 use super::{Ended, internal};
 use crate::gateway::Services;
@@ -133,6 +134,17 @@ pub(super) async fn findable(services: &Services, position: Position) -> Option<
         redact(&format!("; it is stored, but the searchable memory has not taken it in yet: {why}; {remedy}"))
             .into_owned(),
     )
+}
+
+/// Waits until the words of a deleted note are in no file any more. If they still are in time: what to tell of that.
+pub(super) async fn wiped(services: &Arc<Services>, note: Uuid, position: Position) -> Option<String> {
+    let wiped = tokio::time::timeout(FINDABLE, wipe_note(services, note, position)).await;
+    let why = match wiped {
+        Ok(wiped) => wiped.err()?,
+        Err(_) => services.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
+    };
+    let remedy = Obstacle::told(&why).remedy();
+    Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())
 }
 
 /// The session whose current episode has a uuid, shown or not.
