@@ -1,23 +1,105 @@
-//! Files that are written beside their destination and renamed into place. A killed program leaves one behind; the next run
-//! that writes into the same folder removes it.
+//! Files that are written beside their destination and renamed into place. Where the system has files without a name, such a
+//! file has none until it is finished, and a killed program leaves nothing. Elsewhere it leaves one behind, which the next run
+//! that writes into the same folder removes.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use tempfile::NamedTempFile;
+use tempfile::{Builder, TempPath};
 
 /// How such a file is named: this, and so many letters and digits.
 const PREFIX: &str = ".baton-unfinished-";
 const LETTERS: usize = 6;
 
+/// See the module.
+pub(crate) struct Unfinished {
+    file: File,
+    /// `None`: it has none yet.
+    name: Option<TempPath>,
+}
+
 /// A new file, private to its owner and locked while this program lives.
-pub(crate) fn create_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let file = tempfile::Builder::new().prefix(PREFIX).rand_bytes(LETTERS).tempfile_in(folder)?;
+pub(crate) fn create_in(folder: &Path) -> io::Result<Unfinished> {
+    let (file, name) = match nameless_in(folder) {
+        Some(file) => (file, None),
+        None => {
+            let (file, name) = named().tempfile_in(folder)?.into_parts();
+            (file, Some(name))
+        }
+    };
     // Without locks a concurrent run may remove it: then the rename fails, and says so.
-    let _ = file.as_file().try_lock();
-    Ok(file)
+    let _ = file.try_lock();
+    Ok(Unfinished { file, name })
+}
+
+fn named() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(PREFIX).rand_bytes(LETTERS);
+    builder
+}
+
+impl Unfinished {
+    /// What is written to.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives it a name in its folder, in the place of what has that by now.
+    pub(crate) fn persist(self, path: &Path) -> io::Result<()> {
+        let name = match self.name {
+            Some(name) => name,
+            None => {
+                // A link replaces nothing, a rename does.
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                named().make_in(folder, |name| link(&self.file, name))?.into_temp_path()
+            }
+        };
+        name.persist(path).map_err(|error| error.error)
+    }
+}
+
+impl io::Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file that has no name, and can be given one; none where the system or the file system has no such files.
+#[cfg(target_os = "linux")]
+fn nameless_in(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).ok()?);
+    opened(&file).exists().then_some(file)
+}
+
+#[cfg(target_os = "linux")]
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, opened(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Where the system shows an open file.
+#[cfg(target_os = "linux")]
+fn opened(file: &File) -> std::path::PathBuf {
+    use std::os::fd::AsRawFd as _;
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless_in(_folder: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_file: &File, _name: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Removes the files of killed programs. One that is being written is locked and stays.
@@ -70,7 +152,7 @@ mod tests {
         );
         assert!(others.into_iter().all(left));
         drop(written);
-        create_in(folder.path()).unwrap().persist(name("settings.json")).unwrap();
+        create_in(folder.path()).unwrap().persist(&name("settings.json")).unwrap();
         let temporaries = fs::read_dir(folder.path()).unwrap().flatten();
         assert_eq!(temporaries.filter(|entry| is_unfinished(&entry.file_name())).count(), 2, "none of its own");
     }

@@ -199,10 +199,10 @@ impl Target {
         let mut file = unfinished::create_in(folder)?;
         file.write_all(bytes)?;
         if has_mode {
-            take_after(file.as_file(), self.metadata.as_ref())?;
+            take_after(file.file(), self.metadata.as_ref())?;
         }
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
+        file.file().sync_all()?;
+        file.persist(path)?;
         sync_folder(folder);
         Ok(())
     }

@@ -196,6 +196,8 @@ fn what_killed_writers_have_left_is_gone_when_the_daemon_has_started() {
     world.close(&id(1));
     world.kill();
     let left = [
+        "config.json.tmp",
+        "config.last-good.json.tmp",
         "session_states.json.tmp",
         "hook_stats.json.tmp",
         "daemon.socket.tmp",
@@ -208,13 +210,15 @@ fn what_killed_writers_have_left_is_gone_when_the_daemon_has_started() {
         "memory/probe.tmp",
         "verify.tmp/in-use/words",
     ];
-    // The command line writes the first without the home's lock; the others are nobody's.
-    let others = ["config.json.tmp", "mine.txt", "memory.tmpl"];
+    // The command line is writing the first, without the home's lock; the others are nobody's.
+    let others = ["probe.json.tmp", "mine.txt", "memory.tmpl"];
     for name in left.iter().chain(&others) {
         let path = world.home().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "a marmot").unwrap();
     }
+    let written = std::fs::File::open(world.home().join(others[0])).unwrap();
+    written.lock().unwrap();
     world.ok(&["daemon"]);
     let is_there = |names: &[&str]| -> Vec<String> {
         names.iter().filter(|name| world.home().join(name).exists()).map(|name| (*name).to_owned()).collect()

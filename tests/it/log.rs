@@ -207,6 +207,34 @@ fn an_import_killed_in_the_middle_leaves_no_half_home() {
     assert_eq!(std::fs::read(export(&other, "again.jsonl")).unwrap(), file);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_export_killed_in_the_middle_leaves_nothing() {
+    let world = told();
+    world.ok(&["status"]);
+    let daemon = world.daemon().unwrap();
+    // The export has its files, and waits for what a daemon that stands still does not say.
+    kill_process(daemon, Signal::STOP).unwrap();
+    let folder = world.path("exports");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("all.jsonl"), "what was there").unwrap();
+    let mut child = world.spawn(&["log", "export", "--unredacted", "-o", folder.join("all.jsonl").to_str().unwrap()]);
+    let opened = || {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+        let targets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        targets.filter(|target| target.starts_with(&folder)).count()
+    };
+    assert!(wait(|| opened() == 2), "{}", opened());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    kill_process(daemon, Signal::CONT).unwrap();
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["all.jsonl"]);
+    assert_eq!(std::fs::read_to_string(folder.join("all.jsonl")).unwrap(), "what was there");
+    world.ok(&["log", "export", "-o", folder.join("all.jsonl").to_str().unwrap()]);
+    assert!(std::fs::read_to_string(folder.join("all.jsonl")).unwrap().contains("ibis2"));
+}
+
 #[test]
 fn an_export_beside_a_busy_daemon_is_of_one_moment() {
     let world = told();

@@ -113,13 +113,15 @@ pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(&temporary).and_then(|file| {
+        // Locked until it has its own name: so it is known from what a killed program has left.
+        let _ = file.try_lock();
         let mut file = io::BufWriter::new(file);
         write(&mut file)?;
         file.flush()?;
-        drop(file);
-        sync_file(&temporary)
+        sync_file(&temporary)?;
+        std::fs::rename(&temporary, path)
     });
-    written.and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+    written.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
 /// Removes what killed programs have left in a home whose lock the caller holds. What stays for an error does no harm: its
@@ -129,8 +131,11 @@ pub fn remove_unfinished(home: &Path) {
     for folder in ["", "log", "vault-register", "memory"] {
         for entry in std::fs::read_dir(home.join(folder)).into_iter().flatten().flatten() {
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            // The configuration is written without the home's lock.
+            let is_abandoned = || transcript_file::open(&entry.path()).is_ok_and(|file| file.try_lock().is_ok());
             if is_file
                 && entry.file_name().to_str().is_some_and(is_unfinished)
+                && is_abandoned()
                 && let Err(error) = std::fs::remove_file(entry.path())
             {
                 tracing::warn!(file = %entry.path().display(), %error, "unfinished file not removed");
@@ -140,8 +145,8 @@ pub fn remove_unfinished(home: &Path) {
 }
 
 fn is_unfinished(name: &str) -> bool {
-    // The first are the files of tantivy. The configuration is written without the home's lock.
-    name.starts_with(BEING_WRITTEN) || name.ends_with(BEING_WRITTEN) && name != "config.json.tmp"
+    // The first are the files of tantivy.
+    name.starts_with(BEING_WRITTEN) || name.ends_with(BEING_WRITTEN)
 }
 
 /// Reads a JSON file that [`write_file`] has written; `None` where there is none.

@@ -4,17 +4,15 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::super::Error;
-use crate::unfinished;
+use crate::unfinished::{self, Unfinished};
 
 /// See the module.
 pub(super) enum Destination {
     /// Standard output.
     Out(BufWriter<io::Stdout>),
     /// A file beside the one that is meant, for its owner only.
-    Beside(BufWriter<NamedTempFile>, PathBuf),
+    Beside(BufWriter<Unfinished>, PathBuf),
     /// Something that is no file (a pipe, a device), and is written to as it is.
     Through(BufWriter<File>, PathBuf),
 }
@@ -69,8 +67,8 @@ impl Destination {
             Self::Beside(file, path) => {
                 let failed = |source| Error::Output { path: path.clone(), source };
                 let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
-                file.as_file().sync_all().map_err(failed)?;
-                file.persist(&path).map_err(|error| failed(error.error))?;
+                file.file().sync_all().map_err(failed)?;
+                file.persist(&path).map_err(failed)?;
                 baton_base::durable::sync_folder(folder_of(&path)).map_err(failed)
             }
         }
