@@ -4,12 +4,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::mcp::agent::Lines;
+use crate::mcp::agent::{Agent, Lines};
 use crate::sockets::Raw;
 use crate::transcript::now;
-use crate::world::{World, id, wait};
+use crate::world::{World, id, list, text, wait};
 
 const CODEX: &str = "019ed50c-2fb3-7002-a384-000000000001";
 
@@ -70,6 +70,35 @@ fn a_codex_session_is_found_closed_and_shown_beside_those_of_claude_code() {
         status["roots"].as_array().unwrap().iter().map(|root| root["agent"].as_str().unwrap()).collect();
     assert_eq!(roots, ["claude_code", "codex"], "and no archive that is not there");
     assert_eq!(world.problems(), "[]");
+}
+
+#[test]
+fn two_sessions_of_one_minute_are_two_entities() {
+    let world = World::new();
+    let other = CODEX.replace("000001", "000002");
+    for (session, word) in [(CODEX, "marmot"), (&other, "pangolin")] {
+        let told = fixture("usual").replace(CODEX, session) + &said(&format!("look after the {word}"));
+        fs::write(rollout(&world, session), told).unwrap();
+        world.close(session);
+    }
+    let agent = Agent::start(&world);
+    let found = agent.call("search_nodes", json!({"query": "session", "entity_types": ["Session"]})).ok();
+    let nodes = list(&found["nodes"]);
+    let names: Vec<String> = nodes.iter().map(|node| text(&node["name"])).collect();
+    assert_eq!(names, ["session_019ed50c"; 2], "{found}");
+    assert_ne!(nodes[0]["uuid"], nodes[1]["uuid"], "{found}");
+    // Each is the center of what it says itself.
+    let mut said = Vec::new();
+    for node in &nodes {
+        let arguments = json!({"query": "", "center_node_uuid": node["uuid"], "max_facts": 50});
+        let facts = list(&agent.call("search_memory_facts", arguments).ok()["facts"]);
+        let ends = |fact: &Value| [text(&fact["source_node_uuid"]), text(&fact["target_node_uuid"])];
+        let own = facts.iter().filter(|fact| ends(fact).contains(&text(&node["uuid"]))).count();
+        assert!(own > 0, "{facts:?}");
+        said.push(own);
+    }
+    assert_eq!(said[0], said[1]);
+    agent.end();
 }
 
 #[test]

@@ -149,6 +149,10 @@ pub(super) fn documents(
         document.add_u64(fields.count, u64::from(mention.count));
         document.add_text(fields.title, &mention.name);
         document.add_text(fields.text, &mention.detail);
+        // The name of a session may be others', too.
+        if mention.label == Label::Session {
+            document.add_bytes(fields.ends, mention.uuid.as_bytes());
+        }
         // A file is asked for by its last part, too.
         let last = mention.name.rsplit('/').next().filter(|last| last.len() < mention.name.len()).unwrap_or_default();
         let tokens = drafter.tokens(&[mention.label.as_str(), &mention.name, last, &mention.detail]);
@@ -292,6 +296,9 @@ fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
     let mut members = group.latest(snapshot, DETAIL_SESSIONS.max(GROUP_SESSIONS))?;
     let (Some(newest), Some(label)) = (members.first(), group.label) else { return Ok(None) };
     let name = newest.title.clone();
+    // Stored where an assertion has its source.
+    let stored = Some(newest.source).filter(|uuid| !uuid.is_nil());
+    let uuid = stored.unwrap_or_else(|| node_uuid(&group.group_id, label, &name));
     let detail = members.iter().find(|member| !member.text.is_empty()).map(|member| member.text.clone());
     let telling = match center::telling(snapshot, subject, exclude)? {
         Some(address) => Some(group::stored_text(snapshot, address)?),
@@ -300,7 +307,7 @@ fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
     let by_model = members.iter().all(|member| member.by_model);
     members.truncate(GROUP_SESSIONS);
     Ok(Some(Node {
-        uuid: node_uuid(&group.group_id, label, &name),
+        uuid,
         label,
         name,
         detail: detail.unwrap_or_default(),

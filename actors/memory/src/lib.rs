@@ -69,7 +69,7 @@ pub use titles::Titles;
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction; or when what it wrote may be wrong.
-pub const PROJECTION_VERSION: u32 = 13;
+pub const PROJECTION_VERSION: u32 = 14;
 
 /// Sessions named by one transcript that the memory keeps: agents write one, or a few.
 pub const MAX_LINKS: usize = 16;

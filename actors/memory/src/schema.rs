@@ -128,7 +128,8 @@ pub(super) struct Fields {
     pub(super) created: Field,
     /// Mentions: how often.
     pub(super) count: Field,
-    /// Assertions, stored: the uuids of source and target, 16 bytes each. Other uuids are made of what is stored.
+    /// Assertions, stored: the uuids of source and target, 16 bytes each. Mentions of sessions: their own. Other uuids are made
+    /// of what is stored.
     pub(super) ends: Field,
     /// Assertions: how source and target bear on each other, by its number.
     pub(super) relation: Field,

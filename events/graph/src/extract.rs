@@ -11,7 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use self::lineage::label_of;
-pub use self::lineage::session_name;
+pub use self::lineage::{session_name, session_uuid};
 pub use self::moves::renames;
 use super::claim::Claim;
 use super::gather::{Gather, Moment, Said};
@@ -55,9 +55,7 @@ struct Walk<'a> {
 pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
     let Some(first) = items.iter().map(moment).min_by_key(|moment| moment.line) else { return Graph::default() };
     let mut gather = Gather::new(at.group);
-    let Some(session) = gather.mention(Label::Session, &session_name(at.session), &episode.title, first, 1) else {
-        return Graph::default();
-    };
+    let Some(session) = gather.session(at.session, &episode.title, first) else { return Graph::default() };
     let mut walk = Walk {
         at,
         name: label_of(at.session),

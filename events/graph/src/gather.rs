@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::claim::Claim;
 use super::stance::Claims;
 use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
-use baton_conversation::record::Timestamp;
+use baton_conversation::record::{SessionId, Timestamp};
 
 /// A line of the transcript, and when it was written.
 #[derive(Clone, Copy, Debug)]
@@ -79,10 +79,28 @@ impl<'a> Gather<'a> {
     /// again is counted on; its first detail stays.
     pub(super) fn mention(&mut self, label: Label, name: &str, detail: &str, of: Moment, count: u32) -> Option<Uuid> {
         let name = one_line(name, MAX_NAME_CHARS);
+        let uuid = super::node_uuid(self.group, label, &name);
+        self.mention_as(uuid, label, name, detail, of, count)
+    }
+
+    /// As [`mention`](Self::mention), of a session, whose name others may have.
+    pub(super) fn session(&mut self, session: &SessionId, detail: &str, of: Moment) -> Option<Uuid> {
+        let uuid = super::session_uuid(self.group, session);
+        self.mention_as(uuid, Label::Session, super::session_name(session), detail, of, 1)
+    }
+
+    fn mention_as(
+        &mut self,
+        uuid: Uuid,
+        label: Label,
+        name: String,
+        detail: &str,
+        of: Moment,
+        count: u32,
+    ) -> Option<Uuid> {
         if name.is_empty() {
             return None;
         }
-        let uuid = super::node_uuid(self.group, label, &name);
         if let Some(known) = self.nodes.get(&uuid).and_then(|index| self.graph.mentions.get_mut(*index)) {
             known.count = known.count.saturating_add(count);
             if of.line < known.line {

@@ -23,7 +23,7 @@ mod wording;
 
 pub use claim::{Claim, End, Settled, end};
 pub use error::normal as error_name;
-pub use extract::{renames, session_name};
+pub use extract::{renames, session_name, session_uuid};
 pub use gather::one_line;
 pub use label::{Label, Relation};
 pub use memo::memo;
@@ -66,7 +66,7 @@ pub struct Surroundings<'a> {
 /// An entity as one session has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
-    /// Of the entity: [`node_uuid`].
+    /// Of the entity: [`node_uuid`], or [`session_uuid`].
     pub uuid: Uuid,
     /// What it is.
     pub label: Label,

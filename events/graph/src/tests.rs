@@ -369,6 +369,29 @@ fn sessions_know_where_they_come_from() {
 }
 
 #[test]
+fn sessions_whose_ids_begin_alike_are_several() {
+    // Codex gives all sessions of one minute the same beginning.
+    let of_minute = |end: u8| format!("0199a213-81c0-7800-8aa1-bbab2a0350{end:02}");
+    let script = Script::default().say(Body::Prompt { text: "go on".to_owned() });
+    let graph = of_with(&script, Some(&of_minute(1)), Some(&of_minute(2)));
+    let sessions: Vec<_> = graph.mentions.iter().filter(|mention| mention.label == Label::Session).collect();
+    assert_eq!(sessions.len(), 3, "{sessions:?}");
+    assert_eq!(sessions.iter().filter(|session| session.name == "session_0199a213").count(), 2, "{sessions:?}");
+    assert!(graph.assertions.iter().all(|fact| fact.source != fact.target), "{:?}", graph.assertions);
+    for (id, is_its_name) in [
+        ("5acd37a8-1f2e-4d3c-8b4a-5a6b7c8d9e0f", true),
+        ("agent-5acd37a8a93f1b2c4", true),
+        ("5acd37a8", true),
+        (&of_minute(1), false),
+        ("5acd37a8-1", false),
+    ] {
+        let id = SessionId::new(id).unwrap();
+        let named = node_uuid("shop", Label::Session, &session_name(&id));
+        assert_eq!(session_uuid("shop", &id) == named, is_its_name, "{id}");
+    }
+}
+
+#[test]
 fn a_subagent_is_one_session_to_whoever_names_it() {
     let script = Script::default().prompt("look").say(Body::Result(ToolResult {
         id: "toolu_1".into(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::{Row, SessionTable};
-use baton_graph::{Label, Relation, fact_uuid, node_uuid, session_name};
+use baton_graph::{Label, Relation, fact_uuid, session_name, session_uuid};
 use baton_redaction::redact;
 use uuid::Uuid;
 
@@ -113,8 +113,7 @@ impl Sight {
     fn named(&self, query: &GraphQuery<'_>) -> Result<Vec<SessionId>, Error> {
         let center = query.center.map(|center| self.searcher.node(center, query.exclude)).transpose()?.flatten();
         let center = center.filter(|node| node.label == Label::Session).and_then(|node| {
-            let is_it =
-                |id: &SessionId, row: &Row| session_name(id) == node.name && redact(group(row)) == node.group_id;
+            let is_it = |id: &SessionId, row: &Row| session_uuid(group(row), id) == node.uuid;
             self.table.iter().find(|(id, row)| is_it(id, row)).map(|(id, _)| id.clone())
         });
         let words = query.text.split_whitespace().map(|word| word.strip_prefix("session_").unwrap_or(word));
@@ -178,6 +177,6 @@ fn group(row: &Row) -> &str {
 
 /// Source and target.
 fn ends(group: &str, relation: Relation, earlier: &SessionId, later: &SessionId) -> (Uuid, Uuid) {
-    let node = |id| node_uuid(group, Label::Session, &session_name(id));
+    let node = |id| session_uuid(group, id);
     if relation == Relation::PrecededBy { (node(later), node(earlier)) } else { (node(earlier), node(later)) }
 }
