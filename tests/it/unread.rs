@@ -73,6 +73,46 @@ fn a_queued_prompt_is_found_whether_it_was_delivered_or_not() {
 }
 
 #[test]
+fn a_prompt_that_an_idle_agent_never_took_is_found_as_such() {
+    let world = World::new();
+    let me = id(1);
+    let mut transcript = world.transcript("-work-one", &me).minutes_ago(60);
+    let queue = |content: &str| json!({ "type": "queue-operation", "operation": "enqueue", "content": content, "sessionId": id(1) });
+    transcript.prompt("mend the crane").reply("Mended.").append(&queue("then sweep the quay"));
+    transcript.prompt("then sweep the quay").reply("Swept.");
+    let uuid = world.close(&me);
+    // It is killed before it takes the next one.
+    transcript.append(&queue("and paint the lighthouse"));
+    let told = |query: &str| hits(&world.search(query)).iter().map(|hit| format!("{hit}\n")).collect::<String>();
+    for closed in [false, true] {
+        if closed {
+            assert_eq!(world.close(&me), uuid, "nothing else was said");
+        }
+        let lighthouse = told("lighthouse");
+        assert!(lighthouse.contains("queued, not delivered: and paint"), "closed {closed}: {lighthouse}");
+        let quay = told("quay");
+        assert!(quay.contains("sweep the quay") && !quay.contains("delivered: then sweep"), "{quay}");
+    }
+    let shown = world.show(&me);
+    assert_eq!(shown["message_count"], json!(4), "{shown}");
+    assert!(!shown["episode"].to_string().contains("lighthouse"), "{shown}");
+    let messages = world.ok(&["show", &me, "--messages"]).out;
+    assert!(messages.contains("[queued] and paint the lighthouse"), "{messages}");
+    assert_eq!(messages.matches("sweep the quay").count(), 1, "{messages}");
+    // Resumed, it gets the same words again, and they stand where it got them.
+    transcript.append(&queue("and paint the lighthouse")).prompt("and paint the lighthouse").reply("Painted.");
+    assert_ne!(world.close(&me), uuid);
+    let lighthouse = told("lighthouse");
+    assert!(lighthouse.contains("paint the lighthouse") && !lighthouse.contains("not delivered"), "{lighthouse}");
+    world.stop();
+    let before = memory(world.home());
+    std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!(told("lighthouse"), lighthouse, "the memory built anew");
+    world.stop();
+    assert_eq!(memory(world.home()), before, "I-5");
+}
+
+#[test]
 fn a_prompt_that_mentions_the_mark_of_recalled_text_keeps_what_stands_behind_it() {
     let world = World::new();
     world

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use baton_conversation::hash::{ContentHash, ContentHasher};
-use baton_conversation::item::Item;
+use baton_conversation::item::{Body, Item, Meta};
 use baton_conversation::queued_prompts::Withdrawn;
 use baton_conversation::record::SessionId;
 use baton_conversation::transcript::{OpenCalls, Sink, is_unread};
@@ -31,6 +31,7 @@ pub(super) struct Gathered<'a> {
     open: OpenCalls,
     count: u64,
     unread: Vec<u64>,
+    withdraws: bool,
     state: State,
     /// Why it can not be stored. What comes after that is only counted.
     failed: Option<chunks::Error>,
@@ -65,6 +66,7 @@ impl<'a> Gathered<'a> {
             open: OpenCalls::default(),
             count: 0,
             unread: Vec::new(),
+            withdraws: false,
             state: State::Held { items: Vec::new(), kept: 0, weight: 0 },
             failed: None,
         }
@@ -96,6 +98,11 @@ impl<'a> Gathered<'a> {
     /// The lines that could not be read, the first of them.
     pub(super) fn unread(&self) -> &[u64] {
         &self.unread
+    }
+
+    /// Whether something new is withdrawn: no hash tells of that, and what never reached the agent is found.
+    pub(super) fn withdraws(&self) -> bool {
+        self.withdraws
     }
 
     /// The calls of the prior conversation that have no result yet.
@@ -189,6 +196,7 @@ impl Sink for Gathered<'_> {
 
     fn item(&mut self, item: Item) {
         self.note(&item);
+        self.withdraws |= matches!(item.body, Body::Meta(Meta::Withdrawn(_)));
         if self.failed.is_none() {
             self.failed = self.add(item).err();
         }

@@ -105,9 +105,9 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         stored,
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
-    // Lines that could not be read are in no hash, and must be told all the same.
+    // Lines that could not be read are in no hash, and must be told all the same. So must prompts that were never delivered.
     let unread = gathered.unread().to_vec();
-    if !request.anew && unread.is_empty() && prior.filter(unchanged).is_some() {
+    if !request.anew && unread.is_empty() && !gathered.withdraws() && prior.filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {

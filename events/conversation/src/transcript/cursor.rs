@@ -54,7 +54,7 @@ pub struct Cursor {
 pub struct Queued {
     /// What its words are known by.
     pub mark: Mark,
-    /// Where it was said as a prompt; 0 when it was not: an idle agent takes it at once, and news are no prompt.
+    /// Where it was said as a prompt that stands; 0 when it was not: an idle agent takes it at once, and news are no prompt.
     pub line: u64,
 }
 

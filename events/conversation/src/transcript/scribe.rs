@@ -393,6 +393,14 @@ impl<'a, S: Sink> Scribe<'a, S> {
         self.cursor.queue.push(Queued { mark: Mark::of(words.trim().as_bytes()), line });
     }
 
+    /// The prompts of this record have not reached the agent, which waits. Where they do they stand in another record.
+    pub(crate) fn undelivered(&mut self, stamp: &Stamp<'_>) {
+        self.cursor.working = false;
+        self.holds.prompt = false;
+        let line = self.cursor.line;
+        self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
+    }
+
     /// These words have left the queue. Several of its entries may leave as one text, joined by line breaks.
     pub(crate) fn dequeue_named(&mut self, stamp: &Stamp<'_>, words: &str) {
         let mut rest = words.trim();

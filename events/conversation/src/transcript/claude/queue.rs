@@ -4,7 +4,8 @@
 //! taken while the agent works or given up (`remove`), or people take all prompts back to edit them (`popAll`). Not every version
 //! writes all of these, names what has left, or writes what was taken as a record of its own; an agent that ends takes
 //! nothing. So a prompt is said when it is queued, and withdrawn when it leaves: what reached the agent stands in its own
-//! record.
+//! record. One that is put before an agent that waits is withdrawn at once: it is taken and has its record, or the agent ended
+//! before and never had it.
 
 use crate::transcript::Sink;
 use crate::transcript::scribe::{Scribe, Stamp};
@@ -18,11 +19,16 @@ pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe:
     let content = Typed::of(record.content);
     let words = content.words();
     match record.operation.map(Text::raw) {
-        // An idle agent takes it at once, and then there is a record of it always.
         Some(b"enqueue") => {
-            let said = scribe.cursor.working && content.say_queued(stamp, scribe);
+            let waits = scribe.cursor.working;
+            // A bare command is no person's words: where it is taken it is news.
+            let is_bare = words.starts_with('/') && !words.contains(char::is_whitespace);
+            let said = (waits || !is_bare) && content.say_queued(stamp, scribe);
+            if said && !waits {
+                scribe.undelivered(stamp);
+            }
             if !words.is_empty() {
-                scribe.enqueue(&words, said);
+                scribe.enqueue(&words, said && waits);
             }
         }
         Some(b"dequeue" | b"remove" | b"popAll") if !words.is_empty() => scribe.dequeue_named(stamp, &words),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::messages::message_count;
-use crate::queued_prompts::standing;
+use crate::queued_prompts::{Withdrawn, standing};
 
 /// A story in words: `start` an agent that begins to work, `call` one that goes on, `done` one that waits; `+text` into the
 /// queue, `-` and `-text` taken out (`remove`), `>` taken by an agent that begins anew (`dequeue`), `^` and `^text` taken
@@ -101,6 +101,35 @@ fn an_idle_agent_takes_what_is_queued_at_once() {
     check("+b > user:b", "3:b");
     check("start done +b > user:b", "1:start 5:b");
     check("start done +b user:b +c", "1:start 4:b 5:c");
+}
+
+#[test]
+fn what_an_idle_agent_never_takes_is_undelivered() {
+    let undelivered = |story: &str, expected: &[u64]| {
+        let (items, ..) = read(format!("{}\n", lines(story).join("\n")).as_bytes());
+        let withdrawn = Withdrawn::of(&items);
+        let lines = items.iter().filter(|item| withdrawn.is_undelivered(item)).map(|item| item.line);
+        assert_eq!(lines.collect::<Vec<_>>(), expected, "{story}");
+    };
+    for (story, stands, never) in [
+        ("+b", "", &[1][..]),
+        ("start done +b", "1:start", &[3]),
+        ("start done +b >", "1:start", &[3]),
+        ("start done +b -b", "1:start", &[3]),
+        ("start done +b +c > user:c", "1:start 6:c", &[3]),
+        ("start done +b > user:b done", "1:start 5:b", &[]),
+        ("start done +b +c user:b|c", "1:start 5:b|c", &[]),
+        ("start done +/plan > user:<command-name>/plan</command-name>", "1:start", &[]),
+        (
+            "start done +/plan~b > user:<command-name>/plan</command-name><command-args>b</command-args>",
+            "1:start 5:/plan~b",
+            &[],
+        ),
+        ("start done +<task-notification>x</task-notification>", "1:start", &[]),
+    ] {
+        check(story, stands);
+        undelivered(story, never);
+    }
 }
 
 #[test]
