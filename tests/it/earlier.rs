@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use baton_endpoint::Imitation;
 use baton_memory::Store;
+use baton_memory::vectors::{Model, Vectors, key};
 use serde_json::{Value, json};
 
 use crate::newer::append_unknown;
@@ -16,6 +17,8 @@ use crate::world::{World, files_below, id, list, wait_within};
 /// memory, notes for people and their names.
 const PLANTED: [&str; 7] =
     ["tango77Quay", "kW8xyzq7Lm2p", "Zx81kLmn29Qp", "Enterprise2024", "Hiddenlake22", "Winter2025", "Yourmum1987"];
+/// A text of a turn that keeps a secret, and one that has none: each has a vector.
+const SPOKEN: [&str; 2] = ["Run redis-cli -a tango77Quay ping and set the shop up", "Paint the wombat barn red"];
 /// Longest wait for all of it.
 const LONG: Duration = Duration::from_secs(240);
 
@@ -55,7 +58,42 @@ fn earlier(endpoint: &Imitation) -> World {
     let llm = json!({"enabled": true, "base_url": endpoint.base_url(), "model": "made"});
     let config = json!({"llm": llm, "vault": {"enabled": true}});
     fs::write(world.home().join("config.json"), config.to_string()).unwrap();
+    waiting(&world);
     world
+}
+
+/// What else the earlier version may have left, in formats that are the same in both: vectors, notes that their vault did not
+/// take, and signals of hooks that nobody took.
+fn waiting(world: &World) {
+    let model = Model { name: "made".to_owned(), dimensions: None };
+    let table = Vectors::at(&world.home().join("vectors")).select(Some(&model)).unwrap().unwrap();
+    assert!(table.add(&SPOKEN.map(|text| (key(text), vec![0.5, -1.0])), 0).unwrap());
+    for number in [1, 2] {
+        let folder = world.home().join(format!("vault-pending/{number:08}-{number:08}"));
+        fs::create_dir_all(folder.join("shop/sessions")).unwrap();
+        let note = format!("# The shop\n\n- {}\n", SPOKEN[0]);
+        fs::write(folder.join("shop/sessions/note.md"), note).unwrap();
+        let head = json!({"session": id(number), "stamp": "an earlier end"});
+        fs::write(folder.join("session.json"), head.to_string()).unwrap();
+    }
+    let spool = world.home().join("spool");
+    fs::create_dir_all(&spool).unwrap();
+    for (name, event) in [
+        (format!("{:013}-{}", 1_790_000_000_000_u64, id(8)), "Notification"),
+        (format!("activity-{}", id(3)), "PostToolUse"),
+    ] {
+        let hook = json!({"id": name, "event": event, "at": 1_790_000_000_000_u64, "session_id": id(3),
+            "cwd": "/srv/shop", "detail": SPOKEN[0], "wait_ms": 0});
+        let spooled = json!({"v": 1, "why": "absent", "took_us": 5, "hook": hook});
+        fs::write(spool.join(format!("{name}.json")), spooled.to_string()).unwrap();
+    }
+}
+
+/// Which of the spoken texts have vectors.
+fn vectors(world: &World) -> Vec<&'static str> {
+    let files: Vec<_> = files_below(&world.home().join("vectors")).iter().map(|file| fs::read(file).unwrap()).collect();
+    let holds = |text: &&str| files.iter().any(|file| file.windows(8).any(|at| at == key(text).to_le_bytes()));
+    SPOKEN.into_iter().filter(holds).collect()
 }
 
 /// Where anything that was planted is found: in the names of files, in files, and in what they unpack to.
@@ -138,9 +176,14 @@ fn a_note_in_which_a_person_changed_a_block_that_keeps_a_secret_is_named() {
 fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
     let endpoint = Imitation::start().unwrap();
     let world = earlier(&endpoint);
+    let before = leaks(&world);
     for planted in PLANTED {
-        assert!(leaks(&world).iter().any(|leak| leak.starts_with(planted)), "{planted} is not in the fixture");
+        assert!(before.iter().any(|leak| leak.starts_with(planted)), "{planted} is not in the fixture");
     }
+    for folder in ["vault-pending/00000001", "vault-pending/00000002", "spool/1790", "spool/activity"] {
+        assert!(before.iter().any(|leak| leak.contains(&format!(" in {folder}"))), "none in {folder}");
+    }
+    assert_eq!(vectors(&world), SPOKEN);
     // What a process left that was killed while it wrote a note, of a session and of a memo.
     let notes = files_below(&world.home().join("blobs"))
         .into_iter()
@@ -178,6 +221,7 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
     assert_eq!(events.iter().map(|count| usize::from(*count > 0)).collect::<Vec<_>>(), [1, 1, 0, 1, 1], "{events:?}");
     world.stop();
     assert_eq!(all_leaks(&world), [""; 0]);
+    assert_eq!(vectors(&world), SPOKEN[1..], "what is still said keeps its vector");
     // Once is enough.
     redacted(&world);
     assert_eq!(recorded(&world), events);
