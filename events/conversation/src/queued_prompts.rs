@@ -1,8 +1,8 @@
 //! Prompts that do not stand where they were typed.
 //!
 //! What a person types while the agent works goes into a queue, and the transcript may never say more of it. So it is said
-//! as a prompt at once. When it leaves the queue that is withdrawn ([`Meta::Withdrawn`]): a prompt that stands further on says
-//! the same where the agent got it, or it never reached the agent. What nothing withdraws stands.
+//! as a prompt at once, and withdrawn at once ([`Meta::Withdrawn`]): a prompt that stands further on says the same where the
+//! agent got it, or it never reached the agent.
 //!
 //! A reply is withdrawn in the same way where it turns out to be the summary of a compaction (Codex writes it so).
 //!

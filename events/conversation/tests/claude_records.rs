@@ -36,7 +36,7 @@ fn every_kind_of_record_comes_to_what_was_expected() {
     }
     assert!(
         wrong.is_empty(),
-        "{wrong}\nIs it meant? Then `{UPDATE}=1 cargo test -p baton-events --test claude_records` writes it anew."
+        "{wrong}\nIs it meant? Then `{UPDATE}=1 cargo test -p baton-conversation --test claude_records` writes it anew."
     );
 }
 

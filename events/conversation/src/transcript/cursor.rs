@@ -10,7 +10,7 @@ pub const MAX_OPEN_CALLS: usize = 64;
 /// Most assistant messages remembered as counted, in messages. The parts of one message stand close together: only
 /// results, progress and other messages that run beside it lie between.
 pub const MAX_RECENT_MESSAGES: usize = 16;
-/// Most entries of the agent's queue that are remembered, in entries.
+/// Most messages that may still be withdrawn, in messages.
 pub const MAX_QUEUED: usize = 16;
 /// Most things remembered as said, in things.
 pub const MAX_SAID: usize = 32;
@@ -32,7 +32,7 @@ pub struct Cursor {
     pub own_calls: Window<Mark, MAX_OPEN_CALLS>,
     /// Assistant messages that were counted, oldest first.
     pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
-    /// What waits in the agent's queue, oldest first. Of Codex, which records no queue, what the agent said last.
+    /// Of Codex what the agent said last. Of Claude Code what an earlier version of this program held as queued.
     pub queue: Window<Queued, MAX_QUEUED>,
     /// How many messages were counted that are withdrawn: as many of the next are not counted.
     pub overcounted: u64,
@@ -49,12 +49,12 @@ pub struct Cursor {
     pub said: Window<Mark, MAX_SAID>,
 }
 
-/// What was put into the agent's queue and has not left it.
+/// A message that may still be withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     /// What its words are known by.
     pub mark: Mark,
-    /// Where it was said as a prompt that stands; 0 when it was not: an idle agent takes it at once, and news are no prompt.
+    /// The line that said it; 0 when none did.
     pub line: u64,
 }
 

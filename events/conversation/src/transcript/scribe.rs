@@ -34,8 +34,6 @@ const MAX_TRIGGER_CHARS: usize = 40;
 pub(super) const UNREAD: &str = "[baton: this record could not be read]";
 /// The name under which such lines are counted.
 const UNREAD_KIND: &str = "unread";
-/// Most line ends of a delivered text at which a queued prompt is looked for.
-const MAX_JOINS: usize = 64;
 
 /// What is the same for all items of one record.
 #[derive(Clone, Copy, Default)]
@@ -387,52 +385,24 @@ impl<'a, S: Sink> Scribe<'a, S> {
         self.say(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
     }
 
-    /// Somebody put these words into the agent's queue; `said` when they were said as a prompt of this record.
-    pub(crate) fn enqueue(&mut self, words: &str, said: bool) {
-        let line = if said { self.cursor.line } else { 0 };
-        self.cursor.queue.push(Queued { mark: Mark::of(words.trim().as_bytes()), line });
-    }
-
-    /// The prompts of this record have not reached the agent, which waits. Where they do they stand in another record.
-    pub(crate) fn undelivered(&mut self, stamp: &Stamp<'_>) {
-        self.cursor.working = false;
-        self.holds.prompt = false;
+    /// A prompt of the queue, by whatever `say` says of it. It stands where it is delivered, not here, and says nothing of
+    /// whether the agent works.
+    pub(crate) fn queued(&mut self, stamp: &Stamp<'_>, say: impl FnOnce(&mut Self)) {
+        let working = self.cursor.working;
+        say(self);
+        (self.cursor.working, self.holds.prompt) = (working, false);
         let line = self.cursor.line;
         self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
     }
 
-    /// These words have left the queue. Several of its entries may leave as one text, joined by line breaks.
-    pub(crate) fn dequeue_named(&mut self, stamp: &Stamp<'_>, words: &str) {
-        let mut rest = words.trim();
-        while !self.cursor.queue.is_empty() && !rest.is_empty() {
-            let mut ends = memchr::memchr_iter(b'\n', rest.as_bytes()).take(MAX_JOINS).chain([rest.len()]);
-            let found = ends.find_map(|end| {
-                let mark = Mark::of(rest[..end].trim().as_bytes());
-                Some((self.cursor.queue.take_first(|queued| queued.mark == mark)?, end))
-            });
-            let Some((queued, end)) = found else { break };
-            self.withdraw(stamp, queued);
-            rest = rest[end..].trim_start();
-        }
-    }
-
-    /// The oldest entry of the queue has left it, or the oldest prompt: these come first when an agent begins anew.
-    pub(crate) fn dequeue(&mut self, stamp: &Stamp<'_>, prompts_first: bool) {
-        let queue = &mut self.cursor.queue;
-        let prompt = if prompts_first { queue.take_first(|queued| queued.line > 0) } else { None };
-        let left = prompt.or_else(|| queue.take_first(|_| true));
-        left.into_iter().for_each(|queued| self.withdraw(stamp, queued));
-    }
-
-    /// All prompts have left the queue.
-    pub(crate) fn dequeue_prompts(&mut self, stamp: &Stamp<'_>) {
+    /// Withdraws the prompts that a cursor of an earlier version holds as queued: those stood until they left the queue.
+    pub(crate) fn withdraw_queued(&mut self, stamp: &Stamp<'_>) {
         while let Some(queued) = self.cursor.queue.take_first(|queued| queued.line > 0) {
             self.withdraw(stamp, queued);
         }
     }
 
-    /// What was said when it was queued does not stand there: it was delivered, and stands in that record, or taken back. The
-    /// same of a reply that turned out to be none.
+    /// What was said on an earlier line does not stand: a reply that turned out to be a summary, or a queued prompt.
     pub(crate) fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
         if queued.line > 0 {
             self.holds.conversation = true;

@@ -453,7 +453,7 @@ fn a_cursor_stays_small_whatever_the_transcript_holds() {
     }
     let (_, cursor, _) = read(format!("{text}\n").as_bytes());
     assert_eq!((cursor.open_calls.len(), cursor.own_calls.len()), (MAX_OPEN_CALLS, MAX_OPEN_CALLS));
-    assert_eq!((cursor.recent_messages.len(), cursor.queue.len()), (MAX_RECENT_MESSAGES, MAX_QUEUED));
+    assert_eq!((cursor.recent_messages.len(), cursor.queue.len()), (MAX_RECENT_MESSAGES, 0));
 }
 
 /// Bytes that look like transcripts, wrongly.

@@ -89,20 +89,20 @@ impl<'r> Typed<'r> {
         stamp: &Stamp<'_>,
         scribe: &mut Scribe<'_, S>,
     ) {
-        if !scribe.cursor.queue.is_empty() && !scribe.aside(stamp) {
-            scribe.dequeue_named(stamp, &self.words());
+        if !scribe.aside(stamp) {
+            scribe.withdraw_queued(stamp);
         }
         self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
         self.say_media(author, delivery, stamp, scribe);
     }
 
-    /// Says the prompts of what waits in the queue; whether there are any. What is not text comes with the delivery.
-    pub(super) fn say_queued<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) -> bool {
-        let typed = self.parts.iter().any(|part| has_prompt(part));
-        if typed {
-            self.parts.iter().for_each(|part| say_part(part, Author::Unknown, Delivery::Queued, stamp, scribe));
+    /// Says the prompts of what is put into the queue. What is not text comes with the delivery.
+    pub(super) fn say_queued<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+        if self.parts.iter().any(|part| has_prompt(part)) {
+            scribe.queued(stamp, |scribe| {
+                self.parts.iter().for_each(|part| say_part(part, Author::Unknown, Delivery::Queued, stamp, scribe));
+            });
         }
-        typed
     }
 
     /// What it is known by in the queue: a person's words, where there are any, however the harness wraps them.

@@ -1,6 +1,7 @@
 //! What becomes of prompts that were typed while the agent was at work.
 
 use super::*;
+use crate::hash::Mark;
 use crate::messages::message_count;
 use crate::queued_prompts::{Withdrawn, standing};
 
@@ -35,8 +36,9 @@ fn lines(story: &str) -> Vec<String> {
     story.split_whitespace().enumerate().map(line).collect()
 }
 
-/// Which prompts stand in the end, each with its line; and that the counts say the same.
-fn check(story: &str, expected: &str) {
+/// Which prompts stand in the end, each with its line; the lines of those that never reached the agent; and that the counts
+/// say the same.
+fn check(story: &str, stands: &str, never: &[u64]) {
     let (items, cursor, seen) = read(format!("{}\n", lines(story).join("\n")).as_bytes());
     let prompts = standing(&items)
         .iter()
@@ -45,99 +47,101 @@ fn check(story: &str, expected: &str) {
             _ => None,
         })
         .collect::<Vec<_>>();
-    assert_eq!(prompts.join(" "), expected, "{story}");
+    assert_eq!(prompts.join(" "), stands, "{story}");
+    let withdrawn = Withdrawn::of(&items);
+    let lines = items.iter().filter(|item| withdrawn.is_undelivered(item)).map(|item| item.line);
+    assert_eq!(lines.collect::<Vec<_>>(), never, "{story}");
     assert_eq!(seen.messages - cursor.overcounted, message_count(&items), "{story}");
     assert_eq!(seen.malformed, 0, "{story}");
 }
 
 #[test]
-fn what_is_never_delivered_and_not_taken_back_stands_where_it_was_typed() {
-    check("start +b", "1:start 2:b");
-    check("start +b call done", "1:start 2:b");
-    check("start call +b +c~c done user:d", "1:start 3:b 4:c~c 6:d");
-    check("start +b +<task-notification>x</task-notification>", "1:start 2:b");
-    check("start +b +b", "1:start 2:b 3:b");
+fn what_is_never_delivered_stands_nowhere_and_is_undelivered() {
+    // The agent was killed, or its version writes nothing of what leaves the queue.
+    check("start +b", "1:start", &[2]);
+    check("start +b call done", "1:start", &[2]);
+    check("start call +b +c~c done user:d", "1:start 6:d", &[3, 4]);
+    check("start +b +<task-notification>x</task-notification>", "1:start", &[2]);
+    check("start +b +c -", "1:start", &[2, 3]);
+    check("start +b >", "1:start", &[2]);
+    // It was taken back.
+    check("start +b ^", "1:start", &[2]);
+    check("start +b ^b done", "1:start", &[2]);
+    check("start +b - call done user:d", "1:start 6:d", &[2]);
+    check("start +b +c ^b", "1:start", &[2, 3]);
+    // Before an agent that waits.
+    check("+b", "", &[1]);
+    check("start done +b", "1:start", &[3]);
+    check("start done +b >", "1:start", &[3]);
+    check("start done +b -b", "1:start", &[3]);
+    check("start done +b +c > user:c", "1:start 6:c", &[3]);
 }
 
 #[test]
 fn what_is_delivered_stands_where_the_agent_got_it() {
-    check("start +b > user:b done", "1:start 4:b");
-    check("start +b - attached:b done", "1:start 4:b");
-    check("start +b attached:b - done", "1:start 3:b");
-    check("start +b attached:b -b done", "1:start 3:b");
-    check("start +b +c -b -c attached:b attached:c done", "1:start 6:b 7:c");
+    check("start +b > user:b done", "1:start 4:b", &[]);
+    check("start +b - attached:b done", "1:start 4:b", &[]);
+    check("start +b attached:b - done", "1:start 3:b", &[]);
+    check("start +b attached:b -b done", "1:start 3:b", &[]);
+    check("start +b +c -b -c attached:b attached:c done", "1:start 6:b 7:c", &[]);
+    check("+b > user:b", "3:b", &[]);
+    check("start done +b > user:b", "1:start 5:b", &[]);
+    check("start done +b user:b +c", "1:start 4:b", &[5]);
+    check("> - ^ start", "4:start", &[]);
     // Nothing says that it has left, but there it is: alone, with others, as the command that it is.
-    check("start +b user:b", "1:start 3:b");
-    check("start +b +c user:b|c|d done", "1:start 4:b|c|d");
-    check("start +b|b +c user:b|b|c user:c", "1:start 4:b|b|c 5:c");
-    check("start +<ide_opened_file>x</ide_opened_file>b user:b", "1:start 3:b");
+    check("start +b user:b", "1:start 3:b", &[]);
+    check("start +b +c user:b|c|d done", "1:start 4:b|c|d", &[]);
+    check("start +b|b +c user:b|b|c user:c", "1:start 4:b|b|c 5:c", &[]);
+    check("start +<ide_opened_file>x</ide_opened_file>b user:b", "1:start 3:b", &[]);
+    check("start +b +c ^b|c user:b|c|d", "1:start 5:b|c|d", &[]);
+    check("start +b +c ^c ^b user:c", "1:start 6:c", &[2]);
 }
 
 #[test]
-fn what_is_taken_back_stands_nowhere() {
-    check("start +b ^", "1:start");
-    check("start +b ^b done", "1:start");
-    check("start +b -", "1:start");
-    check("start +b - call done user:d", "1:start 6:d");
-    check("start +b +c ^b", "1:start 3:c");
-    check("start +b +c ^", "1:start");
-    check("start +b +c ^b|c user:b|c|d", "1:start 5:b|c|d");
-    check("start +b +c ^c ^b user:c", "1:start 6:c");
+fn a_command_alone_and_news_are_nobody_s_words() {
+    check("start +/plan", "1:start", &[]);
+    check("start done +/plan > user:<command-name>/plan</command-name>", "1:start", &[]);
+    check(
+        "start done +/plan~b > user:<command-name>/plan</command-name><command-args>b</command-args>",
+        "1:start 5:/plan~b",
+        &[],
+    );
+    check("start done +<task-notification>x</task-notification>", "1:start", &[]);
 }
 
 #[test]
-fn what_leaves_without_a_name_is_the_oldest_and_for_an_agent_that_begins_anew_the_oldest_prompt() {
-    let news = "+<task-notification>x</task-notification>";
-    check("start +b +c -", "1:start 3:c");
-    check(&format!("start {news} +b -"), "1:start 3:b");
-    check(&format!("start {news} +b >"), "1:start");
-    check(&format!("start {news} +b > >"), "1:start");
-    check("start +b -c", "1:start 2:b");
-    check("> - ^ start", "4:start");
-}
-
-#[test]
-fn an_idle_agent_takes_what_is_queued_at_once() {
-    check("+b > user:b", "3:b");
-    check("start done +b > user:b", "1:start 5:b");
-    check("start done +b user:b +c", "1:start 4:b 5:c");
-}
-
-#[test]
-fn what_an_idle_agent_never_takes_is_undelivered() {
-    let undelivered = |story: &str, expected: &[u64]| {
-        let (items, ..) = read(format!("{}\n", lines(story).join("\n")).as_bytes());
+fn what_an_earlier_version_held_as_queued_is_withdrawn_when_reading_goes_on() {
+    for (story, stands, never) in [("user:b", "2:b", &[][..]), ("- call", "", &[1]), ("+c user:b|c", "3:b|c", &[])] {
+        // Said as a prompt that stands, as that version did.
+        let waiting = Item {
+            line: 1,
+            at: None,
+            uuid: None,
+            message: None,
+            sidechain: false,
+            body: Body::Prompt { text: "b".to_owned() },
+        };
+        let mut cursor = Cursor { line: 1, ..Cursor::default() };
+        cursor.queue.push(cursor::Queued { mark: Mark::of(b"b"), line: 1 });
+        let mut items = vec![waiting];
+        let mut later = Vec::new();
+        let mut reader = Reader::new(MAIN, cursor, items.iter().collect(), &mut later);
+        reader.feed(format!("{}\n", lines(story).join("\n")).as_bytes());
+        let (cursor, _) = reader.into_parts();
+        items.append(&mut later);
+        assert_eq!(cursor.queue.len(), 0, "{story}");
+        let prompts = standing(&items)
+            .iter()
+            .filter_map(|item| match &item.body {
+                Body::Prompt { text } => Some(format!("{}:{}", item.line, text.replace('\n', "|"))),
+                _ => None,
+            })
+            .collect::<Vec<_>>();
+        assert_eq!(prompts.join(" "), stands, "{story}");
         let withdrawn = Withdrawn::of(&items);
         let lines = items.iter().filter(|item| withdrawn.is_undelivered(item)).map(|item| item.line);
-        assert_eq!(lines.collect::<Vec<_>>(), expected, "{story}");
-    };
-    for (story, stands, never) in [
-        ("+b", "", &[1][..]),
-        ("start done +b", "1:start", &[3]),
-        ("start done +b >", "1:start", &[3]),
-        ("start done +b -b", "1:start", &[3]),
-        ("start done +b +c > user:c", "1:start 6:c", &[3]),
-        ("start done +b > user:b done", "1:start 5:b", &[]),
-        ("start done +b +c user:b|c", "1:start 5:b|c", &[]),
-        ("start done +/plan > user:<command-name>/plan</command-name>", "1:start", &[]),
-        (
-            "start done +/plan~b > user:<command-name>/plan</command-name><command-args>b</command-args>",
-            "1:start 5:/plan~b",
-            &[],
-        ),
-        ("start done +<task-notification>x</task-notification>", "1:start", &[]),
-    ] {
-        check(story, stands);
-        undelivered(story, never);
+        assert_eq!(lines.collect::<Vec<_>>(), never, "{story}");
     }
-}
-
-#[test]
-fn the_queue_is_followed_within_bounds() {
-    let many: Vec<String> = (0..MAX_QUEUED + 3).map(|at| format!("+q{at}")).collect();
-    let (_, cursor, _) = read(format!("{}\n", lines(&format!("start {}", many.join(" "))).join("\n")).as_bytes());
-    assert_eq!(cursor.queue.len(), MAX_QUEUED);
-    check(&format!("start {} ^", many.join(" ")), "1:start 2:q0 3:q1 4:q2");
 }
 
 #[test]
