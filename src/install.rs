@@ -31,6 +31,7 @@ use target::Target;
 
 pub use place::{Host, Scope};
 pub use plan::{Change, Failed, Plan};
+use remark::RETENTION;
 pub(crate) use remark::retention;
 
 /// Why nothing is planned.
@@ -144,11 +145,11 @@ impl Installer {
         let mut document = self.document(&target)?;
         let value = document.value().map_err(|source| self.content(&target, source))?;
         let all = if self.host == Host::Claude { self.all_settings(&value) } else { Vec::new() };
-        for (path, settings) in all {
-            if let Some(plugin) = plugin::enabled(&settings).into_iter().next() {
-                return Err(Error::Plugin(plugin, path));
+        for (path, settings) in &all {
+            if let Some(plugin) = plugin::enabled(settings).into_iter().next() {
+                return Err(Error::Plugin(plugin, path.clone()));
             }
-            plan.remarks.extend(switched_off(&path, &settings));
+            plan.remarks.extend(switched_off(path, settings));
         }
         if !document.is_strict() {
             plan.remarks.push(format!(
@@ -158,7 +159,10 @@ impl Installer {
                 if self.host == Host::Claude { " (`/doctor` there says so)" } else { "" }
             ));
         }
-        plan.remarks.extend(retention(&value).filter(|_| self.host == Host::Claude));
+        // A person's own settings hold in a project that says nothing else.
+        let all = [&value].into_iter().chain(all.iter().map(|(_, settings)| settings));
+        let kept = all.clone().find(|settings| settings.get(RETENTION).is_some());
+        plan.remarks.extend(retention(kept.unwrap_or(&value)).filter(|_| self.host == Host::Claude));
         plan.remarks.extend(self.remarks_on_programs());
         hooks::put_in(&mut document, &self.caller).map_err(|source| self.content(&target, source))?;
         let change = self.write(target, document.text())?;
@@ -241,7 +245,8 @@ impl Installer {
                 return Err(Error::Settings(path.clone(), *is_project));
             }
         }
-        let is_ours = |registered| matches!(registered, Registered::This | Registered::Otherwise(_));
+        let is_ours =
+            |registered| matches!(registered, Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_));
         if let Some(path) = &self.project_servers
             && is_ours(self.server.in_file(&self.value(&Target::read(path)?)?))
         {

@@ -114,6 +114,9 @@ fn codex(environment: &Environment) -> Vec<Finding> {
     findings
 }
 
+/// What mends a server that is registered with another home.
+const OTHER_HOME: &str = "set BATON_HOME to the one that is meant, then run: baton install";
+
 fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
     let server = Server::new(Host::Codex, &Programs::own().ok()?, environment);
     let add = server.add_line();
@@ -126,6 +129,11 @@ fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
             "codex",
             format!("Codex starts {command} as MCP server, which is not there"),
             format!("run: {} && {add}", server.remove_line()),
+        ),
+        Registered::OtherHome(_) => Finding::warn(
+            "codex",
+            "Codex starts the MCP server with another BATON_HOME than this one's: two memories",
+            OTHER_HOME,
         ),
         Registered::Foreign(command) => Finding::error("codex", server::foreign(&command), format!("run: {add}")),
         Registered::Nothing => Finding::warn("codex", "Codex does not know the MCP server", format!("run: {add}")),
@@ -266,6 +274,11 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
                 ),
             }
         }
+        (Some((path, Registered::OtherHome(_), whose)), _) => Finding::warn(
+            "mcp",
+            format!("{}{whose} starts it with another BATON_HOME than this one's: two memories", path.display()),
+            OTHER_HOME,
+        ),
         (Some((_, Registered::Foreign(command), _)), _) => {
             Finding::error("mcp", server::foreign(&command), format!("run: {add}"))
         }

@@ -9,6 +9,9 @@ const RETENTION_DAYS: u64 = 30;
 /// Fewer than these are remarked on: history goes before it is looked for.
 const RETENTION_DAYS_LOW: u64 = 30;
 
+/// The setting that says for how many days transcripts are kept.
+pub(super) const RETENTION: &str = "cleanupPeriodDays";
+
 /// Switches that keep hooks from running.
 pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {
     let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings[*key] == true)?;
@@ -18,7 +21,7 @@ pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {
 /// What happens to transcripts.
 pub(crate) fn retention(settings: &Value) -> Option<String> {
     let kept = "what Baton has indexed stays, but can no longer be read anew";
-    match settings.get("cleanupPeriodDays") {
+    match settings.get(RETENTION) {
         None => Some(format!(
             "cleanupPeriodDays is not set: Claude Code deletes transcripts after {RETENTION_DAYS} days; {kept}"
         )),

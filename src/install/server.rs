@@ -47,6 +47,8 @@ pub(crate) enum Registered {
     This,
     /// Baton, otherwise: this command.
     Otherwise(String),
+    /// Baton, with another directory of its own than this one's: this command.
+    OtherHome(String),
     /// Something that is not Baton: this command.
     Foreign(String),
 }
@@ -89,6 +91,7 @@ impl Server {
         let matters = self.env.keys().copied().chain([HOME]);
         match is_ours {
             true if command == self.command && matters.into_iter().all(says) => Registered::This,
+            true if !says(HOME) => Registered::OtherHome(command),
             true => Registered::Otherwise(command),
             false => Registered::Foreign(command),
         }
@@ -112,7 +115,7 @@ impl Server {
         match self.in_file(&document.value()?) {
             Registered::Nothing => document.insert(&[SERVERS], NAME, self),
             Registered::This | Registered::Foreign(_) => Ok(()),
-            Registered::Otherwise(_) => document.replace(&path, self),
+            Registered::Otherwise(_) | Registered::OtherHome(_) => document.replace(&path, self),
         }
     }
 
@@ -120,7 +123,9 @@ impl Server {
     pub(crate) fn take_out(&self, document: &mut Document) -> Result<(), Error> {
         match self.in_file(&document.value()?) {
             Registered::Nothing | Registered::Foreign(_) => return Ok(()),
-            Registered::This | Registered::Otherwise(_) => document.remove(&[SERVERS, Step::Key(NAME)])?,
+            Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => {
+                document.remove(&[SERVERS, Step::Key(NAME)])?
+            }
         }
         if document.value()?["mcpServers"].as_object().is_some_and(serde_json::Map::is_empty) {
             document.remove(&[SERVERS])?;
@@ -195,7 +200,7 @@ impl Server {
         match self.told(cli)? {
             Registered::This => return Ok(()),
             Registered::Nothing => {}
-            Registered::Otherwise(_) => self.ask(cli, &Self::remove(self.host))?,
+            Registered::Otherwise(_) | Registered::OtherHome(_) => self.ask(cli, &Self::remove(self.host))?,
             Registered::Foreign(command) => return Err(foreign(&command)),
         }
         self.ask(cli, &self.add())
@@ -205,7 +210,9 @@ impl Server {
     pub(crate) fn unregister(&self, cli: &Path) -> Result<(), String> {
         match self.told(cli)? {
             Registered::Nothing | Registered::Foreign(_) => Ok(()),
-            Registered::This | Registered::Otherwise(_) => self.ask(cli, &Self::remove(self.host)),
+            Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => {
+                self.ask(cli, &Self::remove(self.host))
+            }
         }
     }
 
@@ -316,15 +323,15 @@ mod tests {
         let codex = |home| Server { host: Host::Codex, ..server(home) };
         let entry = "model = \"m\"\n[mcp_servers.baton]\ncommand = \"/b b/baton\"\nargs = [\"mcp\"]\n";
         let env = "\n[mcp_servers.baton.env]\nBATON_HOME = \"/h\"\n[other]\ncommand = \"x\"\n";
-        let otherwise = || Registered::Otherwise("/b b/baton".to_owned());
+        let other_home = || Registered::OtherHome("/b b/baton".to_owned());
         let inline =
             "mcp_servers = { baton = { command = '/b b/baton', args = ['mcp'], env = { BATON_HOME = '/h' } } }";
         let dotted = "mcp_servers.\"baton\".command = \"/b b/baton\"\nmcp_servers.baton.args = [ # ours\n  'mcp',\n]\n";
         for (text, home, expected) in [
             (entry.to_owned(), None, Registered::This),
             (format!("{entry}{env}"), Some("/h"), Registered::This),
-            (format!("{entry}{env}"), None, otherwise()),
-            (entry.to_owned(), Some("/h"), otherwise()),
+            (format!("{entry}{env}"), None, other_home()),
+            (entry.to_owned(), Some("/h"), other_home()),
             (entry.replace("/b b/baton", "/bin/cat"), None, Registered::Foreign("/bin/cat".to_owned())),
             (entry.replace('"', "'"), None, Registered::This),
             (entry.replace("mcp_servers.baton]", " mcp_servers . \"baton\" ] # ours"), None, Registered::This),
@@ -390,7 +397,7 @@ mod tests {
             (r#"{"mcpServers":[]}"#, Registered::Nothing),
             (
                 r#"{"mcpServers":{"baton":{"command":"/b b/baton","args":["mcp"],"env":{"BATON_HOME":"/x"}}}}"#,
-                Registered::Otherwise("/b b/baton".into()),
+                Registered::OtherHome("/b b/baton".into()),
             ),
         ] {
             assert_eq!(server(None).in_file(&serde_json::from_str(file).unwrap()), expected, "{file}");

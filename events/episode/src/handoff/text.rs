@@ -131,10 +131,10 @@ fn opening(about: &About<'_>) -> String {
         (Occasion::Compaction, _) => {
             "What this session came to before its conversation was compacted, by its transcript.".to_owned()
         }
-        (Occasion::Handoff, true) => format!("The session before this one in this project: {short}."),
+        (Occasion::Handoff, true) => format!("An earlier session in this project: {short}."),
         (Occasion::Handoff, false) => {
             let how = how(about.ended_by);
-            format!("The session before this one in this project: {short}, ended {minute} UTC{how}.")
+            format!("An earlier session in this project: {short}, ended {minute} UTC{how}.")
         }
     };
     let taken = match about.claimed_by {
