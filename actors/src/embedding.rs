@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::indexer;
 use asked::Asked;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Pace;
 use baton_config::settings::{Embedding, SettingsReader};
 use baton_journal::session_table::TableReader;
@@ -101,8 +102,9 @@ impl Embedder {
     }
 
     /// Fills in the background from now on, as the settings say, until the daemon stops.
-    pub(crate) fn start(self: &Arc<Self>, surroundings: Surroundings) {
-        tokio::spawn(filling::run(self.clone(), surroundings));
+    pub(crate) fn start(self: &Arc<Self>, surroundings: Surroundings, tasks: &TaskSupervisor) {
+        let embedder = self.clone();
+        tasks.spawn("embedder", move || filling::run(embedder.clone(), surroundings.clone()));
     }
 
     /// How far filling is; nothing is where it is off.

@@ -32,6 +32,7 @@ use crate::memos::Memos;
 use crate::session::Asking;
 use crate::supervisor;
 use baton_base::clock::Clock;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Pace;
 use baton_config::endpoint::Endpoint;
 use baton_config::settings::{Llm, Settings, SettingsReader};
@@ -174,8 +175,9 @@ impl Enricher {
     }
 
     /// Enriches in the background from now on, as the settings say, until the daemon stops.
-    pub(crate) fn start(self: &Arc<Self>) -> Enriching {
-        Enriching(tokio::spawn(self.clone().run()))
+    pub(crate) fn start(self: &Arc<Self>, tasks: &TaskSupervisor) -> Enriching {
+        let enricher = self.clone();
+        Enriching(tasks.spawn("enricher", move || enricher.clone().run()))
     }
 
     /// A question has found these sessions.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use baton_protocol::answer::Row;
 use serde::{Serialize, Serializer};
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::gateway::{Services, listing};
@@ -54,29 +54,31 @@ fn one_after_another<I: Iterator<Item = Row>, S: Serializer>(rows: &Cell<Option<
 
 /// What keeps the file; ends by [`Exporter::finish`].
 pub(crate) struct Exporter {
-    finish: oneshot::Sender<()>,
+    finish: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Exporter {
     pub(crate) fn start(services: Arc<Services>) -> Self {
-        let (finish, finished) = oneshot::channel();
-        let (table, settings) = (services.table.clone(), services.settings.clone());
-        let task = tokio::spawn(keep(table, settings, finished, async move || {
-            let (exporting, services) = (services.exporting.clone(), services.clone());
-            let written = tokio::task::spawn_blocking(move || write(&services)).await;
-            match written.map_err(io::Error::other).and_then(|written| written) {
-                Ok(()) => exporting.over(),
-                Err(error) => exporting.met(&error.to_string()),
-            }
-            exporting.lasting().is_none()
-        }));
+        let (finish, finished) = watch::channel(false);
+        let task = services.tasks.clone().spawn("session_states", move || {
+            let (table, settings, services) = (services.table.clone(), services.settings.clone(), services.clone());
+            keep(table, settings, finished.clone(), async move || {
+                let (exporting, services) = (services.exporting.clone(), services.clone());
+                let written = tokio::task::spawn_blocking(move || write(&services)).await;
+                match written.map_err(io::Error::other).and_then(|written| written) {
+                    Ok(()) => exporting.over(),
+                    Err(error) => exporting.met(&error.to_string()),
+                }
+                exporting.lasting().is_none()
+            })
+        });
         Self { finish, task }
     }
 
     /// Writes what has changed since, and ends.
     pub(crate) async fn finish(self) {
-        let _ = self.finish.send(());
+        self.finish.send_replace(true);
         if tokio::time::timeout(limits::DRAIN, self.task).await.is_err() {
             tracing::warn!(file = FILE, "session table not exported in time");
         }
@@ -88,7 +90,7 @@ impl Exporter {
 async fn keep<A, B>(
     mut table: Current<A>,
     mut settings: Current<B>,
-    mut finish: oneshot::Receiver<()>,
+    mut finish: watch::Receiver<bool>,
     mut write: impl AsyncFnMut() -> bool,
 ) {
     loop {
@@ -98,7 +100,7 @@ async fn keep<A, B>(
         let done = write().await;
         let pause = PAUSE.max(began.elapsed() * SHARE);
         tokio::select! {
-            _ = &mut finish => break,
+            _ = finish.wait_for(|finish| *finish) => break,
             () = tokio::time::sleep(if done { pause } else { AGAIN }) => {}
         }
         if !done {
@@ -111,7 +113,7 @@ async fn keep<A, B>(
             }
         };
         tokio::select! {
-            _ = &mut finish => break,
+            _ = finish.wait_for(|finish| *finish) => break,
             goes_on = changed => if !goes_on { return },
         }
     }
@@ -141,7 +143,6 @@ pub(crate) fn write(services: &Services) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::watch;
 
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -150,7 +151,7 @@ mod tests {
     struct World {
         table: watch::Sender<u32>,
         settings: watch::Sender<u32>,
-        finish: oneshot::Sender<()>,
+        finish: watch::Sender<bool>,
         written: Arc<AtomicU32>,
         failing: Arc<AtomicBool>,
         task: JoinHandle<()>,
@@ -159,7 +160,7 @@ mod tests {
     fn world() -> World {
         let (table, of_table) = watch::channel(0);
         let (settings, of_settings) = watch::channel(0);
-        let (finish, finished) = oneshot::channel();
+        let (finish, finished) = watch::channel(false);
         let written = Arc::new(AtomicU32::new(0));
         let (count, failing) = (written.clone(), Arc::new(AtomicBool::new(false)));
         let fails = failing.clone();
@@ -192,7 +193,7 @@ mod tests {
         world.settings.send_modify(|settings| *settings += 1);
         assert_eq!(world.after(1).await, 5, "the switches stand in it");
         world.table.send_modify(|table| *table += 1);
-        world.finish.send(()).unwrap();
+        world.finish.send_replace(true);
         world.task.await.unwrap();
         assert_eq!(world.written.load(Ordering::Relaxed), 6, "what has changed before the end");
     }
@@ -214,7 +215,7 @@ mod tests {
     async fn an_end_without_a_change_writes_nothing() {
         let world = world();
         assert_eq!(world.after(60).await, 1);
-        world.finish.send(()).unwrap();
+        world.finish.send_replace(true);
         world.task.await.unwrap();
         assert_eq!(world.written.load(Ordering::Relaxed), 1);
     }

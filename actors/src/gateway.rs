@@ -56,6 +56,7 @@ use baton_base::condition::Trouble;
 use baton_base::journal_health::Outage;
 use baton_base::latest::Current;
 use baton_base::limits;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Pace;
 use baton_config::configuration::Configuration;
 use baton_config::settings::{Settings, SettingsReader};
@@ -141,6 +142,8 @@ pub struct Services {
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
+    /// Sees how long-lived work ends.
+    pub tasks: TaskSupervisor,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

@@ -33,6 +33,7 @@ use crate::session::{
 use baton_base::actor_address::{CallError, Slot};
 use baton_base::limits;
 use baton_base::restart_budget::RestartBudget;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::session_table::TableReader;
 
@@ -57,6 +58,8 @@ pub struct Options {
     pub degraded: watch::Sender<Vec<Degraded>>,
     /// The actors there is one of.
     pub children: Children,
+    /// Sees how the loops that wake the supervisor end.
+    pub tasks: TaskSupervisor,
 }
 
 /// Reaches the supervisor.
@@ -310,13 +313,17 @@ impl Actor for SupervisorActor {
             }
         }
         let wheel = watch::Sender::new(None);
-        tokio::spawn(turn_wheel(
+        let turned = (
             myself.clone(),
             options.sessions.clock.clone(),
             options.table.clone(),
             options.sessions.settings.clone(),
             wheel.subscribe(),
-        ));
+        );
+        options.tasks.spawn("timer", move || {
+            let (supervisor, clock, table, settings, next) = turned.clone();
+            turn_wheel(supervisor, clock, table, settings, next)
+        });
         let mut state = State {
             options,
             children: BTreeMap::new(),
@@ -340,8 +347,10 @@ impl Actor for SupervisorActor {
         let owed = state.owed();
         state.take_in(owed);
         let asked = state.options.sessions.pace.asked();
-        tokio::spawn(turn_to_backlog(myself.clone(), asked));
-        tokio::spawn(watch_outage(myself.clone(), state.options.sessions.outage.clone()));
+        let supervisor = myself.clone();
+        state.options.tasks.spawn("backlog", move || turn_to_backlog(supervisor.clone(), asked.clone()));
+        let (supervisor, outage) = (myself.clone(), state.options.sessions.outage.clone());
+        state.options.tasks.spawn("outage", move || watch_outage(supervisor.clone(), outage.clone()));
         for child in failed {
             state.restart(&myself, child).await;
         }

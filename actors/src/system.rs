@@ -45,6 +45,7 @@ use baton_base::journal_health::Outage;
 use baton_base::limits;
 use baton_base::lock;
 use baton_base::lock::{HomeLock, LockError};
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Pace;
 use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::{TableFold, TableReader};
@@ -164,7 +165,6 @@ impl System {
         let own: Vec<PathBuf> = roots.iter().map(|root| root.projects.clone()).collect();
         let configuration = Arc::new(Configuration::open(&home, base, own));
         let settings = configuration.settings();
-        tokio::spawn(configuration::watch(Arc::downgrade(&configuration)));
         let roots = Roots::open(roots, settings.clone(), table.clone(), journal.clone(), clock.clone());
         let roots = Arc::new(roots);
 
@@ -176,6 +176,10 @@ impl System {
         let socket_path = settings.now().hooks.socket_path.clone();
         let stop = watch::Sender::new(false);
         let vitals = Arc::new(Vitals::new(lock.home().cloned(), journal.clone()));
+        let ending = vitals.clone();
+        let tasks = TaskSupervisor::new(move |reason| ending.end(reason));
+        let watched = Arc::downgrade(&configuration);
+        tasks.spawn("configuration", move || configuration::watch(watched.clone()));
         let remains = Arc::new(Remains::open(&home.join("log")));
         // What a repair has cut off of them is set again, and what the log does not know may be its end that is lost.
         if let Ok(cut) = tombstones::read(&home.join("log")) {
@@ -240,6 +244,7 @@ impl System {
             scribe: Arc::new(Scribe::new(&home)),
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
+            tasks: tasks.clone(),
             stop,
         };
         let sessions = session::Options {
@@ -273,6 +278,7 @@ impl System {
             supervisor: supervisor.clone(),
             markers: home.join("watch"),
             counted: watcher.1.clone(),
+            tasks: tasks.clone(),
         };
         if let Some(path) = &socket_path
             && let Err(error) = lock::say_listening(&home, path)
@@ -286,28 +292,39 @@ impl System {
             gateway: (gateway.clone(), services.clone(), endpoint),
         };
         let strays = if was_cut(&home) { BTreeSet::new() } else { memos.strays() };
-        let options = supervisor::Options { sessions, table, progress, degraded, children };
+        let options = supervisor::Options { sessions, table, progress, degraded, children, tasks: tasks.clone() };
         let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
             .await
             .map_err(|error| StartError::Actors { reason: cause(&error) })?;
         tokio::spawn(end_with(ended, services.stop.clone()));
-        tokio::spawn(vitals.watch(services.stop.subscribe()));
+        let stop = services.stop.clone();
+        tasks.spawn("vitals", move || vitals.clone().watch(stop.subscribe()));
         tracing::info!(home = %home.display(), sessions = services.table.now().len(), "daemon started");
-        tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
-        tokio::spawn(async move { memos.tidy(strays).await });
-        tokio::spawn(tombstones::set_again(Arc::new(services.clone())));
-        embedder.start(Surroundings {
-            settings: services.settings.clone(),
-            table: services.table.clone(),
-            indexer: services.indexer.clone(),
-            pace: services.pace.clone(),
-            stop: services.stop.subscribe(),
+        let (hooks, stop) = (Arc::downgrade(&services.hooks), services.stop.clone());
+        tasks.spawn("spool", move || hooks::watch(hooks.clone(), stop.subscribe()));
+        tasks.spawn("notes", move || {
+            let (memos, strays) = (memos.clone(), strays.clone());
+            async move { memos.tidy(strays).await }
         });
-        let enriching = enricher.start();
-        services.scribe.start(Arc::new(services.clone()));
-        tokio::spawn(Redacting::run(Arc::new(services.clone())));
-        let exporter = Exporter::start(Arc::new(services.clone()));
-        tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
+        let all = Arc::new(services.clone());
+        let of_all = all.clone();
+        tasks.spawn("tombstones", move || tombstones::set_again(of_all.clone()));
+        embedder.start(
+            Surroundings {
+                settings: services.settings.clone(),
+                table: services.table.clone(),
+                indexer: services.indexer.clone(),
+                pace: services.pace.clone(),
+                stop: services.stop.subscribe(),
+            },
+            &tasks,
+        );
+        let enriching = enricher.start(&tasks);
+        services.scribe.start(all.clone());
+        let of_all = all.clone();
+        tasks.spawn("redaction", move || Redacting::run(of_all.clone()));
+        let exporter = Exporter::start(all.clone());
+        tasks.spawn("handoffs", move || gateway::handoff::prepare(all.clone()));
         let upkeep = Upkeep::start(services.clone());
         Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, enriching, lock })
     }

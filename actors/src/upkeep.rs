@@ -78,7 +78,7 @@ pub(crate) struct Upkeep(JoinHandle<()>);
 
 impl Upkeep {
     pub(crate) fn start(services: Services) -> Self {
-        Self(tokio::spawn(watch(services)))
+        Self(services.tasks.clone().spawn("upkeep", move || watch(services.clone())))
     }
 
     /// What is being rewritten notices by itself that the daemon stops.

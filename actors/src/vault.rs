@@ -141,12 +141,15 @@ impl Scribe {
     /// Brings in what is owed, now and whenever something is, until the daemon stops.
     pub(crate) fn start(self: &Arc<Self>, services: Arc<Services>) {
         let scribe = self.clone();
-        tokio::spawn(async move {
-            let mut stop = services.stop.subscribe();
-            tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => {}
-                () = scribe.work(&services) => {}
-                () = scribe.watch_away() => {}
+        services.tasks.clone().spawn("vault", move || {
+            let (scribe, services) = (scribe.clone(), services.clone());
+            async move {
+                let mut stop = services.stop.subscribe();
+                tokio::select! {
+                    _ = stop.wait_for(|stop| *stop) => {}
+                    () = scribe.work(&services) => {}
+                    () = scribe.watch_away() => {}
+                }
             }
         });
     }

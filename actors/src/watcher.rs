@@ -28,6 +28,7 @@ use crate::roots::{Look as RootsSeen, Roots};
 use crate::supervisor;
 use baton_base::actor_address::{CallError, Slot};
 use baton_base::limits;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
@@ -77,6 +78,8 @@ pub struct Options {
     pub markers: PathBuf,
     /// How many transcripts the last look at everything has come by so far: its [`Handle`]'s.
     pub counted: Arc<AtomicU64>,
+    /// Sees how the loop that follows the settings ends.
+    pub tasks: TaskSupervisor,
 }
 
 /// Longest wait for an answer: a look at everything on a slow disk.
@@ -263,7 +266,8 @@ impl Actor for WatcherActor {
         let nudge: Nudge = Arc::new(move || drop(watcher.send_message(Msg::Changed)));
         let changes = Changes::new(nudge, &options.markers, changes::of_the_system());
         myself.send_message(Msg::Sweep)?;
-        tokio::spawn(follow(myself, options.settings.clone(), options.roots.changes()));
+        let (settings, roots) = (options.settings.clone(), options.roots.clone());
+        options.tasks.spawn("roots", move || follow(myself.clone(), settings.clone(), roots.changes()));
         let (known, walks) = (Known::new(options.table.clone()), Walks::counting(options.counted.clone()));
         Ok(State {
             options,

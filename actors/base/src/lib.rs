@@ -14,5 +14,6 @@ pub mod lock;
 pub mod pinned_folder;
 pub mod project;
 pub mod restart_budget;
+pub mod supervised_task;
 pub mod throttle;
 pub mod transcript_file;

@@ -44,6 +44,11 @@ impl Vitals {
         }
     }
 
+    /// Ends the daemon for another reason.
+    pub fn end(&self, reason: String) {
+        self.lost.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
+    }
+
     /// Completes when one is lost, with the reason.
     pub async fn lost(&self) -> String {
         let mut lost = self.lost.subscribe();

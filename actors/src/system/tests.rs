@@ -1,5 +1,6 @@
 //! The actors there is one of, torn away while the daemon runs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -194,4 +195,54 @@ async fn an_index_that_was_lost_is_built_anew_while_the_daemon_runs() {
     tokio::time::timeout(DEADLINE, rebuilt).await.expect("upkeep does it");
     assert_eq!(journal.stats().problem, None);
     drop(system.stop().await);
+}
+
+/// Waits until something holds of how often each task was started.
+async fn until(system: &System, holds: impl Fn(&BTreeMap<&'static str, u32>) -> bool) {
+    let holding = async {
+        while !holds(&system.services().tasks.running()) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, holding).await.expect("in time");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_task_that_panics_is_started_anew() {
+    let world = world().await;
+    let tasks = [
+        "backlog",
+        "configuration",
+        "embedder",
+        "enricher",
+        "handoffs",
+        "outage",
+        "roots",
+        "session_states",
+        "spool",
+        "timer",
+        "upkeep",
+        "vault",
+        "vitals",
+    ];
+    // What is done once has returned by then.
+    until(&world.system, |running| running.keys().copied().eq(tasks)).await;
+    for task in tasks {
+        world.system.services().tasks.break_task(task);
+    }
+    until(&world.system, |running| tasks.iter().all(|task| running.get(task) == Some(&2))).await;
+    // A task that is told to end still does.
+    world.system.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_that_keeps_failing_ends_the_daemon_with_the_reason() {
+    let world = world().await;
+    let starts = u32::try_from(limits::RESTARTS).unwrap() + 1;
+    for start in 1..=starts {
+        until(&world.system, |running| running.get("upkeep") == Some(&start)).await;
+        world.system.services().tasks.break_task("upkeep");
+    }
+    let reason = tokio::time::timeout(DEADLINE, world.system.lost()).await.expect("in time");
+    assert_eq!(reason, "its task upkeep keeps failing");
 }
