@@ -8,8 +8,6 @@ mod account;
 mod answers;
 mod calls;
 mod connection;
-pub(crate) mod conversation;
-mod digests;
 mod family;
 mod glance;
 mod graph;
@@ -22,9 +20,7 @@ mod narrowing;
 mod page;
 mod rate;
 pub(crate) mod resolve;
-mod shown;
 mod socket;
-mod titles;
 mod usage;
 
 use std::path::PathBuf;
@@ -32,7 +28,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::Timestamp;
-use baton_events::projection::table::SessionTable;
 use interprocess::local_socket::tokio::Listener;
 use interprocess::local_socket::traits::tokio::Listener as _;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
@@ -59,17 +54,17 @@ use baton_base::limits;
 use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Pace;
 use baton_config::configuration::Configuration;
-use baton_config::settings::{Settings, SettingsReader};
+use baton_config::settings::SettingsReader;
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
 use baton_journal::vitals::Vitals;
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::Remains;
+use baton_views::conversation::Conversations;
 
 use guests::Guests;
 use socket::Listening;
 
-pub use digests::Digests;
 pub use socket::{Endpoint, Error as SocketError};
 
 /// How often refusals of other users are told.
@@ -132,8 +127,8 @@ pub struct Services {
     pub verifying: Arc<Semaphore>,
     /// What copies of forgotten sessions are known by.
     pub remains: Arc<Remains>,
-    /// What conversations come to that were asked for lately.
-    pub digests: Arc<Digests>,
+    /// Reads conversations, and what they come to.
+    pub conversations: Arc<Conversations>,
     /// What is ready to be handed over.
     pub handoffs: Arc<handoff::Handoffs>,
     /// Writes notes for people.
@@ -158,11 +153,6 @@ impl Services {
             indexer: self.indexer.clone(),
         }
     }
-}
-
-/// Whether nothing that the memory holds under an id may be shown to anybody.
-pub(crate) fn is_hidden(table: &SessionTable, settings: &Settings, id: &str) -> bool {
-    shown::hidden(table, settings, &[], id)
 }
 
 /// Reaches the gateway.

@@ -4,8 +4,6 @@
 //! from the journal into the searchable memory. A job that breaks is reported as failed. If this actor fails, the jobs in
 //! flight are lost with it: their sessions still owe them, and hand them out again when they are woken.
 
-pub(crate) mod answer;
-pub(crate) mod conversation;
 mod covering;
 mod episode;
 mod fresh;
@@ -48,12 +46,12 @@ use baton_memory::vectors::Vectors;
 use baton_store::chunks;
 use baton_store::chunks::{ChunkStore, Removed};
 
-pub use episode::Error as EpisodeError;
 use fresh::Fresh;
 use large::Large;
 pub(crate) use large::is_large;
 use leave::Leave;
 use left_out::LeftOut;
+pub use mend::Index;
 pub(crate) use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
 use shelf::{Shelf, Standing};

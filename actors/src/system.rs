@@ -27,6 +27,7 @@ use baton_config::configuration::Configuration;
 use baton_config::import_boundary::Imported;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
+use baton_views::conversation::Conversations;
 
 use crate::memos::Memos;
 use crate::redacting::Redacting;
@@ -211,6 +212,8 @@ impl System {
             pace: pace.clone(),
             stop: stop.subscribe(),
         }));
+        let index = indexer::Index::new(indexer.clone(), table.clone());
+        let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -239,7 +242,7 @@ impl System {
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
             remains: remains.clone(),
-            digests: Arc::default(),
+            conversations,
             handoffs: Arc::default(),
             scribe: Arc::new(Scribe::new(&home)),
             vitals: vitals.clone(),

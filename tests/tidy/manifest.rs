@@ -29,7 +29,7 @@ const FLOORS: &[&[&str]] = &[
     &["baton-ask", "baton-enrichment", "baton-notes"],
     &["baton-base", "baton-endpoint"],
     &["baton-config", "baton-journal", "baton-memory", "baton-store"],
-    &["baton-model"],
+    &["baton-model", "baton-views"],
     &["baton-actors"],
     &["baton"],
 ];

@@ -11,12 +11,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Embedder, InUse, Refused, Surroundings, told};
-use crate::gateway::is_hidden;
 use baton_base::io_remedy::Obstacle;
 use baton_config::settings::Embedding;
 use baton_memory::Searcher;
 use baton_memory::vectors::{Error, Key, Missing, Passage};
 use baton_model::Kind;
+use baton_views::visibility::is_hidden;
 
 /// Texts of one request: an answer of 4,096 numbers each stays below what a client takes.
 const BATCH_TEXTS: usize = 64;
@@ -183,7 +183,7 @@ impl Filler<'_> {
         let (asking, vectors, unusable) = (searcher.clone(), self.in_use.table.clone(), self.unusable.clone());
         let looked = blocking(self.around, move || {
             let kept = vectors.kept();
-            (asking.missing(&vectors, &|id| is_hidden(&table, &settings, id), &unusable), kept)
+            (asking.missing(&vectors, &|id| is_hidden(&table, &settings, &[], id), &unusable), kept)
         });
         let (missing, kept) = looked.await?;
         let mut progress = self.embedder.lock_progress();

@@ -6,9 +6,10 @@ use baton_episode::digest::{Abridged, Show};
 use baton_events::session::EpisodeRef;
 
 use crate::indexer;
-use crate::indexer::EpisodeError;
 use baton_journal::session_table::TableReader;
 use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
+use baton_store::conversation::{Error as EpisodeError, each};
 
 /// What is asked about a conversation, and what claims about it may point to.
 pub(super) struct Read {
@@ -20,6 +21,7 @@ pub(super) struct Read {
 /// What cannot be read any more is restored from the transcript, if that still says the same.
 pub(super) fn read(
     indexer: &indexer::Handle,
+    chunks: &ChunkStore,
     table: &TableReader,
     id: &SessionId,
     episode: &EpisodeRef,
@@ -28,7 +30,7 @@ pub(super) fn read(
 ) -> Result<Read, EpisodeError> {
     let read = || {
         let mut abridged = Abridged::default();
-        indexer.each(id, episode, |item| abridged.push(item)).map(|()| abridged)
+        each(chunks, id, episode, |item| abridged.push(item)).map(|()| abridged)
     };
     let abridged = match read() {
         Err(error) if is_lost(&error) && indexer.restore(table, id, episode).is_ok() => read()?,

@@ -110,7 +110,7 @@ impl Enricher {
         let (around, of, current) = (self.around.clone(), id.clone(), episode.clone());
         let read = tokio::task::spawn_blocking(move || {
             let _room = room;
-            conversation::read(&around.indexer, &around.table, &of, &current, &limits, &show)
+            conversation::read(&around.indexer, &around.chunks, &around.table, &of, &current, &limits, &show)
         });
         match read.await {
             // It would not be told more than it was, and whoever wanted it to be waits for nothing.

@@ -1,5 +1,6 @@
 //! All that is told of a conversation when it is shown, of a conversation of any length: it is gone through, and not held.
 
+use baton_store::conversation::Conversation;
 use std::collections::BTreeMap;
 
 use baton_conversation::filter::one_line;
@@ -11,10 +12,11 @@ use baton_enrichment::Lines;
 use baton_episode::digest::{Abridged, Counting, Episode, Metadata};
 use baton_events::session::EpisodeRef;
 
+use super::Services;
 use super::family::{CHILDREN_MAX, NAME_CHARS};
-use super::{Services, conversation, titles};
-use crate::indexer::{EpisodeError, answer};
 use baton_memory::{MAX_LINKS, links};
+use baton_store::conversation::Error as EpisodeError;
+use baton_store::model_answer::current_answer;
 
 /// What a conversation comes to.
 #[derive(Default)]
@@ -38,14 +40,14 @@ pub(super) fn of(
     current: EpisodeRef,
 ) -> Result<(EpisodeRef, Account), EpisodeError> {
     let show = services.settings.now().filtering;
-    conversation::read(services, id, current, |current| {
-        let conversation = services.indexer.open(id, current)?;
+    services.conversations.read(id, current, |current| {
+        let conversation = Conversation::open(&services.chunks, id, current)?;
         let mut withdrawn = Withdrawn::default();
         conversation.each(|item| {
             withdrawn.note(item);
             Ok::<_, EpisodeError>(())
         })?;
-        let by = services.table.now().get(id).and_then(|row| answer::of(&row.state, current));
+        let by = services.table.now().get(id).and_then(|row| current_answer(&row.state, current));
         let (mut account, mut abridged, mut lines) = (Account::default(), Abridged::default(), Lines::default());
         let mut numbers = Counting::without(withdrawn);
         conversation.each(|item| {
@@ -59,8 +61,8 @@ pub(super) fn of(
             Ok::<_, EpisodeError>(())
         })?;
         account.numbers = numbers.metadata(current.to);
-        account.episode = conversation::told_by(services, id, by.as_ref(), abridged.digest(&show), &lines);
-        titles::entitle(services, id, &mut account.episode);
+        account.episode = services.conversations.told_by_model(id, by.as_ref(), abridged.digest(&show), &lines);
+        services.conversations.entitle(id, &mut account.episode);
         Ok(account)
     })
 }

@@ -1,5 +1,6 @@
 //! Entities and facts in the contract's words, and what their calls have in common.
 
+use baton_views::visibility;
 use std::collections::BTreeMap;
 
 use baton_conversation::printable::plain;
@@ -11,14 +12,14 @@ use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::Services;
 use super::connection::failure;
-use super::{Services, shown};
 use baton_config::settings::Settings;
 use baton_memory::{Fact, Node};
 
 /// Whether a session supports nothing that is answered: it is forgotten, excluded, unknown, or of another group.
 pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
-    shown::hidden(table, settings, groups, id)
+    visibility::is_hidden(table, settings, groups, id)
 }
 
 /// The same of what there is now, for any group.

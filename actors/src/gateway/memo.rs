@@ -1,5 +1,6 @@
 //! What was added, in the contract's words: as a session is shown, and as an episode is listed.
 
+use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_conversation::printable::plain;
@@ -13,7 +14,7 @@ use baton_protocol::answer;
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::{Services, answers, shown};
+use super::{Services, answers};
 use crate::indexer;
 use baton_store::chunks;
 
@@ -61,7 +62,7 @@ pub(super) fn meant(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
     let (table, settings) = (services.table.now(), services.settings.now());
     let uuid = named(&table, text)?;
     let (_, memo) = table.memo(uuid)?;
-    (!shown::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
+    (!visibility::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
 }
 
 /// Its words with today's rules of redaction. Blocks for a disk read.

@@ -4,6 +4,7 @@
 //! session has to do with. Of one field one value must fit, of several fields each, and nothing that is negated. Active is
 //! every session whose end has not come, indexed or not: the search itself indexes it.
 
+use baton_views::visibility;
 use std::cmp::Reverse;
 
 use baton_ask::query::{Field, Question, Without};
@@ -14,7 +15,7 @@ use baton_events::session::State;
 use baton_graph::Label;
 use baton_redaction::redact;
 
-use super::{resolve, shown};
+use super::resolve;
 use baton_config::settings::Settings;
 use baton_memory::{Error, Having, Searcher, Sessions};
 
@@ -108,7 +109,7 @@ impl Narrowing {
     }
 
     fn admits_state(&self, question: &Question, state: &State) -> bool {
-        let in_any = |projects: &[String]| projects.iter().any(|project| resolve::is_in(state, project));
+        let in_any = |projects: &[String]| projects.iter().any(|project| visibility::is_in(state, project));
         let agent = state.transcript.as_ref().map_or("", |transcript| transcript.agent.as_str());
         let phase = state.phase.as_str();
         let is_so = |value: &str| if value == "active" { state.is_open() } else { value == phase };
@@ -143,7 +144,7 @@ impl Narrowing {
             .map(|(id, row)| (Reverse(row.state.last_activity().0), id.clone()));
         let notes = table.memos().filter_map(|(uuid, _)| {
             let id = memo::key(uuid);
-            let state = shown::memo_as_state(table, id.as_str())?;
+            let state = visibility::memo_as_state(table, id.as_str())?;
             is_left(&id, &state).then(|| (Reverse(state.last_activity().0), id))
         });
         let mut left: Vec<(Reverse<i64>, SessionId)> = sessions.chain(notes).collect();

@@ -3,6 +3,7 @@
 mod ambiguous;
 mod directory;
 
+use baton_views::visibility;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use baton_events::session::{Phase, State};
 use baton_protocol::{Caller, Failure, code};
 
 use super::connection::failure;
-use super::{Services, lazy, shown};
+use super::{Services, lazy};
 use crate::hooks::lineage;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
@@ -287,7 +288,7 @@ fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&S
     let said = |state: &'a State| (of_session(state), state.place.as_ref().map(|place| place.cwd.as_str()));
     let alike: HashMap<_, &State> = states.map(|state| (said(state), state)).collect();
     let shown = alike.into_values().filter(|state| !settings.excludes(state)).flat_map(of_session).flatten();
-    let groups = table.memo_groups().filter(|group| !shown::is_group_excluded(settings, group));
+    let groups = table.memo_groups().filter(|group| !visibility::is_group_excluded(settings, group));
     shown.chain(groups).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -355,20 +356,6 @@ pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]
 pub(super) fn only_group(services: &Services, texts: &[String]) -> Option<String> {
     let [text] = texts else { return None };
     project(&services.table.now(), &services.settings.now(), text).ok()
-}
-
-/// Whether a session belongs to one of these, or these are none.
-pub(super) fn is_in_any(state: &State, groups: &[String]) -> bool {
-    groups.is_empty() || groups.iter().any(|group| is_in(state, group))
-}
-
-/// Whether a session belongs to a project or group, or works in a directory of it.
-pub(crate) fn is_in(state: &State, project: &str) -> bool {
-    let of_place = state
-        .place
-        .as_ref()
-        .is_some_and(|place| place.project == project || std::path::Path::new(&place.project).starts_with(project));
-    state.group_id() == Some(project) || of_place
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
 use baton_redaction::redact;
 
+use super::Services;
 use super::family::{CHILDREN_MAX, Family};
-use super::{Services, conversation};
 
 /// Elder sessions whose requests are compared with those of a fork, the nearest first.
 const ELDERS_MAX: usize = 8;
@@ -78,9 +78,9 @@ pub(super) fn of(
 
 fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Requests> {
     let episode = table.get(id)?.state.episode.clone()?;
-    let read = conversation::read(services, id, episode, |episode| {
+    let read = services.conversations.read(id, episode, |episode| {
         let mut requests = Requests::default();
-        services.indexer.each(id, episode, |item| requests.note(&item))?;
+        baton_store::conversation::each(&services.chunks, id, episode, |item| requests.note(&item))?;
         Ok(requests)
     });
     match read {

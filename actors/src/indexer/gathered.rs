@@ -217,7 +217,7 @@ mod tests {
     use baton_conversation::item::{Body, Meta};
 
     use super::*;
-    use crate::indexer::conversation::Stored;
+    use baton_store::conversation::Stored;
 
     fn items(lines: std::ops::Range<u64>, chars: usize) -> Vec<Item> {
         let item = |line| Item {

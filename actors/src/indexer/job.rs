@@ -15,9 +15,10 @@ pub(super) mod stored;
 use super::fresh::{Fresh, Held};
 use super::gathered::{Gathered, Written};
 use super::leave::Leave;
-use super::{JobOutcome, JobRequest, conversation, episode};
+use super::{JobOutcome, JobRequest};
 use baton_store::chunks;
 use baton_store::chunks::{Batch, ChunkStore, Header};
+use baton_store::conversation;
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::{Done, Pass, Start};
 
@@ -159,7 +160,7 @@ fn continued<'a>(
         return None;
     }
     let read = || -> Result<_, String> {
-        let told = |error: episode::Error| error.to_string();
+        let told = |error: conversation::Error| error.to_string();
         let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| error.to_string())?;
         let mut gathered = Gathered::new(chunks, &request.session, Some(prior.manifest));
         for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {

@@ -3,6 +3,7 @@
 //! Nothing is believed but hashes: what the transcript gives must be the conversation that the log names, to the byte, or
 //! nothing is written. So this needs no event: the very same files stand there again.
 
+use baton_memory::Searcher;
 use std::sync::Arc;
 
 use baton_conversation::hex;
@@ -28,6 +29,29 @@ pub(super) struct Mender {
     chunks: Arc<ChunkStore>,
     under_way: UnderWay,
     slot: Slot<Msg>,
+}
+
+/// The indexer as the views know it.
+pub struct Index {
+    indexer: Handle,
+    table: TableReader,
+}
+
+impl Index {
+    /// Of an indexer and the table whose conversations it keeps.
+    pub fn new(indexer: Handle, table: TableReader) -> Self {
+        Self { indexer, table }
+    }
+}
+
+impl baton_views::conversation::Index for Index {
+    fn searcher(&self) -> Option<Searcher> {
+        self.indexer.searcher().ok()
+    }
+
+    fn restore(&self, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
+        self.indexer.restore(&self.table, id, episode)
+    }
 }
 
 impl Handle {

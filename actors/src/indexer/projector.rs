@@ -39,8 +39,6 @@ use baton_graph::Surroundings;
 use tokio::sync::oneshot;
 
 use super::Options;
-use super::answer;
-use super::conversation::Conversation;
 use super::fresh::Fresh;
 use super::large::Large;
 use super::left_out::{LeftOut, Parts};
@@ -50,6 +48,8 @@ use baton_base::io_remedy;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
 use baton_memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
+use baton_store::conversation::Conversation;
+use baton_store::model_answer::{current_answer, read_answer};
 use change::Change;
 use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
@@ -423,8 +423,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let mut parts = Parts::default();
         let mut episode = parts.make("its digest", || digest::digest(items, &digest::Show::default()));
         episode.left_out = outline.left_out();
-        let answer = answer::of(&row.state, current);
-        let answer = answer.and_then(|answer| answer::read(&self.options.chunks, session, &answer));
+        let answer = current_answer(&row.state, current);
+        let answer = answer.and_then(|answer| read_answer(&self.options.chunks, session, &answer));
         let lines = if answer.is_some() { Lines::of(items, &Show::default()) } else { Lines::default() };
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
@@ -493,7 +493,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let known = self.put.get(session).filter(is_same).map(|put| put.items);
         let read = |conversation, way| Outline::of(&conversation, known, way).map(|outline| (conversation, outline));
         let open = |way| {
-            let opened = Conversation::open(chunks, session, current).map_err(MemoryError::from);
+            let opened = Conversation::open(chunks, session, current).map_err(outline::unreadable);
             opened.and_then(|conversation| read(conversation, way))
         };
         let opened = match self.fresh.take(&current.manifest) {

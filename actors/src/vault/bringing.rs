@@ -23,7 +23,7 @@ use super::pending::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
 use super::{index, lineage, owed};
-use crate::gateway::{Services, conversation};
+use crate::gateway::Services;
 use baton_config::settings;
 
 /// The folder of sessions of which nobody knows where they worked.
@@ -161,11 +161,11 @@ impl Bringing<'_> {
             return Err(Failed::Unreadable("it has no episode any more".to_owned()));
         };
         let show = services.settings.now().filtering;
-        let read = conversation::digest(services, self.id, current, &show).map_err(|error| unreadable(&error))?;
+        let read = services.conversations.digest(self.id, current, &show).map_err(|error| unreadable(&error))?;
         let (current, episode) = read;
-        let items = conversation::read(services, self.id, current, |current| {
+        let items = services.conversations.read(self.id, current, |current| {
             let mut abridged = Abridged::default();
-            services.indexer.each(self.id, current, |item| abridged.push(item))?;
+            baton_store::conversation::each(&services.chunks, self.id, current, |item| abridged.push(item))?;
             Ok((abridged.left_out() == 0, abridged.into_items()))
         });
         let (current, (is_whole, items)) = items.map_err(|error| unreadable(&error))?;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
 
-use crate::gateway::is_hidden;
 use baton_config::settings::Settings;
+use baton_views::visibility::is_hidden;
 
 /// Most sessions that the head of a note names before its own.
 const MOST: usize = 50;
@@ -19,7 +19,7 @@ pub(super) fn continued(table: &SessionTable, settings: &Settings, id: &SessionI
     let mut next = follows(row);
     while let Some(before) = next.take().filter(|before| chain.len() < MOST && seen.insert(before.clone())) {
         next = table.get(&before).and_then(|row| follows(row));
-        if !is_hidden(table, settings, before.as_str()) {
+        if !is_hidden(table, settings, &[], before.as_str()) {
             chain.push(before);
         }
     }

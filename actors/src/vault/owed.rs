@@ -9,8 +9,8 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{Phase, Why};
 
 use super::register::{Entry, Register};
-use crate::indexer::answer;
 use baton_config::settings::Settings;
+use baton_store::model_answer::current_answer;
 
 /// How notes are written: another number brings every session in once more.
 const NOTES_VERSION: u32 = 1;
@@ -26,7 +26,7 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     let (episode, end) = (table.shown(row)?, state.end?);
     let (uuid, manifest) = (episode.uuid.simple(), episode.manifest.short());
     // What a model says of it comes later, and changes the note.
-    let by = answer::of(state, episode).map_or_else(|| "-".to_owned(), |answer| answer.short());
+    let by = current_answer(state, episode).map_or_else(|| "-".to_owned(), |answer| answer.short());
     Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{by}", end.at.0))
 }
 

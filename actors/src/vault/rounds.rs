@@ -3,6 +3,7 @@
 mod compact;
 mod sweep;
 
+use baton_views::visibility;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use super::promotion::promote;
 use super::register::Entry;
 use super::told::{Progress, several, waiting};
 use super::{ANSWER, ROOM, Scribe, owed};
-use crate::gateway::{Services, resolve};
+use crate::gateway::Services;
 use baton_base::throttle::Room;
 
 pub(super) use sweep::Unswept;
@@ -296,7 +297,7 @@ fn broken() -> Refused {
 
 fn in_project(ids: Vec<SessionId>, table: &SessionTable, project: Option<&str>) -> Vec<SessionId> {
     let Some(project) = project else { return ids };
-    let is_in = |id: &SessionId| table.get(id).is_some_and(|row| resolve::is_in(&row.state, project));
+    let is_in = |id: &SessionId| table.get(id).is_some_and(|row| visibility::is_in(&row.state, project));
     ids.into_iter().filter(is_in).collect()
 }
 

@@ -2,6 +2,7 @@
 
 mod budget;
 
+use baton_views::visibility;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use uuid::Uuid;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, answers, conversation, graph, lazy, memo as added, page, resolve, shown};
+use crate::gateway::{Services, answers, graph, lazy, memo as added, page, resolve};
 
 /// What stands at the end of an episode that is too long for an answer.
 const CUT: &str = "\n… cut; get_episodes with episode_uuids has more, `baton show` the whole";
@@ -68,7 +69,9 @@ pub(in crate::gateway) async fn episodes(
             if !named.holds(&key.1, Some(uuid)) {
                 continue;
             }
-            if behind.as_ref().is_none_or(|behind| key > *behind) && !shown::is_memo_hidden(&settings, &groups, memo) {
+            if behind.as_ref().is_none_or(|behind| key > *behind)
+                && !visibility::is_memo_hidden(&settings, &groups, memo)
+            {
                 listed.push((key, Listed::Memo(uuid, memo.clone())));
             }
         }
@@ -244,7 +247,7 @@ fn session_entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
     let show = services.settings.now().filtering;
-    match conversation::digest(services, id, current.clone(), &show) {
+    match services.conversations.digest(id, current.clone(), &show) {
         Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.marked().content()))),
         Err(_) if services.table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
         Err(error) => {

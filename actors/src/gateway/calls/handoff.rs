@@ -1,5 +1,6 @@
 //! What the next agent of a project is told, for whoever asks.
 
+use baton_views::visibility;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answe
         table.iter().filter(|(id, row)| {
             let state = &row.state;
             let is_other = asking != Some(*id);
-            is_other && resolve::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
+            is_other && visibility::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
         })
     };
     let shown = |state: &State| !state.is_unseen() && state.phase != Phase::Forgotten;

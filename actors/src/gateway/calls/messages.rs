@@ -2,6 +2,7 @@
 
 mod stretch;
 
+use baton_store::conversation::Conversation;
 use std::sync::Arc;
 
 use baton_conversation::item::{Call, Outcome, ToolResult};
@@ -17,7 +18,7 @@ use uuid::Uuid;
 
 use self::stretch::{Stretch, Wanted};
 use super::{Ended, internal};
-use crate::gateway::{Services, conversation, memo, page, resolve};
+use crate::gateway::{Services, memo, page, resolve};
 use crate::indexer;
 
 /// Most messages of an answer.
@@ -56,8 +57,10 @@ pub(in crate::gateway) async fn messages(
             };
             return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
         };
-        let stretch = |episode: &EpisodeRef| Stretch::of(&services.indexer.open(&id, episode)?, wanted);
-        let (current, stretch) = conversation::read(&services, &id, current, stretch)
+        let stretch = |episode: &EpisodeRef| Stretch::of(&Conversation::open(&services.chunks, &id, episode)?, wanted);
+        let (current, stretch) = services
+            .conversations
+            .read(&id, current, stretch)
             .map_err(|error| internal("the conversation cannot be read", error))?;
         let ((messages, next), before, focus, note) = match wanted {
             Wanted::From(..) => (page(&stretch, limit), None, None, None),
@@ -258,7 +261,6 @@ mod tests {
     use baton_conversation::item::{Body, Item};
 
     use super::*;
-    use crate::indexer::conversation::Conversation;
 
     fn stretch(items: &[Item], wanted: Wanted) -> Stretch {
         Stretch::of(&Conversation::Held(Arc::new(items.to_vec())), wanted).unwrap()

@@ -1,5 +1,6 @@
 //! What stands around a line of a session, within a budget of tokens: for an agent that has no shell to open the place with.
 
+use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
@@ -9,7 +10,7 @@ use baton_protocol::{MessagesParams, PassageParams, answer, code};
 
 use super::{Ended, messages};
 use crate::gateway::connection::failure;
-use crate::gateway::{Services, resolve, shown};
+use crate::gateway::{Services, resolve};
 
 /// Tokens that go with every answer: that it is quoted, and what it is of.
 const AROUND_TOKENS: u64 = 120;
@@ -32,7 +33,7 @@ pub(in crate::gateway) async fn passage(
     };
     let found = messages::messages(&place, services).await?;
     let (table, settings) = (services.table.now(), services.settings.now());
-    if shown::hidden(&table, &settings, &[], &found.session_id) {
+    if visibility::is_hidden(&table, &settings, &[], &found.session_id) {
         let row = SessionId::new(&found.session_id).and_then(|id| table.get(&id).cloned());
         let is_deleted = row.is_some_and(|row| table.is_deleted(&row));
         let why = if is_deleted { "was deleted or cleared" } else { "is forgotten, or of a project that is excluded" };

@@ -5,6 +5,7 @@ mod fitting;
 mod narrowed;
 mod sessions;
 
+use baton_views::visibility;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use super::search::{Wanted, Whose, find, prepared};
 use super::vault::{Recalled, recalled};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, resolve, shown};
+use crate::gateway::{Services, resolve};
 use baton_config::settings::Settings;
 use baton_memory::Searcher;
 use baton_memory::vectors::Meaning;
@@ -161,7 +162,7 @@ impl Looking {
     /// Whether something of the asking session was read before and may be shown.
     fn own_parts(&self) -> bool {
         let row = self.asking.as_ref().and_then(|id| Some((id, self.table.get(id)?)));
-        let is_asked = |state: &State| self.project.as_deref().is_none_or(|project| resolve::is_in(state, project));
+        let is_asked = |state: &State| self.project.as_deref().is_none_or(|project| visibility::is_in(state, project));
         row.is_some_and(|(id, row)| row.state.episode.is_some() && is_asked(&row.state) && !self.is_hidden(id.as_str()))
     }
 
@@ -260,7 +261,7 @@ impl Looking {
     }
 
     fn is_hidden(&self, id: &str) -> bool {
-        shown::hidden(&self.table, &self.settings, self.project.as_slice(), id)
+        visibility::is_hidden(&self.table, &self.settings, self.project.as_slice(), id)
     }
 }
 

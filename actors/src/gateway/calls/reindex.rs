@@ -1,6 +1,7 @@
 //! What is stored, made anew: by today's filter and rules of redaction. It costs no call of a model, and nothing is closed
 //! by it.
 
+use baton_views::visibility;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,7 +77,7 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
     let unread = services.indexer.unread();
     let is_meant = |id: &SessionId, state: &State| {
-        let is_in = project.as_deref().is_none_or(|project| resolve::is_in(state, project));
+        let is_in = project.as_deref().is_none_or(|project| visibility::is_in(state, project));
         let is_older = !state.filter_is(settings.policy_for(state).filter_version) || unread.contains_key(id);
         is_in && state.episode.is_some() && (asked.all || project.is_some() || is_older)
     };

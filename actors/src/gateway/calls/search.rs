@@ -1,5 +1,7 @@
 //! Lazy index, then search.
 
+use baton_views::conversation::given_title;
+use baton_views::visibility;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::narrowing;
 use crate::gateway::narrowing::Narrowing;
-use crate::gateway::{Services, answers, family, glance, lazy, resolve, shown, titles};
+use crate::gateway::{Services, answers, family, glance, lazy, resolve};
 use crate::indexer::Want;
 use baton_base::limits;
 
@@ -64,7 +66,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     let settings = services.settings.now();
     // What was not asked for is not missing; where a session works that could never be read is not known.
     let is_meant = |state: &State| {
-        let is_in = ask.project.is_none_or(|project| state.place.is_none() || resolve::is_in(state, project));
+        let is_in = ask.project.is_none_or(|project| state.place.is_none() || visibility::is_in(state, project));
         is_in && !settings.excludes(state)
     };
     let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
@@ -250,11 +252,11 @@ pub(super) fn find(
         Whose::Own => !is_own(id),
     };
     let called = |hit: baton_memory::Hit| {
-        let title = titles::given(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
+        let title = given_title(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
         answers::hit(table, baton_memory::Hit { title, ..hit })
     };
-    let hidden = |id: &str| left_out(id) || shown::hidden(table, settings, &[], id);
-    let admits = |id: &str| match shown::memo_as_state(table, id) {
+    let hidden = |id: &str| left_out(id) || visibility::is_hidden(table, settings, &[], id);
+    let admits = |id: &str| match visibility::memo_as_state(table, id) {
         Some(state) => narrowing.admits(question, id, Some(&state)),
         None => narrowing.admits(question, id, row(id).as_ref().map(|row| &row.state)),
     };
@@ -265,9 +267,9 @@ pub(super) fn find(
         false => notes.iter().map(|note| redact(note).into_owned()).collect(),
     };
     if question.is_filters_only() {
-        let is_in = |id: &str, wanted: &str| match shown::memo_as_state(table, id) {
-            Some(state) => resolve::is_in(&state, wanted),
-            None => row(id).is_some_and(|row| resolve::is_in(&row.state, wanted)),
+        let is_in = |id: &str, wanted: &str| match visibility::memo_as_state(table, id) {
+            Some(state) => visibility::is_in(&state, wanted),
+            None => row(id).is_some_and(|row| visibility::is_in(&row.state, wanted)),
         };
         let outside = |id: &str| hidden(id) || project.is_some_and(|wanted| !is_in(id, wanted));
         let sessions = narrowing.latest(question, table, &outside, wanted.sessions);

@@ -1,5 +1,6 @@
 //! The session table.
 
+use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_events::session::{Phase, State};
@@ -48,7 +49,7 @@ pub(in crate::gateway) async fn sessions(
         listing::rows(&services, &table, |state| {
             (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))
-                && project.as_deref().is_none_or(|project| resolve::is_in(state, project))
+                && project.as_deref().is_none_or(|project| visibility::is_in(state, project))
         })
     });
     let sessions = rows.await.map_err(|error| internal("reading the table broke", error))?;

@@ -9,7 +9,7 @@ use crate::gateway::account;
 use crate::gateway::account::Account;
 use crate::gateway::family::Family;
 use crate::gateway::{Services, answers, memo, resolve, usage};
-use crate::indexer::answer::{of as answer_of, read as read_answer};
+use baton_store::model_answer::{current_answer, read_answer};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
@@ -49,7 +49,7 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
             Some(current) => {
                 let manifest = services.chunks.manifest(&id, &current.manifest);
                 unread_lines = manifest.map(|manifest| manifest.header.unread).unwrap_or_default();
-                let by = answer_of(&row.state, &current);
+                let by = current_answer(&row.state, &current);
                 if let (Some(by), Some(told)) = (by, &mut shown.enrichment) {
                     told.dropped_claims = read_answer(&services.chunks, &id, &by).map_or(0, |answer| answer.dropped);
                 }

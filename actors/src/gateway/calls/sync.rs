@@ -3,6 +3,7 @@
 //! The range is of main sessions, newest first. The sessions of their subagents are worked on with them; so are subagents
 //! whose parent nobody knows, when the range is not cut by number. Whatever is done stays done, whoever goes away.
 
+use baton_views::visibility;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -103,7 +104,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
             at: row.state.last_activity(),
         });
     }
-    let in_project = |state: &State| project.as_deref().is_none_or(|project| resolve::is_in(state, project));
+    let in_project = |state: &State| project.as_deref().is_none_or(|project| visibility::is_in(state, project));
     let mut wanted: std::collections::BTreeMap<SessionId, Wanted> =
         wanted.into_iter().map(|wanted| (wanted.id.clone(), wanted)).collect();
     for (id, row) in table.iter() {
@@ -153,7 +154,7 @@ fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: 
         let file = wanted.file.clone().filter(|file| wanted::may_look(settings, None, file))?;
         let glance = glance::head(&file).unwrap_or_default();
         let state = glance::as_state(&glance);
-        let is_in = project.is_none_or(|project| resolve::is_in(&state, project));
+        let is_in = project.is_none_or(|project| visibility::is_in(&state, project));
         let (subagent, parent) = match &file.kind {
             Kind::Main => (false, None),
             Kind::Subagent { parent } => (true, parent.clone().or(glance.parent)),
@@ -225,7 +226,7 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = Abridged::default();
             // What cannot be read is not sent either.
-            if asking.indexer.each(&id, episode, |item| kept.push(item)).is_ok() {
+            if baton_store::conversation::each(&asking.chunks, &id, episode, |item| kept.push(item)).is_ok() {
                 enriching.add(kept);
             }
         }
@@ -398,7 +399,8 @@ async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;
         let mut kept = 0;
-        services.indexer.each(&id, episode, |item| kept += tokens::of_items(&[item])).ok()?;
+        baton_store::conversation::each(&services.chunks, &id, episode, |item| kept += tokens::of_items(&[item]))
+            .ok()?;
         Some(Tokens { raw: tokens::of_bytes(episode.to), kept })
     });
     measured.await.ok().flatten().unwrap_or_default()

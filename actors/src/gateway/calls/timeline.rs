@@ -13,7 +13,7 @@ use baton_redaction::redact;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, conversation, graph, lazy, page, resolve};
+use crate::gateway::{Services, graph, lazy, page, resolve};
 
 /// Open ends of a session that are told.
 const OPEN_TOLD: usize = 2;
@@ -93,7 +93,7 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     let state = &row.state;
     let show = services.settings.now().filtering;
-    let read = state.episode.clone().and_then(|current| conversation::digest(services, id, current, &show).ok());
+    let read = state.episode.clone().and_then(|current| services.conversations.digest(id, current, &show).ok());
     let episode = read.map(|(_, episode)| episode);
     // As `show` has it; of one that cannot be read, as far as the table knows.
     let known = state.first_at.map(|first| (first, state.last_activity()));

@@ -1,5 +1,6 @@
 //! The tracking switch, shown or set.
 
+use baton_views::visibility;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ pub(in crate::gateway) async fn tracking(
         .iter()
         .map(|(id, row)| (id, &row.state))
         .filter(|(_, state)| !state.is_subagent() && state.is_open() && settings.policy_for(state).tracked)
-        .filter(|(_, state)| project.as_deref().is_none_or(|project| resolve::is_in(state, project)))
+        .filter(|(_, state)| project.as_deref().is_none_or(|project| visibility::is_in(state, project)))
         .collect();
     open.sort_by_key(|(id, state)| (std::cmp::Reverse(state.last_activity()), (*id).clone()));
     Ok(answer::Tracking {

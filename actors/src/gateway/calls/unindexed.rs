@@ -1,5 +1,6 @@
 //! What a query would index. Nothing is recorded for it: transcripts that have grown are looked at and left as they are.
 
+use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_conversation::record::Timestamp;
@@ -67,7 +68,7 @@ pub(in crate::gateway) async fn unindexed(
         if is_new && !settings.reads(state) {
             continue;
         }
-        if project.as_deref().is_some_and(|project| !resolve::is_in(state, project)) {
+        if project.as_deref().is_some_and(|project| !visibility::is_in(state, project)) {
             continue;
         }
         let grown = match &looked {

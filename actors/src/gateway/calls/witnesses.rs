@@ -1,6 +1,8 @@
 //! What the questions about what was tried have in common: the lazy step, which sessions may be asked, and that nothing
 //! secret is answered.
 
+use baton_views::conversation::given_title;
+use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
@@ -16,7 +18,7 @@ use serde_json::Value;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, family, lazy, resolve, shown, titles};
+use crate::gateway::{Services, family, lazy, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{By, Searcher, WitnessQuery};
 
@@ -50,7 +52,7 @@ pub(super) struct Heard {
 impl Court {
     /// What sessions tried, of at most `limit` of them; what a fork has copied is heard once, from its elder.
     pub(super) fn hear(&self, by: By<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
-        let exclude = |id: &str| shown::hidden(&self.table, &self.settings, &[], id);
+        let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
         let mut heard =
             self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
@@ -65,7 +67,7 @@ impl Court {
     pub(super) fn entitled(&self, mut told: answer::Blame) -> answer::Blame {
         for session in &mut told.sessions {
             let id = SessionId::new(&session.session_id);
-            let title = id.and_then(|id| titles::given(&self.searcher, &self.table, &self.settings, &id));
+            let title = id.and_then(|id| given_title(&self.searcher, &self.table, &self.settings, &id));
             session.title = title.unwrap_or_else(|| std::mem::take(&mut session.title));
         }
         told

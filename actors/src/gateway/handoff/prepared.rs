@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::candidate::{ended_at, is_over, is_under_way};
-use crate::gateway::{Services, conversation, titles};
+use crate::gateway::Services;
 use baton_base::bounded_fs::Looks;
 
 /// Facts that are kept: some KB each.
@@ -72,7 +72,7 @@ impl Kept {
 
 /// Under what the facts of an episode are kept. Blocks for reads of the index, if any session gives titles.
 fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
-    (current.uuid, current.tier, services.settings.now().filtering, titles::of(services, id))
+    (current.uuid, current.tier, services.settings.now().filtering, services.conversations.given_title(id))
 }
 
 /// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that
@@ -94,7 +94,7 @@ pub(super) async fn facts(
 /// Reads and digests, and keeps what comes of it. Blocks for disk reads.
 fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
     let show = services.settings.now().filtering;
-    match conversation::digest(services, id, current, &show) {
+    match services.conversations.digest(id, current, &show) {
         Ok((current, episode)) => {
             let facts = Arc::new(Facts::of(&episode));
             services.handoffs.kept().put(key(services, id, &current), facts.clone());

@@ -1,5 +1,6 @@
 //! What a query would miss: transcripts that have grown, and sessions that were read and not indexed.
 
+use baton_views::visibility;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -7,7 +8,6 @@ use baton_conversation::transcript::Source;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Kind, Phase, State, Why};
 
-use super::resolve;
 use crate::indexer::is_large;
 use baton_base::limits;
 use baton_base::project;
@@ -104,12 +104,12 @@ pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: 
     let mut judged = HashMap::new();
     let mut is_in = |state: &&'a State| {
         let place = state.place.as_ref().map(|place| place.project.as_str());
-        *judged.entry((state.group_id(), place)).or_insert_with(|| resolve::is_in(state, project))
+        *judged.entry((state.group_id(), place)).or_insert_with(|| visibility::is_in(state, project))
     };
     let of_it = table.iter().map(|(_, row)| &row.state).filter(|state| is_in(state) && !state.is_subagent());
     let folders: HashSet<&str> = of_it.filter_map(|state| above(&state.transcript.as_ref()?.path)).collect();
     let is_asked = |wanted: &Wanted| match (table.get(&wanted.id), &wanted.file) {
-        (Some(row), _) if row.state.place.is_some() => resolve::is_in(&row.state, project),
+        (Some(row), _) if row.state.place.is_some() => visibility::is_in(&row.state, project),
         (_, Some(file)) => std::iter::successors(above(&file.path), |path| above(path)).any(|at| folders.contains(at)),
         _ => false,
     };

@@ -1,5 +1,6 @@
 //! What is said where several ids begin as somebody wrote: each session with what tells it from the others.
 
+use baton_views::visibility;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use baton_conversation::record::SessionId;
 use baton_protocol::{Failure, code};
 
 use super::NAMED;
+use crate::gateway::Services;
 use crate::gateway::connection::failure;
-use crate::gateway::{Services, conversation, shown};
 
 /// Most characters of a title.
 const TITLE_CHARS: usize = 60;
@@ -35,12 +36,12 @@ fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
     for (id, row) in rows.iter().take(NAMED) {
         let at = row.state.last_activity();
         // Of one that is not shown nobody is told more than its id.
-        let (project, title) = match shown::hidden(&table, &settings, &[], id.as_str()) {
+        let (project, title) = match visibility::is_hidden(&table, &settings, &[], id.as_str()) {
             true => (None, None),
             false => {
                 let read = row.state.episode.clone();
                 let read =
-                    read.and_then(|current| conversation::digest(services, id, current, &settings.filtering).ok());
+                    read.and_then(|current| services.conversations.digest(id, current, &settings.filtering).ok());
                 (row.state.place.as_ref(), read.map(|(_, episode)| episode.title))
             }
         };

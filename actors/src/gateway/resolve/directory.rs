@@ -1,5 +1,6 @@
 //! Which session works in a directory, for callers that nothing else is known of.
 
+use baton_views::visibility;
 use std::cmp::Reverse;
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -7,7 +8,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, Place, State};
 use baton_protocol::{Failure, code};
 
-use super::{NAMED, is_in};
+use super::NAMED;
 use crate::gateway::connection::failure;
 use baton_base::project;
 use baton_config::settings::Settings;
@@ -116,7 +117,7 @@ fn candidate<'a>(
     if state.place.is_some() {
         let cwd = state.place.as_ref().map(|place| place.cwd.clone());
         let at = state.last_activity().max(signalled.unwrap_or(state.last_activity()));
-        return is_in(state, &place.project).then_some(Candidate { id, state, cwd, at });
+        return visibility::is_in(state, &place.project).then_some(Candidate { id, state, cwd, at });
     }
     // The first records of a transcript may not say where they were made.
     let (at, begun) = (signalled?, begun(id)?);

@@ -16,8 +16,8 @@ use baton_outcomes as outcomes;
 use baton_outcomes::Pieces;
 
 use super::Way;
-use crate::indexer::conversation::Conversation;
-use crate::indexer::episode;
+use baton_store::conversation;
+use baton_store::conversation::Conversation;
 
 use baton_memory::{MAX_LINKS, Titles, Units};
 
@@ -76,7 +76,7 @@ impl Outline {
                 let mut abridged = Abridged::default();
                 for item in stored.items() {
                     way.check()?;
-                    let item = item?;
+                    let item = item.map_err(unreadable)?;
                     found.note(&item);
                     outline.take(&item, &mut stream, known);
                     abridged.push(item);
@@ -117,10 +117,12 @@ impl Outline {
             return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
         }
         let mut pieces = Pieces::of(at);
-        conversation.each(|item| {
-            pieces.push(item.clone());
-            way.check()
-        })?;
+        conversation
+            .each(|item| {
+                pieces.push(item.clone());
+                way.check().map_err(Stopped)
+            })
+            .map_err(|Stopped(error)| error)?;
         Ok(pieces.finish())
     }
 
@@ -180,18 +182,24 @@ impl Units for Turns<'_> {
 
     fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), baton_memory::Error>) -> Result<(), baton_memory::Error> {
         let (mut stream, mut take) = (Stream::without(self.withdrawn.clone()), take);
-        self.conversation.each(|item| {
-            self.way.check()?;
-            stream.push(item, &mut take)
-        })?;
+        self.conversation
+            .each(|item| self.way.check().and_then(|()| stream.push(item, &mut take)).map_err(Stopped))
+            .map_err(|Stopped(error)| error)?;
         stream.finish(&mut take)?;
         Ok(())
     }
 }
 
-impl From<episode::Error> for baton_memory::Error {
-    /// It was readable a moment ago.
-    fn from(error: episode::Error) -> Self {
-        Self::Units(error.to_string())
+/// Why a conversation is not gone through to its end.
+struct Stopped(baton_memory::Error);
+
+impl From<conversation::Error> for Stopped {
+    fn from(error: conversation::Error) -> Self {
+        Self(unreadable(error))
     }
+}
+
+/// A conversation cannot be read that was readable a moment ago.
+pub(super) fn unreadable(error: conversation::Error) -> baton_memory::Error {
+    baton_memory::Error::Units(error.to_string())
 }

@@ -1,5 +1,6 @@
 //! Which sessions are meant.
 
+use baton_views::visibility;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -195,7 +196,7 @@ async fn fitting(
     let is_known = project.as_ref().is_none_or(Result::is_ok);
     let is_in = |state: &State| {
         place.as_deref().is_none_or(|project| match is_known {
-            true => resolve::is_in(state, project),
+            true => visibility::is_in(state, project),
             false => !project.is_empty() && state.place.as_ref().is_some_and(|place| place.project == project),
         })
     };

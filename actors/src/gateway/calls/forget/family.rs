@@ -14,7 +14,7 @@ use super::chosen::{Chosen, Target};
 use crate::gateway::calls::looking::look;
 use crate::gateway::calls::{Ended, internal};
 use crate::gateway::connection::Out;
-use crate::gateway::{Services, conversation, glance, lazy};
+use crate::gateway::{Services, glance, lazy};
 use baton_base::transcript_file::FileSeen;
 
 /// Adds those that share records with what is chosen, each once, with the one it shares most with.
@@ -119,10 +119,10 @@ pub(super) async fn add(
 fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BTreeSet<String> {
     let read = |episode: &EpisodeRef| {
         let mut records = Records::default();
-        services.indexer.each(&source.id, episode, |item| records.item(item))?;
+        baton_store::conversation::each(&services.chunks, &source.id, episode, |item| records.item(item))?;
         Ok(records.0)
     };
-    let stored = state.and_then(|state| conversation::read(services, &source.id, state.episode.clone()?, read).ok());
+    let stored = state.and_then(|state| services.conversations.read(&source.id, state.episode.clone()?, read).ok());
     if let Some((_, records)) = stored {
         return records;
     }

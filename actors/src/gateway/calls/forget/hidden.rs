@@ -1,5 +1,6 @@
 //! What was deleted or cleared and has not gone: episodes, notes and facts that a person can have found again.
 
+use baton_views::visibility;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ pub(super) fn chosen(
     let was_forgotten =
         |id: &SessionId, row: &Row| row.state.phase == Phase::Forgotten || earlier.sessions.contains(id);
     let rows = table.iter().filter(|(id, row)| !was_forgotten(id, row) && is_hidden(id, row));
-    let rows = rows.filter(|(_, row)| group.as_deref().is_none_or(|group| resolve::is_in(&row.state, group)));
+    let rows = rows.filter(|(_, row)| group.as_deref().is_none_or(|group| visibility::is_in(&row.state, group)));
     let rows = rows.filter(|(_, row)| is_in_time(row.state.last_activity().0));
     hidden.sessions.extend(rows.map(|(id, _)| id.clone()));
     let memos = table.memos().filter(|(uuid, _)| is_gone(uuid));

@@ -8,8 +8,8 @@ use baton_conversation::item::Item;
 use baton_conversation::messages::{Message, Place, Places, gathered};
 use baton_conversation::queued_prompts::Withdrawn;
 
-use crate::indexer::EpisodeError;
-use crate::indexer::conversation::Conversation;
+use baton_store::conversation::Conversation;
+use baton_store::conversation::Error as EpisodeError;
 
 /// Items of a stretch that are held, by [`Item::weight`]: a hundred answers' worth. A stretch of more is shorter than asked for.
 const HELD_BYTES: usize = 16 * 1024 * 1024;

@@ -1,5 +1,6 @@
 //! Facts that answer a question.
 
+use baton_views::visibility;
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_ask::recall::{Asked, Entry, Kind, Place, Sort};
@@ -11,7 +12,6 @@ use crate::gateway::calls::Ended;
 use crate::gateway::calls::search::Whose;
 use crate::gateway::graph;
 use crate::gateway::narrowing::Narrowing;
-use crate::gateway::shown;
 use baton_memory::{GraphQuery, Sieve, Window};
 
 /// Facts that are looked at.
@@ -53,7 +53,7 @@ impl Looking {
         let broke = |error| internal("the search failed", error);
         let narrowing =
             Narrowing::of(question, &self.table, &self.settings, &self.searcher, directory).map_err(broke)?;
-        let admits = |id: &str| match shown::memo_as_state(&self.table, id) {
+        let admits = |id: &str| match visibility::memo_as_state(&self.table, id) {
             Some(state) => narrowing.admits(question, id, Some(&state)),
             None => {
                 let row = SessionId::new(id).and_then(|id| self.table.get(&id).cloned());

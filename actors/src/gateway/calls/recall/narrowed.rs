@@ -5,6 +5,7 @@ use baton_ask::recall;
 use baton_ask::recall::{Around, Asked, Named, Span};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::Row;
+use baton_views::visibility;
 
 use super::{Answer, Looking};
 use crate::gateway::resolve;
@@ -117,7 +118,7 @@ impl Looking {
         let directory = self.directory.as_deref()?;
         let own = baton_base::project::asked(directory).project;
         let told = |id: &SessionId, row: &Row| {
-            row.state.episode.is_some() && !self.is_hidden(id.as_str()) && resolve::is_in(&row.state, &own)
+            row.state.episode.is_some() && !self.is_hidden(id.as_str()) && visibility::is_in(&row.state, &own)
         };
         self.table.iter().any(|(id, row)| told(id, row)).then_some(own)
     }

@@ -11,7 +11,7 @@ use baton_protocol::answer;
 
 use super::{FURTHER, Looking, MOST_SESSIONS, Wanted, find, reads_further};
 use crate::gateway::calls::Ended;
-use crate::gateway::{conversation, memo as added};
+use crate::gateway::memo as added;
 
 /// Notes that a question about nothing in particular lists.
 const NOTES: usize = 10;
@@ -90,7 +90,7 @@ impl Looking {
             }
             let Some(current) = row.state.episode.clone() else { continue };
             // One that cannot be read is told of by whoever lists episodes.
-            let read = conversation::digest(&self.services, &id, current, &self.settings.filtering);
+            let read = self.services.conversations.digest(&id, current, &self.settings.filtering);
             let Ok((_, episode)) = read else { continue };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();

@@ -1,4 +1,4 @@
-//! What may be shown to whoever asks: of sessions and of what was added, by the newest table.
+//! Which sessions and notes may be shown, by the newest table, and to which project or group they belong.
 
 use std::path::Path;
 
@@ -8,12 +8,11 @@ use baton_events::memo::Memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, End, Phase, Place, State};
 
-use super::resolve;
 use baton_config::settings::Settings;
 
 /// Whether what the memory holds under an id is not to be found: it is forgotten, deleted, cleared, excluded, unknown, or of
 /// another group. No groups: of any.
-pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
+pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
     if let Some(uuid) = memo::of_key(id) {
         return table.memo(uuid).is_none_or(|(_, memo)| is_memo_hidden(settings, groups, memo));
     }
@@ -22,12 +21,12 @@ pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String
         row.state.phase == Phase::Forgotten
             || table.is_deleted(&row)
             || settings.excludes(&row.state)
-            || !resolve::is_in_any(&row.state, groups)
+            || !is_in_any(&row.state, groups)
     })
 }
 
 /// A memo as filters look at sessions: where it belongs, and when it was so. `None` for what is none.
-pub(super) fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
+pub fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
     let (_, memo) = table.memo(memo::of_key(id)?)?;
     let is_directory = memo.group.contains(['/', '\\']);
     let place = is_directory.then(|| Place { cwd: memo.group.clone(), project: memo.group.clone() });
@@ -38,7 +37,7 @@ pub(super) fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
 }
 
 /// Whether a memo that stands is not to be shown: it is of another group, or of an excluded project.
-pub(super) fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bool {
+pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bool {
     let is_in = |group: &String| memo.group == *group || Path::new(&memo.group).starts_with(group);
     if !groups.is_empty() && !groups.iter().any(is_in) {
         return true;
@@ -47,7 +46,21 @@ pub(super) fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo
 }
 
 /// Whether a group is a project that is excluded.
-pub(super) fn is_group_excluded(settings: &Settings, group: &str) -> bool {
+pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
     let place = Place { cwd: group.to_owned(), project: group.to_owned() };
     group.contains(['/', '\\']) && settings.excludes(&State { place: Some(place), ..State::default() })
+}
+
+/// Whether a session belongs to one of these projects or groups, or works in a directory of one; true where none is named.
+pub fn is_in_any(state: &State, groups: &[String]) -> bool {
+    groups.is_empty() || groups.iter().any(|group| is_in(state, group))
+}
+
+/// Whether a session belongs to a project or group, or works in a directory of it.
+pub fn is_in(state: &State, project: &str) -> bool {
+    let of_place = state
+        .place
+        .as_ref()
+        .is_some_and(|place| place.project == project || Path::new(&place.project).starts_with(project));
+    state.group_id() == Some(project) || of_place
 }

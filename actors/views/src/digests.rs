@@ -16,7 +16,7 @@ const HELD_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// See the module. Shared by all calls.
 #[derive(Debug, Default)]
-pub struct Digests {
+pub(crate) struct Digests {
     held: Mutex<Held>,
 }
 
@@ -29,13 +29,13 @@ struct Held {
 
 /// What a digest is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct MadeOf {
+pub(crate) struct MadeOf {
     /// The conversation.
-    pub(super) manifest: ContentHash,
+    pub(crate) manifest: ContentHash,
     /// The answer of the model that tells it, if one does.
-    pub(super) answer: Option<ContentHash>,
+    pub(crate) answer: Option<ContentHash>,
     /// What it is to show.
-    pub(super) show: Show,
+    pub(crate) show: Show,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ struct Digest {
 
 impl Digests {
     /// The digest of a conversation, as far as it is held.
-    pub(super) fn get(&self, made_of: &MadeOf) -> Option<Arc<Episode>> {
+    pub(crate) fn get(&self, made_of: &MadeOf) -> Option<Arc<Episode>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let at = held.digests.iter().position(|digest| digest.made_of == *made_of)?;
         let digest = held.digests.remove(at)?;
@@ -57,7 +57,7 @@ impl Digests {
     }
 
     /// Holds one, and drops as many others as it takes. One that is too large alone is not held.
-    pub(super) fn put(&self, made_of: MadeOf, episode: &Episode) {
+    pub(crate) fn put(&self, made_of: MadeOf, episode: &Episode) {
         let bytes = bytes_of(episode);
         if bytes > HELD_MAX_BYTES / 4 || self.get(&made_of).is_some() {
             return;

@@ -3,37 +3,53 @@
 
 use std::sync::Arc;
 
+use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
 use baton_events::schema::item;
 use baton_events::session::EpisodeRef;
 
-use super::Handle;
-use super::episode::Error;
-use baton_store::chunks::{ChunkRef, ChunkStore, ManifestId};
+use crate::chunks;
+use crate::chunks::{ChunkRef, ChunkStore, ManifestId};
 
 /// Items that are held in memory at once for one conversation, by [`Item::weight`]: nearly every session there is. What is
 /// longer is read once more for each time it is gone through.
-pub(crate) const HELD_BYTES: usize = 4 * 1024 * 1024;
+pub const HELD_BYTES: usize = 4 * 1024 * 1024;
 
-impl Handle {
-    /// The conversation behind an episode, to be gone through as often as one likes. Blocks for disk reads.
-    pub(crate) fn open(&self, id: &SessionId, episode: &EpisodeRef) -> Result<Conversation, Error> {
-        Conversation::open(&self.chunks, id, episode)
-    }
+/// Why a stored conversation could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The chunks.
+    #[error(transparent)]
+    Chunks(#[from] chunks::Error),
+    /// What is in them.
+    #[error("stored item {line} of {manifest} is not readable: {reason}")]
+    Item {
+        /// The manifest.
+        manifest: ContentHash,
+        /// Which line of the conversation, from 1.
+        line: usize,
+        /// What was wrong.
+        reason: String,
+    },
+}
 
-    /// Gives each item of the conversation behind an episode, which is not in memory as a whole. Blocks for disk reads.
-    pub fn each(&self, id: &SessionId, episode: &EpisodeRef, mut take: impl FnMut(Item)) -> Result<(), Error> {
-        Stored::open(&self.chunks, id, &episode.manifest)?.items().try_for_each(|item| {
-            take(item?);
-            Ok(())
-        })
-    }
+/// Gives each item of the conversation behind an episode, which is not in memory as a whole. Blocks for disk reads.
+pub fn each(
+    chunks: &ChunkStore,
+    id: &SessionId,
+    episode: &EpisodeRef,
+    mut take: impl FnMut(Item),
+) -> Result<(), Error> {
+    Stored::open(chunks, id, &episode.manifest)?.items().try_for_each(|item| {
+        take(item?);
+        Ok(())
+    })
 }
 
 /// A conversation.
 #[derive(Debug)]
-pub(crate) enum Conversation {
+pub enum Conversation {
     /// In memory.
     Held(Arc<Vec<Item>>),
     /// On disk, and too long for that.
@@ -42,7 +58,7 @@ pub(crate) enum Conversation {
 
 /// A conversation on disk.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub struct Stored {
     chunks: ChunkStore,
     session: SessionId,
     manifest: ManifestId,
@@ -51,20 +67,20 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// The conversation that a manifest names, which must be there and whole. Its chunks are looked at when it is gone through.
-    pub(crate) fn open(chunks: &ChunkStore, session: &SessionId, manifest: &ManifestId) -> Result<Self, Error> {
+    pub fn open(chunks: &ChunkStore, session: &SessionId, manifest: &ManifestId) -> Result<Self, Error> {
         let refs = chunks.manifest(session, manifest)?.chunks;
         Ok(Self { chunks: chunks.clone(), session: session.clone(), manifest: *manifest, refs })
     }
 
     /// Its items in file order, as they are read; nothing comes behind an error.
-    pub(crate) fn items(&self) -> Items<'_> {
+    pub fn items(&self) -> Items<'_> {
         Items { of: self, next: 0, lines: Vec::new(), at: 0, line: 0, failed: false }
     }
 }
 
 impl Conversation {
     /// The conversation of an episode, held if it is short. Blocks for disk reads.
-    pub(crate) fn open(chunks: &ChunkStore, session: &SessionId, episode: &EpisodeRef) -> Result<Self, Error> {
+    pub fn open(chunks: &ChunkStore, session: &SessionId, episode: &EpisodeRef) -> Result<Self, Error> {
         let stored = Stored::open(chunks, session, &episode.manifest)?;
         let (mut items, mut weight) = (Vec::new(), 0);
         for item in stored.items() {
@@ -79,7 +95,7 @@ impl Conversation {
     }
 
     /// Gives each item in file order to `take`, until that fails.
-    pub(crate) fn each<E: From<Error>>(&self, mut take: impl FnMut(&Item) -> Result<(), E>) -> Result<(), E> {
+    pub fn each<E: From<Error>>(&self, mut take: impl FnMut(&Item) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Held(items) => items.iter().try_for_each(take),
             Self::Stored(stored) => stored.items().try_for_each(|item| take(&item?)),
@@ -88,7 +104,7 @@ impl Conversation {
 }
 
 /// See [`Stored::items`]. Holds one chunk.
-pub(crate) struct Items<'a> {
+pub struct Items<'a> {
     of: &'a Stored,
     /// The next chunk.
     next: usize,
