@@ -222,10 +222,10 @@ pub enum Error {
     },
     /// An export.
     #[error(transparent)]
-    Archive(#[from] baton_actors::archive::Error),
+    Archive(#[from] baton_actors::queries::archive::Error),
     /// An import.
     #[error(transparent)]
-    Import(#[from] baton_actors::archive::ImportError),
+    Import(#[from] baton_actors::queries::archive::ImportError),
     /// The home is not ours.
     #[error(transparent)]
     Lock(baton_base::lock::LockError),

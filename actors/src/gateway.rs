@@ -4,63 +4,23 @@
 //! dropped; nothing that a client sends can make the daemon stop but `stop`. Calls run in tasks of their own, so the
 //! actor only opens and closes the socket.
 
-mod account;
-mod answers;
-mod calls;
 mod connection;
-mod family;
-mod glance;
-mod graph;
 mod guests;
-pub(crate) mod handoff;
-mod lazy;
-pub(crate) mod listing;
-mod memo;
-mod narrowing;
-mod page;
 mod rate;
-pub(crate) mod resolve;
 mod socket;
-mod usage;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_conversation::record::Timestamp;
 use interprocess::local_socket::tokio::Listener;
 use interprocess::local_socket::traits::tokio::Listener as _;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
-use crate::embedding::Embedder;
-use crate::enricher::Enricher;
-use crate::hooks::Hooks;
-use crate::indexer;
-use crate::memos::Memos;
-use crate::redacting::Redacting;
-use crate::roots::Roots;
-use crate::storage::{Measured, Scale};
-use crate::supervisor;
-use crate::supervisor::{Degraded, Progress};
-use crate::vault::Scribe;
-use crate::watcher;
 use baton_base::actor_address::Slot;
-use baton_base::clock::Clock;
-use baton_base::condition::Trouble;
-use baton_base::journal_health::Outage;
-use baton_base::latest::Current;
 use baton_base::limits;
-use baton_base::supervised_task::TaskSupervisor;
-use baton_base::throttle::Pace;
-use baton_config::configuration::Configuration;
-use baton_config::settings::SettingsReader;
-use baton_journal::Journal;
-use baton_journal::session_table::TableReader;
-use baton_journal::vitals::Vitals;
-use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::Remains;
-use baton_views::conversation::Conversations;
+
+use crate::queries::Services;
 
 use guests::Guests;
 use socket::Listening;
@@ -69,91 +29,6 @@ pub use socket::{Endpoint, Error as SocketError};
 
 /// How often refusals of other users are told.
 const STRANGERS_TOLD: Duration = Duration::from_secs(60);
-
-/// Everything that answering takes; shared by all connections.
-#[derive(Clone)]
-pub struct Services {
-    /// Where everything lies.
-    pub home: PathBuf,
-    /// Whose transcripts are read.
-    pub roots: Arc<Roots>,
-    /// What is configured, and the way to change it.
-    pub configuration: Arc<Configuration>,
-    /// The program's version, as `hello` says it.
-    pub version: String,
-    /// When the daemon was started.
-    pub started_at: Timestamp,
-    /// The log.
-    pub journal: Arc<dyn Journal>,
-    /// The session table.
-    pub table: TableReader,
-    /// Timeouts and switches.
-    pub settings: SettingsReader,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Conversations and notes.
-    pub chunks: Arc<ChunkStore>,
-    /// Records what is added and deleted.
-    pub memos: Memos,
-    /// Finds sessions.
-    pub supervisor: supervisor::Handle,
-    /// Finds transcripts.
-    pub watcher: watcher::Handle,
-    /// Searches.
-    pub indexer: indexer::Handle,
-    /// Makes vectors, where that is configured.
-    pub embedder: Arc<Embedder>,
-    /// Has a model make more of episodes, where that is configured.
-    pub enricher: Arc<Enricher>,
-    /// Where the configuration had this daemon listen when it was started, if not in its home.
-    pub socket_path: Option<PathBuf>,
-    /// What hooks say.
-    pub hooks: Arc<Hooks>,
-    /// How far the backlog is.
-    pub progress: watch::Receiver<Progress>,
-    /// What work in the background gives way to.
-    pub pace: Pace,
-    /// Who keeps failing and is left alone.
-    pub degraded: Current<Vec<Degraded>>,
-    /// Whether the log takes writes.
-    pub outage: Outage,
-    /// What was found wrong when the log was opened.
-    pub log_problem: Option<String>,
-    /// Whether `session_states.json` can be written.
-    pub exporting: Arc<Trouble>,
-    /// What everything takes on disk.
-    pub scale: Arc<Scale>,
-    /// Held while everything is verified: two at once would only be in each other's way.
-    pub verifying: Arc<Semaphore>,
-    /// What copies of forgotten sessions are known by.
-    pub remains: Arc<Remains>,
-    /// Reads conversations, and what they come to.
-    pub conversations: Arc<Conversations>,
-    /// What is ready to be handed over.
-    pub handoffs: Arc<handoff::Handoffs>,
-    /// Writes notes for people.
-    pub scribe: Arc<Scribe>,
-    /// Whether the daemon can go on.
-    pub vitals: Arc<Vitals>,
-    /// Redacts what earlier versions stored.
-    pub redacting: Arc<Redacting>,
-    /// Sees how long-lived work ends.
-    pub tasks: TaskSupervisor,
-    /// Set to `true` to stop the daemon.
-    pub stop: watch::Sender<bool>,
-}
-
-impl Services {
-    /// What takes room on disk.
-    pub(crate) fn measured(&self) -> Measured {
-        Measured {
-            journal: self.journal.clone(),
-            table: self.table.clone(),
-            chunks: self.chunks.clone(),
-            indexer: self.indexer.clone(),
-        }
-    }
-}
 
 /// Reaches the gateway.
 #[derive(Clone, Default)]

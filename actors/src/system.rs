@@ -9,17 +9,19 @@ use baton_events::session::Phase;
 use ractor::{Actor, ActorRef, SpawnErr};
 use tokio::sync::{Semaphore, watch};
 
-use crate::archive;
 use crate::embedding::{Embedder, Surroundings};
 use crate::enricher;
 use crate::enricher::{Enricher, Enriching};
-use crate::export;
-use crate::export::Exporter;
 use crate::gateway;
-use crate::gateway::{Endpoint, Services};
+use crate::gateway::Endpoint;
 use crate::hooks;
 use crate::hooks::Hooks;
 use crate::indexer;
+use crate::queries::Services;
+use crate::queries::archive;
+use crate::queries::handoff;
+use crate::queries::session_states_file;
+use crate::queries::session_states_file::Exporter;
 use baton_base::clock::Clock;
 use baton_base::durable;
 use baton_config::configuration;
@@ -30,13 +32,13 @@ use baton_store::chunks::ChunkStore;
 use baton_views::conversation::Conversations;
 
 use crate::memos::Memos;
-use crate::redacting::Redacting;
+use crate::queries::compaction::Upkeep;
+use crate::queries::redacting::Redacting;
+use crate::queries::tombstones;
 use crate::roots::Roots;
 use crate::session;
 use crate::supervisor;
 use crate::supervisor::{Progress, SupervisorActor};
-use crate::tombstones;
-use crate::upkeep::Upkeep;
 use crate::vault::Scribe;
 use crate::watcher;
 use crate::watcher::Root;
@@ -238,7 +240,7 @@ impl System {
             degraded: degraded.subscribe().into(),
             outage: outage.clone(),
             log_problem,
-            exporting: Arc::new(Trouble::new(export::TROUBLE)),
+            exporting: Arc::new(Trouble::new(session_states_file::TROUBLE)),
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
             remains: remains.clone(),
@@ -327,7 +329,7 @@ impl System {
         let of_all = all.clone();
         tasks.spawn("redaction", move || Redacting::run(of_all.clone()));
         let exporter = Exporter::start(all.clone());
-        tasks.spawn("handoffs", move || gateway::handoff::prepare(all.clone()));
+        tasks.spawn("handoffs", move || handoff::prepare(all.clone()));
         let upkeep = Upkeep::start(services.clone());
         Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, enriching, lock })
     }

@@ -47,7 +47,7 @@ use baton_protocol::answer;
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::gateway::Services;
+use crate::queries::Services;
 use baton_base::limits;
 use desk::Desk;
 use forgetting::Owed;

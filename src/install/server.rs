@@ -124,7 +124,7 @@ impl Server {
         match self.in_file(&document.value()?) {
             Registered::Nothing | Registered::Foreign(_) => return Ok(()),
             Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => {
-                document.remove(&[SERVERS, Step::Key(NAME)])?
+                document.remove(&[SERVERS, Step::Key(NAME)])?;
             }
         }
         if document.value()?["mcpServers"].as_object().is_some_and(serde_json::Map::is_empty) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_actors::System;
-use baton_actors::gateway::Services;
+use baton_actors::queries::Services;
 use baton_actors::system::{Log, Options};
 use baton_actors::watcher::Root;
 use baton_base::clock::{Clock, ManualClock};

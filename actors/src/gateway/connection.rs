@@ -7,18 +7,18 @@ use std::time::Instant;
 use baton_conversation::item::Agent;
 use baton_protocol as protocol;
 use baton_protocol::{Answer, Failure, Hello, Request, Welcome, code, method};
-use baton_redaction::redact;
 use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::Services;
-use super::calls::{self, Ended};
 use super::guests::{Doing, Guest};
 use super::rate::Rate;
 use crate::hooks::Present;
+use crate::queries::Services;
+use crate::queries::calls::{self, Ended};
+use crate::queries::client::{Client, Out, failure, params, redacted};
 use baton_base::limits;
 
 /// Lines on their way out. A client that calls much and reads nothing fills this and waits.
@@ -40,7 +40,7 @@ pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Ser
         }
         let _ = (&*outgoing).flush().await;
     });
-    let out = Out { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), guest: guest.clone() };
+    let out = Lines { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), guest: guest.clone() };
     if let Err(error) = converse(BufReader::new(&*stream), services, &out).await {
         tracing::debug!(%error, "connection ended");
     }
@@ -68,22 +68,23 @@ struct Line {
 
 /// Where a connection's lines go.
 #[derive(Clone)]
-pub(super) struct Out {
+struct Lines {
     lines: mpsc::Sender<Line>,
     room: Arc<Semaphore>,
     guest: Arc<Guest>,
 }
 
-impl Out {
+impl Lines {
     async fn send(&self, value: &impl Serialize) -> io::Result<()> {
         let bytes = line_of(value);
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
         let room = self.room.clone().acquire_many_owned(room_of(&bytes)).await.map_err(|_| gone())?;
         self.lines.send(Line { bytes, room }).await.map_err(|_| gone())
     }
+}
 
-    /// Tells how far long work is. Dropped when the client does not keep up: the next one says more.
-    pub(super) fn progress(&self, progress: &protocol::Progress) {
+impl Client for Lines {
+    fn progress(&self, progress: &protocol::Progress) {
         #[derive(Serialize)]
         struct Notification<'a> {
             jsonrpc: &'static str,
@@ -97,14 +98,11 @@ impl Out {
         }
     }
 
-    /// Whether the client has gone.
-    pub(super) fn is_closed(&self) -> bool {
+    fn is_closed(&self) -> bool {
         self.lines.is_closed()
     }
 
-    /// From now on the connection is only held open: it takes nobody's place, and nobody takes its. `false`: too many are
-    /// held open already.
-    pub(super) fn stay(&self) -> bool {
+    fn stay(&self) -> bool {
         self.guest.stay()
     }
 }
@@ -121,7 +119,7 @@ fn line_of(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Services>, out: &Out) -> io::Result<()> {
+async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Services>, out: &Lines) -> io::Result<()> {
     let mut line = Vec::new();
     let greeted = tokio::time::timeout(limits::HELLO, read_line(&mut incoming, &mut line)).await;
     match greeted {
@@ -187,7 +185,7 @@ async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u
     }
 }
 
-async fn refuse_frame(out: &Out, error: io::Error) -> io::Result<()> {
+async fn refuse_frame(out: &Lines, error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::InvalidData {
         let message = format!("a request may have {} bytes", limits::REQUEST_BYTES);
         return fail(out, None, failure(code::TOO_MUCH, message)).await;
@@ -196,7 +194,7 @@ async fn refuse_frame(out: &Out, error: io::Error) -> io::Result<()> {
 }
 
 /// What the client has said of itself, if it may go on.
-async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option<Hello>> {
+async fn greet(line: &[u8], services: &Services, out: &Lines) -> io::Result<Option<Hello>> {
     let request = match parse(line) {
         Ok(request) => request,
         Err(failure) => return fail(out, None, failure).await.map(|()| None),
@@ -246,7 +244,7 @@ async fn answer(
     hello: &Hello,
     present: &mut Option<Present>,
     services: &Arc<Services>,
-    out: &Out,
+    out: &Lines,
 ) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
@@ -265,10 +263,11 @@ async fn answer(
         );
         return fail(out, request.id, failure(code::OTHER_VERSION, message)).await;
     }
+    let client: Out = Arc::new(out.clone());
     let called = match request.method.as_str() {
         // Said by the connection itself, and true for as long as it lasts.
-        method::PRESENCE => calls::presence(request.params, present, services, out),
-        name => calls::call(name, request.params, services, out).await,
+        method::PRESENCE => calls::presence(request.params, present, services, &client),
+        name => calls::call(name, request.params, services, &client).await,
     };
     // A notification is not answered, whatever came of it.
     let Some(id) = request.id else { return Ok(()) };
@@ -296,33 +295,11 @@ fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
     Ok(request)
 }
 
-/// The arguments of a call; none are an empty object.
-pub(super) fn params<'a, T: serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> Result<T, Failure> {
-    let text = raw.map_or("{}", RawValue::get);
-    serde_json::from_str(text).map_err(|error| failure(code::INVALID_PARAMS, format!("wrong arguments: {error}")))
-}
-
-/// Why a call has no result. It may name what was asked for, and directories: like all that is answered it holds nothing
-/// that looks like a secret.
-pub(super) fn failure(code: i64, message: impl Into<String>) -> Failure {
-    let mut message = redacted(&message.into());
-    if message.len() > limits::FAILURE_BYTES {
-        let end = (0..=limits::FAILURE_BYTES).rev().find(|end| message.is_char_boundary(*end));
-        message.truncate(end.unwrap_or_default());
-        message.push('…');
-    }
-    Failure { code, message }
-}
-
-fn redacted(text: &str) -> String {
-    redact(text).into_owned()
-}
-
-async fn fail(out: &Out, id: Option<&RawValue>, failure: Failure) -> io::Result<()> {
+async fn fail(out: &Lines, id: Option<&RawValue>, failure: Failure) -> io::Result<()> {
     out.send(&Answer { jsonrpc: "2.0", id, result: None, error: Some(failure) }).await
 }
 
-async fn succeed(out: &Out, id: Option<&RawValue>, result: &impl Serialize) -> io::Result<()> {
+async fn succeed(out: &Lines, id: Option<&RawValue>, result: &impl Serialize) -> io::Result<()> {
     let result = serde_json::value::to_raw_value(result).map_err(io::Error::other)?;
     out.send(&Answer { jsonrpc: "2.0", id, result: Some(result), error: None }).await
 }

@@ -7,7 +7,7 @@ use baton_conversation::record::SessionId;
 use baton_events::session::{Handoff, SignalKind};
 
 use super::{Hooks, Told};
-use crate::gateway::handoff::claimer;
+use crate::queries::handoff::claimer;
 use crate::session::{HandOver, Signalled};
 use baton_base::limits;
 

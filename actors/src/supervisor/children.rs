@@ -3,9 +3,10 @@
 use ractor::{Actor, ActorCell, ActorId, SpawnErr};
 
 use crate::gateway;
-use crate::gateway::{Endpoint, GatewayActor, Services};
+use crate::gateway::{Endpoint, GatewayActor};
 use crate::indexer;
 use crate::indexer::IndexerActor;
+use crate::queries::Services;
 use crate::watcher;
 use crate::watcher::WatcherActor;
 

@@ -23,7 +23,7 @@ use super::pending::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
 use super::{index, lineage, owed};
-use crate::gateway::Services;
+use crate::queries::Services;
 use baton_config::settings;
 
 /// The folder of sessions of which nobody knows where they worked.

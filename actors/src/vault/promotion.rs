@@ -15,7 +15,7 @@ use super::Scribe;
 use super::desk::{Desk, Open, Written, day};
 use super::index::Index;
 use super::place::Refused;
-use crate::gateway::Services;
+use crate::queries::Services;
 use baton_config::settings::Settings;
 
 /// What a project has of its own, or what is no knowledge of it.

@@ -16,7 +16,7 @@ use super::place::{Error, Place, Refused};
 use super::rounds::silent;
 use super::told::Progress;
 use super::{Scribe, TURN};
-use crate::gateway::Services;
+use crate::queries::Services;
 use baton_config::settings;
 
 /// Most text of a note that an answer has.

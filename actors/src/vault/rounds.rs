@@ -21,7 +21,7 @@ use super::promotion::promote;
 use super::register::Entry;
 use super::told::{Progress, several, waiting};
 use super::{ANSWER, ROOM, Scribe, owed};
-use crate::gateway::Services;
+use crate::queries::Services;
 use baton_base::throttle::Room;
 
 pub(super) use sweep::Unswept;

@@ -165,7 +165,7 @@ mod tests {
     use baton_events::session::Tier;
 
     use super::*;
-    use baton_store::chunks::Header;
+    use crate::chunks::Header;
 
     fn items(count: u64, chars: usize) -> Vec<Item> {
         let item = |line| Item {

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use baton_actors::archive;
-use baton_actors::archive::{Exported, Offline, Wanted};
+use baton_actors::queries::archive;
+use baton_actors::queries::archive::{Exported, Offline, Wanted};
 use baton_conversation::record::Position;
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;

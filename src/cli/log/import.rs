@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use baton_actors::archive;
+use baton_actors::queries::archive;
 use baton_base::durable;
 use baton_base::lock::HomeLock;
 use clap::Args;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use baton_actors::archive::{Error, Source};
+use baton_actors::queries::archive::{Error, Source};
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::{ChainHash, Tail, decode};
 use baton_journal::Exact;

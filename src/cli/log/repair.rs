@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
-use baton_actors::repair;
+use baton_actors::queries::repair;
 use baton_base::clock::{Clock, SystemClock};
 use baton_base::lock::HomeLock;
 use baton_conversation::record::Position;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_actors::archive;
+use baton_actors::queries::archive;
 use baton_protocol::answer::LogStats;
 use baton_protocol::method;
 use baton_redaction::redact;

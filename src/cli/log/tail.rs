@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use baton_actors::archive;
-use baton_actors::archive::{Offline, Source as _};
+use baton_actors::queries::archive;
+use baton_actors::queries::archive::{Offline, Source as _};
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::decode;
 use baton_events::replay::Occurrence;

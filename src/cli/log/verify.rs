@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_actors::verify;
+use baton_actors::queries::verify;
 use baton_base::clock::{Clock, SystemClock};
 use baton_protocol as protocol;
 use baton_protocol::answer::Verify;

@@ -16,7 +16,7 @@ use super::super::place::Refused;
 use super::super::register::Entry;
 use super::super::told::{Progress, several};
 use super::broken;
-use crate::gateway::Services;
+use crate::queries::Services;
 
 impl Scribe {
     /// Notes that are over a threshold, or one that is asked for. The error says why nothing is compacted: the vault takes

@@ -15,7 +15,7 @@ use super::super::place::Refused;
 use super::super::register::Entry;
 use super::super::{DAY_MS, Scribe};
 use super::{GROUP, answered, answered_in, broken};
-use crate::gateway::Services;
+use crate::queries::Services;
 
 /// Why not all notes were looked at.
 #[derive(Debug)]

@@ -1,0 +1,146 @@
+//! Long lists in pages: each answer is bounded in bytes, and says where the next one goes on.
+
+use baton_protocol::{Failure, code};
+
+use sha2::{Digest, Sha256};
+
+use super::client::failure;
+
+/// About how many bytes the entries of one answer take: what an agent can read without drowning.
+pub(super) const PAGE_BYTES: usize = 60_000;
+/// Most entries of one answer.
+pub(super) const PAGE_ENTRIES: usize = 100;
+
+/// Bytes of the digest that a cursor carries: against mistakes, not against whoever computes one.
+const MARK_BYTES: usize = 4;
+/// As much of a wrong cursor as is repeated.
+const CURSOR_CHARS: usize = 100;
+
+/// How many entries an answer has that was asked for so many.
+pub(super) fn entries(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(PAGE_ENTRIES).min(PAGE_ENTRIES)
+}
+
+/// What was asked for, so that a cursor goes on only where it was given.
+pub(super) struct Question(Sha256);
+
+impl Question {
+    /// Everything that decides which entries are listed, and in what order.
+    pub(super) fn new(method: &str, texts: &[&[String]]) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(method);
+        for text in texts.iter().flat_map(|texts| texts.iter().map(String::as_str).chain(["\0"])) {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+        Self(hash)
+    }
+
+    /// Where to go on in a ranking: how many were given already.
+    pub(super) fn offset(&self, cursor: Option<&str>) -> Result<usize, Failure> {
+        let Some(cursor) = cursor else { return Ok(0) };
+        let digits = self.position(cursor)?.strip_prefix('n').filter(|digits| digits.len() <= 9);
+        digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| unknown(cursor))
+    }
+
+    /// The cursor behind so many.
+    pub(super) fn after(&self, given: usize) -> String {
+        self.cursor(&format!("n{given}"))
+    }
+
+    /// The cursor that names a position: a few letters that only this question and this position give, and the position.
+    pub(super) fn cursor(&self, position: &str) -> String {
+        format!("{}.{position}", self.mark(position))
+    }
+
+    /// The position that a cursor names, if an answer to this question gave it.
+    pub(super) fn position<'a>(&self, cursor: &'a str) -> Result<&'a str, Failure> {
+        let parts = cursor.split_once('.').filter(|(mark, position)| *mark == self.mark(position));
+        parts.map(|(_, position)| position).ok_or_else(|| unknown(cursor))
+    }
+
+    fn mark(&self, position: &str) -> String {
+        let digest = self.0.clone().chain_update(position).finalize();
+        digest.iter().take(MARK_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The refusal of a cursor behind which nothing is left: what it was given for has become shorter.
+pub(super) fn behind_the_end(cursor: &str) -> Failure {
+    let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
+    failure(
+        code::INVALID_PARAMS,
+        format!("nothing is left behind the cursor {shown:?}; leave it out to begin at the top"),
+    )
+}
+
+/// The refusal of a cursor that no answer gave.
+pub(super) fn unknown(cursor: &str) -> Failure {
+    let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
+    let message = format!("no answer to this question gave the cursor {shown:?}; leave it out to begin at the top");
+    failure(code::INVALID_PARAMS, message)
+}
+
+/// As many of the entries as fit into an answer, at least one. True when some were left out.
+pub(super) fn fitting<T: serde::Serialize>(entries: &mut Vec<T>) -> bool {
+    let mut bytes = 0;
+    let fits = entries.iter().position(|entry| {
+        bytes += serde_json::to_vec(entry).map_or(0, |json| json.len());
+        bytes > PAGE_BYTES
+    });
+    match fits {
+        Some(fits) => {
+            let kept = fits.max(1);
+            let cut = kept < entries.len();
+            entries.truncate(kept);
+            cut
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_bounded_and_never_empty() {
+        let check = |sizes: &[usize], kept: usize, cut: bool| {
+            let mut entries: Vec<String> = sizes.iter().map(|size| "x".repeat(*size)).collect();
+            assert_eq!((fitting(&mut entries), entries.len()), (cut, kept), "{sizes:?}");
+        };
+        check(&[], 0, false);
+        check(&[10, 10], 2, false);
+        check(&[PAGE_BYTES, 10], 1, true);
+        check(&[PAGE_BYTES * 2], 1, false);
+        check(&[30_000, 29_000, 2_000, 1], 2, true);
+    }
+
+    #[test]
+    fn a_cursor_comes_from_an_answer() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let question = |words: &str, groups: &[&str]| Question::new("nodes", &[&texts(&[words]), &texts(groups)]);
+        let asked = question("login", &["a", "b"]);
+        assert_eq!(asked.offset(None).unwrap(), 0);
+        let given = asked.after(20);
+        assert_eq!(asked.offset(Some(&given)).unwrap(), 20);
+        let refused = |question: &Question, cursor: &str| {
+            let refused = question.offset(Some(cursor));
+            assert_eq!(refused.unwrap_err().code, code::INVALID_PARAMS, "{cursor:?}");
+        };
+        for wrong in
+            ["", "20", "n", "n-1", "nx", "n99999999999", "n20", ".n20", &format!("{given}1"), &asked.cursor("nx")]
+        {
+            refused(&asked, wrong);
+        }
+        for other in [
+            question("login", &["a"]),
+            question("login", &["ab"]),
+            question("logout", &["a", "b"]),
+            Question::new("facts", &[&texts(&["login"]), &texts(&["a", "b"])]),
+            Question::new("nodes", &[&texts(&["login", "a"]), &texts(&["b"])]),
+        ] {
+            refused(&other, &given);
+        }
+    }
+}
