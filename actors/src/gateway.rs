@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use interprocess::local_socket::tokio::Listener;
 use interprocess::local_socket::traits::tokio::Listener as _;
-use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
 use tokio::sync::Semaphore;
 
 use baton_base::actor_address::Slot;
@@ -35,6 +35,18 @@ const STRANGERS_TOLD: Duration = Duration::from_secs(60);
 pub struct Handle(pub(crate) Slot<Msg>);
 
 impl Handle {
+    /// Starts a gateway there, linked to its supervisor.
+    pub(crate) async fn start(
+        &self,
+        services: Services,
+        endpoint: Endpoint,
+        supervisor: ActorCell,
+    ) -> Result<ActorId, SpawnErr> {
+        let (actor, _) = Actor::spawn_linked(None, GatewayActor, Arguments { services, endpoint }, supervisor).await?;
+        self.0.put(actor.clone());
+        Ok(actor.get_id())
+    }
+
     /// Takes no more connections; calls that run are answered. When this returns the socket is gone.
     pub async fn close(&self) {
         if let Err(error) = self.0.call(Msg::Close, limits::DRAIN).await {
@@ -49,15 +61,15 @@ pub(crate) enum Msg {
     Deaf,
 }
 
-pub(crate) struct GatewayActor;
+struct GatewayActor;
 
 /// What the actor is started with.
-pub(crate) struct Arguments {
-    pub(crate) services: Services,
-    pub(crate) endpoint: Endpoint,
+struct Arguments {
+    services: Services,
+    endpoint: Endpoint,
 }
 
-pub(crate) struct State {
+struct State {
     accepting: Accepting,
     socket: socket::Place,
 }

@@ -60,6 +60,8 @@ pub struct Options {
     pub children: Children,
     /// Sees how the loops that wake the supervisor end.
     pub tasks: TaskSupervisor,
+    /// Set to `true` to stop the daemon: nobody could reach it without a gateway.
+    pub stop: watch::Sender<bool>,
 }
 
 /// Reaches the supervisor.

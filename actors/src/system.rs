@@ -291,13 +291,18 @@ impl System {
             tracing::warn!(%error, "clients find this daemon only while hooks.socket_path stays what it is");
         }
         let endpoint = socket_path.map_or_else(|| Endpoint::of(&home), Endpoint::at);
+        let (listening, answering) = (gateway.clone(), services.clone());
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),
             watcher: (watcher, watching),
-            gateway: (gateway.clone(), services.clone(), endpoint),
+            gateway: Arc::new(move |supervisor| {
+                let (gateway, services, endpoint) = (listening.clone(), answering.clone(), endpoint.clone());
+                Box::pin(async move { gateway.start(services, endpoint, supervisor).await })
+            }),
         };
         let strays = if was_cut(&home) { BTreeSet::new() } else { memos.strays() };
-        let options = supervisor::Options { sessions, table, progress, degraded, children, tasks: tasks.clone() };
+        let stop = services.stop.clone();
+        let options = supervisor::Options { sessions, table, progress, degraded, children, tasks: tasks.clone(), stop };
         let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
             .await
             .map_err(|error| StartError::Actors { reason: cause(&error) })?;

@@ -7,9 +7,9 @@ use baton_conversation::record::SessionId;
 use baton_events::session::{Handoff, SignalKind};
 
 use super::{Hooks, Told};
-use crate::queries::handoff::claimer;
 use crate::session::{HandOver, Signalled};
 use baton_base::limits;
+use baton_views::claim::claimer;
 
 /// Sessions that are remembered as not told. One that is forgotten is told nothing.
 const UNDELIVERED: usize = 256;

@@ -25,9 +25,9 @@ use baton_episode::handoff::{About, Facts, Occasion};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{EpisodeRef, Event, Handoff, SignalDetail, SignalKind, State};
 use baton_protocol::answer;
+use baton_views::claim::claimer;
 use tokio::time::Instant;
 
-pub(crate) use self::candidate::claimer;
 pub(super) use self::candidate::runs;
 use self::candidate::{Candidate, Wanted, candidates, ended_at, is_under_way};
 pub(crate) use self::prepared::{Handoffs, prepare};

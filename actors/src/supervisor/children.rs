@@ -1,14 +1,20 @@
 //! The actors there is one of: indexer, watcher, gateway. Started in the order of who calls whom, restarted one by one.
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use ractor::{Actor, ActorCell, ActorId, SpawnErr};
 
-use crate::gateway;
-use crate::gateway::{Endpoint, GatewayActor};
 use crate::indexer;
 use crate::indexer::IndexerActor;
-use crate::queries::Services;
 use crate::watcher;
 use crate::watcher::WatcherActor;
+
+/// Starts the gateway.
+pub(crate) type StartGateway = Arc<dyn Fn(ActorCell) -> Started + Send + Sync>;
+
+/// An actor that is being started.
+pub(crate) type Started = Pin<Box<dyn Future<Output = Result<ActorId, SpawnErr>> + Send>>;
 
 /// What each is started with, and where its callers find it.
 pub struct Children {
@@ -16,8 +22,8 @@ pub struct Children {
     pub indexer: (indexer::Handle, indexer::Options),
     /// The watcher.
     pub watcher: (watcher::Handle, watcher::Options),
-    /// The gateway.
-    pub gateway: (gateway::Handle, Services, Endpoint),
+    /// Starts the gateway, linked to this supervisor: what it answers with is built on the supervisor.
+    pub gateway: StartGateway,
 }
 
 /// One of them.
@@ -57,13 +63,7 @@ impl Children {
                 handle.0.put(actor.clone());
                 Ok(actor.get_id())
             }
-            Child::Gateway => {
-                let (handle, services, endpoint) = &self.gateway;
-                let arguments = gateway::Arguments { services: services.clone(), endpoint: endpoint.clone() };
-                let (actor, _) = Actor::spawn_linked(None, GatewayActor, arguments, supervisor).await?;
-                handle.0.put(actor.clone());
-                Ok(actor.get_id())
-            }
+            Child::Gateway => (self.gateway)(supervisor).await,
         }
     }
 }

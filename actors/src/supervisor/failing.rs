@@ -102,7 +102,7 @@ impl State {
         match child {
             Only::Gateway => {
                 tracing::error!(actor = child.name(), "actor keeps failing, nobody can be answered, the daemon ends");
-                self.options.children.gateway.1.stop.send_replace(true);
+                self.options.stop.send_replace(true);
             }
             Only::Indexer | Only::Watcher => {
                 tracing::error!(actor = child.name(), "actor keeps failing and is left alone");

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{CloseReason, Phase, Policy, State, Why};
-use uuid::Uuid;
 
 use baton_config::settings::Settings;
 
@@ -116,23 +115,4 @@ pub(super) fn ended_at(state: &State) -> Timestamp {
         }
         _ => worked,
     }
-}
-
-/// The session that has claimed this episode of `from`, whether it still runs or not; `but` is not meant. What was claimed
-/// before the same conversation was indexed anew is claimed all the same; what was said since is nobody's yet.
-pub(crate) fn claimer(
-    table: &SessionTable,
-    from: &SessionId,
-    episode: Uuid,
-    but: Option<&SessionId>,
-) -> Option<SessionId> {
-    let said_at = table.get(from).map(|row| row.state.last_activity());
-    let claims = |state: &State| {
-        let handoff = state.handoff.as_ref().filter(|handoff| handoff.claimed && state.phase != Phase::Forgotten);
-        handoff.is_some_and(|handoff| {
-            let is_as_old = handoff.from == *from && said_at.is_some_and(|at| at <= handoff.at);
-            handoff.episode == episode || is_as_old
-        })
-    };
-    table.iter().find(|(id, row)| claims(&row.state) && Some(*id) != but).map(|(id, _)| id.clone())
 }
