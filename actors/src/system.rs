@@ -39,6 +39,7 @@ use crate::roots::Roots;
 use crate::session;
 use crate::supervisor;
 use crate::supervisor::{Progress, SupervisorActor};
+use crate::vault;
 use crate::vault::Scribe;
 use crate::watcher;
 use crate::watcher::Root;
@@ -216,6 +217,18 @@ impl System {
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
         let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
+        let scribe = Arc::new(Scribe::new(vault::Surroundings {
+            home: home.clone(),
+            settings: settings.clone(),
+            table: table.clone(),
+            clock: clock.clone(),
+            chunks: chunks.clone(),
+            conversations: conversations.clone(),
+            memos: memos.clone(),
+            pace: pace.clone(),
+            tasks: tasks.clone(),
+            stop: stop.subscribe(),
+        }));
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -246,7 +259,7 @@ impl System {
             remains: remains.clone(),
             conversations,
             handoffs: Arc::default(),
-            scribe: Arc::new(Scribe::new(&home)),
+            scribe,
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
             tasks: tasks.clone(),
@@ -330,7 +343,7 @@ impl System {
             &tasks,
         );
         let enriching = enricher.start(&tasks);
-        services.scribe.start(all.clone());
+        services.scribe.start();
         let of_all = all.clone();
         tasks.spawn("redaction", move || Redacting::run(of_all.clone()));
         let exporter = Exporter::start(all.clone());

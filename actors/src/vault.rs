@@ -37,17 +37,24 @@ mod rounds;
 mod told;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::memos::Memos;
+use baton_base::clock::Clock;
+use baton_base::supervised_task::TaskSupervisor;
+use baton_base::throttle::Pace;
+use baton_config::settings::SettingsReader;
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_journal::session_table::TableReader;
 use baton_protocol::answer;
+use baton_store::chunks::ChunkStore;
+use baton_views::conversation::Conversations;
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::queries::Services;
 use baton_base::limits;
 use desk::Desk;
 use forgetting::Owed;
@@ -81,8 +88,34 @@ const LEFT_MOST: Duration = Duration::from_secs(3_600);
 /// Notes that are read at once for answers.
 const READERS: usize = 2;
 
+/// What writing notes takes.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Where everything lies.
+    pub home: PathBuf,
+    /// Where the vault is, and what is written there.
+    pub settings: SettingsReader,
+    /// The session table.
+    pub table: TableReader,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Conversations in chunks.
+    pub chunks: Arc<ChunkStore>,
+    /// Reads conversations, and what they come to.
+    pub conversations: Arc<Conversations>,
+    /// Records which entities were recalled.
+    pub memos: Memos,
+    /// What work in the background gives way to.
+    pub pace: Pace,
+    /// Sees how the work ends.
+    pub tasks: TaskSupervisor,
+    /// `true` when the daemon stops.
+    pub stop: watch::Receiver<bool>,
+}
+
 /// Who writes the notes. Shared by whoever asks for something of them.
 pub struct Scribe {
+    around: Arc<Surroundings>,
     desk: Arc<AsyncMutex<Desk>>,
     /// Somebody has asked for something to be done.
     wake: Notify,
@@ -125,9 +158,10 @@ impl Drop for Removal<'_> {
 
 impl Scribe {
     /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
-    pub fn new(home: &Path) -> Self {
-        let desk = Arc::new(AsyncMutex::new(Desk::open(home)));
+    pub fn new(around: Surroundings) -> Self {
+        let desk = Arc::new(AsyncMutex::new(Desk::open(&around.home)));
         Self {
+            around: Arc::new(around),
             desk,
             wake: Notify::new(),
             removal_owed: AtomicBool::new(true),
@@ -139,15 +173,14 @@ impl Scribe {
     }
 
     /// Brings in what is owed, now and whenever something is, until the daemon stops.
-    pub(crate) fn start(self: &Arc<Self>, services: Arc<Services>) {
+    pub(crate) fn start(self: &Arc<Self>) {
         let scribe = self.clone();
-        services.tasks.clone().spawn("vault", move || {
-            let (scribe, services) = (scribe.clone(), services.clone());
+        self.around.tasks.spawn("vault", move || {
+            let (scribe, mut stop) = (scribe.clone(), scribe.around.stop.clone());
             async move {
-                let mut stop = services.stop.subscribe();
                 tokio::select! {
                     _ = stop.wait_for(|stop| *stop) => {}
-                    () = scribe.work(&services) => {}
+                    () = scribe.work() => {}
                     () = scribe.watch_away() => {}
                 }
             }
@@ -162,8 +195,9 @@ impl Scribe {
     }
 
     /// Never ends but with the table.
-    async fn work(&self, services: &Arc<Services>) {
-        let (mut table, mut settings) = (services.table.clone(), services.settings.clone());
+    async fn work(&self) {
+        let around = &self.around;
+        let (mut table, mut settings) = (around.table.clone(), around.settings.clone());
         let mut not_before = Timestamp(i64::MIN);
         let (mut pause, mut left_at) = (LEFT, None);
         let (mut removal_pause, mut removal_at) = (RETRY, None);
@@ -179,7 +213,7 @@ impl Scribe {
             }
             // Whether or not notes are written now.
             if removal_at.is_none_or(|at| at <= Instant::now()) {
-                self.remove_forgotten(services).await;
+                self.remove_forgotten().await;
                 match self.removal_owed.load(Ordering::Relaxed) {
                     true => {
                         removal_at = Some(Instant::now() + removal_pause);
@@ -189,14 +223,14 @@ impl Scribe {
                 }
             }
             let mut refused = match vault.enabled {
-                true => self.round(services, &Asked::default()).await.refused,
+                true => self.round(&Asked::default()).await.refused,
                 false => None,
             };
-            let now = services.clock.now();
-            let mut due = if vault.enabled { self.sweep_due(services).await } else { None };
+            let now = around.clock.now();
+            let mut due = if vault.enabled { self.sweep_due().await } else { None };
             due = due.map(|due| due.max(not_before));
             if due.is_some_and(|due| due <= now) && refused.is_none() {
-                match self.sweep(services).await {
+                match self.sweep().await {
                     Ok(()) => {
                         self.shown().stuck(None);
                         continue;
@@ -212,7 +246,7 @@ impl Scribe {
                     }
                 }
             }
-            let is_left = vault.enabled && refused.is_none() && self.has_left(services).await;
+            let is_left = vault.enabled && refused.is_none() && self.has_left().await;
             if !is_left {
                 (pause, left_at) = (LEFT, None);
             }
@@ -233,7 +267,7 @@ impl Scribe {
             };
             let swept = async {
                 match due.filter(|due| *due > now) {
-                    Some(due) => services.clock.sleep_until(due).await,
+                    Some(due) => around.clock.sleep_until(due).await,
                     None => std::future::pending().await,
                 }
             };
@@ -249,7 +283,7 @@ impl Scribe {
                 () = again => {}
                 () = left => {
                     (pause, left_at) = ((2 * pause).min(LEFT_MOST), None);
-                    self.retry_left(services).await;
+                    self.retry_left().await;
                 }
                 () = swept => {}
             }
@@ -271,20 +305,21 @@ impl Scribe {
     /// Takes sessions out of every note, in every vault that the home ever wrote to. When this returns no note, archive or
     /// pending note has them any more, unless the error says otherwise; what could not be reached is owed. Notes that are named keep
     /// what people wrote in them.
-    pub(crate) async fn forget(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<Vec<String>, String> {
+    pub(crate) async fn forget(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
         // Whatever comes in between, it is owed until it is done.
         self.removal_owed.store(true, Ordering::Relaxed);
-        let forgotten = self.forget_now(services, sessions).await;
+        let forgotten = self.forget_now(sessions).await;
         self.wake.notify_one();
         forgotten
     }
 
-    async fn forget_now(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<Vec<String>, String> {
+    async fn forget_now(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
+        let around = &self.around;
         let owed =
             |refused: Refused| format!("notes still tell of it: {refused}; {}, and it is done by itself", refused.fix);
         let mut desk = self.desk().await.map_err(owed)?;
         let removal = Removal::begun(&self.removal_owed);
-        let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
+        let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
             // And what could not be reached before.
@@ -301,13 +336,14 @@ impl Scribe {
     }
 
     /// Removes what could not be reached when it was forgotten, or what a daemon that was killed had still to remove.
-    async fn remove_forgotten(&self, services: &Arc<Services>) {
+    async fn remove_forgotten(&self) {
+        let around = &self.around;
         if !self.removal_owed.load(Ordering::Relaxed) {
             return;
         }
         let Ok(mut desk) = self.desk().await else { return };
         let removal = Removal::begun(&self.removal_owed);
-        let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
+        let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
         let removing = tokio::task::spawn_blocking(move || {
             let Owed { sessions, mut away } = forgetting::owed(&desk, &table, &vault);
             match sessions.is_empty() {
@@ -325,11 +361,12 @@ impl Scribe {
     }
 
     /// How it all is; where somebody works just now, how it was a moment ago.
-    pub(crate) async fn told(&self, services: &Arc<Services>) -> answer::Vault {
+    pub(crate) async fn told(&self) -> answer::Vault {
+        let around = &self.around;
         const PATIENCE: Duration = Duration::from_millis(200);
         let desk = timeout(PATIENCE, self.desk.clone().lock_owned()).await;
         if let Ok(mut desk) = desk {
-            let (settings, table) = (services.settings.now(), services.table.now());
+            let (settings, table) = (around.settings.now(), around.table.now());
             let removal_owed = self.removal_owed.load(Ordering::Relaxed);
             let counting =
                 tokio::task::spawn_blocking(move || told::counted(&mut desk, &settings, &table, removal_owed));
@@ -343,7 +380,7 @@ impl Scribe {
                 }
             }
         }
-        self.shown().answer(&services.settings.now(), &services.home)
+        self.shown().answer(&around.settings.now(), &around.home)
     }
 }
 

@@ -456,7 +456,7 @@ impl Redacting {
         problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
         // Their notes are made anew of what is stored now; what people wrote in them stays.
         if !sessions.is_empty() {
-            match services.scribe.forget(services, &sessions).await {
+            match services.scribe.forget(&sessions).await {
                 Ok(theirs) => {
                     let telling =
                         move || theirs.into_iter().filter(|note| tells_secrets(note)).collect::<BTreeSet<_>>();

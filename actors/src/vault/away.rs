@@ -151,11 +151,13 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::vault::rounds::tests::House;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nobody_looks_beside_one_who_finds_no_end() {
-        let home = tempfile::tempdir().unwrap();
-        let scribe = std::sync::Arc::new(Scribe::new(home.path()));
+        // One that was not started: nobody else looks.
+        let house = House::new().await;
+        let scribe = std::sync::Arc::new(Scribe::new(house.services.scribe.around.as_ref().clone()));
         let (begun, has_begun) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let other = scribe.clone();

@@ -23,7 +23,6 @@ use super::pending::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
 use super::{index, lineage, owed};
-use crate::queries::Services;
 use baton_config::settings;
 
 /// The folder of sessions of which nobody knows where they worked.
@@ -56,7 +55,7 @@ impl From<Refused> for Failed {
 
 /// One session to be brought in.
 pub(super) struct Bringing<'a> {
-    pub(super) services: &'a Services,
+    pub(super) around: &'a super::Surroundings,
     pub(super) id: &'a SessionId,
     pub(super) row: &'a Row,
     pub(super) stamp: String,
@@ -75,7 +74,7 @@ impl Bringing<'_> {
             open.forget_names();
         }
         let mut told = self.told(folder)?;
-        let show = self.services.settings.now().filtering;
+        let show = self.around.settings.now().filtering;
         if !told.is_worth_a_note() && !owed::is_unshown(self.row, &show) {
             // Of what was begun lines may stand somewhere.
             let begun = open.register.get(self.id).and_then(|entry| entry.begun.clone());
@@ -155,17 +154,17 @@ impl Bringing<'_> {
 
     /// What the vault takes of the session, in a project's folder; its other names are not chosen yet. Blocks for reads.
     pub(super) fn told(&self, folder: String) -> Result<Told, Failed> {
-        let (services, state) = (self.services, &self.row.state);
+        let (around, state) = (self.around, &self.row.state);
         let unreadable = |error: &dyn std::fmt::Display| Failed::Unreadable(error.to_string());
         let Some(current) = state.episode.clone() else {
             return Err(Failed::Unreadable("it has no episode any more".to_owned()));
         };
-        let show = services.settings.now().filtering;
-        let read = services.conversations.digest(self.id, current, &show).map_err(|error| unreadable(&error))?;
+        let show = around.settings.now().filtering;
+        let read = around.conversations.digest(self.id, current, &show).map_err(|error| unreadable(&error))?;
         let (current, episode) = read;
-        let items = services.conversations.read(self.id, current, |current| {
+        let items = around.conversations.read(self.id, current, |current| {
             let mut abridged = Abridged::default();
-            baton_store::conversation::each(&services.chunks, self.id, current, |item| abridged.push(item))?;
+            baton_store::conversation::each(&around.chunks, self.id, current, |item| abridged.push(item))?;
             Ok((abridged.left_out() == 0, abridged.into_items()))
         });
         let (current, (is_whole, items)) = items.map_err(|error| unreadable(&error))?;
@@ -181,7 +180,7 @@ impl Bringing<'_> {
         let graph = graph::graph(&items, &episode, &surroundings);
         let about = About {
             session: self.id.clone(),
-            others: lineage::continued(&services.table.now(), &services.settings.now(), self.id, self.row),
+            others: lineage::continued(&around.table.now(), &around.settings.now(), self.id, self.row),
             episode: Some(current.uuid),
             project: folder,
             note: String::new(),

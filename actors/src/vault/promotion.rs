@@ -1,7 +1,6 @@
 //! Entities that were recalled in several projects besides their own: all projects share a note of each, with links both ways.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
 use baton_graph::{Label, node_uuid};
@@ -15,7 +14,7 @@ use super::Scribe;
 use super::desk::{Desk, Open, Written, day};
 use super::index::Index;
 use super::place::Refused;
-use crate::queries::Services;
+use crate::vault::Surroundings;
 use baton_config::settings::Settings;
 
 /// What a project has of its own, or what is no knowledge of it.
@@ -24,12 +23,13 @@ const NEVER: [Label; 6] =
 
 impl Scribe {
     /// Remembers entities that were recalled in a project that is none of their own. Only the first time there is an event.
-    pub(crate) async fn recalled(&self, services: &Arc<Services>, project: &str, entities: Vec<(Uuid, Label)>) {
+    pub(crate) async fn recalled(&self, project: &str, entities: Vec<(Uuid, Label)>) {
+        let around = &self.around;
         for (entity, label) in entities {
             if NEVER.contains(&label) {
                 continue;
             }
-            if let Err(error) = services.memos.recalled(entity, project).await {
+            if let Err(error) = around.memos.recalled(entity, project).await {
                 tracing::warn!(%error, "recall in another project not recorded");
             }
         }
@@ -57,7 +57,7 @@ fn groups(open: &Open, table: &SessionTable) -> BTreeMap<String, BTreeSet<String
 /// the disk.
 pub(super) fn promote(
     desk: &mut Desk,
-    services: &Services,
+    around: &Surroundings,
     settings: &Settings,
     table: &SessionTable,
     is_news: bool,
@@ -69,7 +69,7 @@ pub(super) fn promote(
     if wanted.is_empty() && !is_news {
         return Ok(());
     }
-    let today = day(services.clock.now());
+    let today = day(around.clock.now());
     let (open, _) = desk.at(&settings.vault)?;
     if open.promoted == wanted && !is_news {
         return Ok(());

@@ -16,7 +16,6 @@ use super::place::{Error, Place, Refused};
 use super::rounds::silent;
 use super::told::Progress;
 use super::{Scribe, TURN};
-use crate::queries::Services;
 use baton_config::settings;
 
 /// Most text of a note that an answer has.
@@ -56,8 +55,9 @@ impl From<Refused> for Unread {
 
 impl Scribe {
     /// One note, by its path below the vault or below the folder of notes.
-    pub(crate) async fn read(&self, services: &Arc<Services>, path: &str) -> Result<answer::VaultRead, Unread> {
-        let (settings, home, path) = (services.settings.now(), services.home.clone(), path.to_owned());
+    pub(crate) async fn read(&self, path: &str) -> Result<answer::VaultRead, Unread> {
+        let around = &self.around;
+        let (settings, home, path) = (around.settings.now(), around.home.clone(), path.to_owned());
         let seat = timeout(TURN, self.readers.clone().acquire_owned()).await.map_err(|_| silent())?;
         let reading = tokio::task::spawn_blocking(move || {
             let _seat = seat;
@@ -68,12 +68,9 @@ impl Scribe {
     }
 
     /// Every note, read and checked.
-    pub(crate) async fn verify(
-        &self,
-        services: &Arc<Services>,
-        progress: Arc<Progress>,
-    ) -> Result<answer::VaultVerify, Unread> {
-        let (settings, home) = (services.settings.now(), services.home.clone());
+    pub(crate) async fn verify(&self, progress: Arc<Progress>) -> Result<answer::VaultVerify, Unread> {
+        let around = &self.around;
+        let (settings, home) = (around.settings.now(), around.home.clone());
         // Between two notes of one session links lead nowhere yet.
         let mut desk = self.desk().await?;
         let reading = tokio::task::spawn_blocking(move || {

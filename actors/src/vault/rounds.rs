@@ -21,7 +21,7 @@ use super::promotion::promote;
 use super::register::Entry;
 use super::told::{Progress, several, waiting};
 use super::{ANSWER, ROOM, Scribe, owed};
-use crate::queries::Services;
+use crate::vault::Surroundings;
 use baton_base::throttle::Room;
 
 pub(super) use sweep::Unswept;
@@ -67,9 +67,10 @@ pub(super) struct Round {
 
 impl Scribe {
     /// Brings in what is owed.
-    pub(super) async fn round(&self, services: &Arc<Services>, asked: &Asked) -> Round {
+    pub(super) async fn round(&self, asked: &Asked) -> Round {
+        let around = &self.around;
         let mut round = Round::default();
-        let owed = match self.owed(services, asked).await {
+        let owed = match self.owed(asked).await {
             Ok((owed, refused)) => {
                 // A vault that is away is not asked for each of them.
                 round.refusals = if refused.is_some() { REFUSALS } else { 0 };
@@ -86,12 +87,12 @@ impl Scribe {
         // A few are an end of a session: each is in its note as soon as can be.
         let size = if owed.len() > GROUP / 4 { GROUP } else { 1 };
         for group in owed.chunks(size) {
-            if *services.stop.borrow() || !services.settings.now().vault.enabled {
+            if *around.stop.borrow() || !around.settings.now().vault.enabled {
                 return round;
             }
             let begun = Instant::now();
-            self.stand_back(services, asked.by_somebody).await;
-            let done = self.group(services, asked, group, (round.refused.clone(), round.refusals)).await;
+            self.stand_back(asked.by_somebody).await;
+            let done = self.group(asked, group, (round.refused.clone(), round.refusals)).await;
             asked.progress.step(group.len());
             let mut shown = self.shown();
             shown.owed = shown.owed.saturating_sub(group.len() as u64);
@@ -106,7 +107,7 @@ impl Scribe {
             }
         }
         if round.refused.is_none() {
-            round.refused = self.promote(services, round.files > 0).await.err();
+            round.refused = self.promote(round.files > 0).await.err();
         }
         // What it took of others is no comfort to whom it refused: they are tried again.
         round.refused = round.refused.or(round.unserved.take());
@@ -123,47 +124,48 @@ impl Scribe {
         round
     }
 
-    async fn promote(&self, services: &Arc<Services>, is_news: bool) -> Result<(), Refused> {
+    async fn promote(&self, is_news: bool) -> Result<(), Refused> {
+        let around = &self.around;
         let mut desk = self.desk().await?;
-        let services = services.clone();
+        let around = around.clone();
         let promoting = tokio::task::spawn_blocking(move || {
-            let (settings, table) = (services.settings.now(), services.table.now());
-            promote(&mut desk, &services, &settings, &table, is_news)
+            let (settings, table) = (around.settings.now(), around.table.now());
+            promote(&mut desk, &around, &settings, &table, is_news)
         });
         answered(promoting).await?
     }
 
     /// Whether notes were left alone that may be written another time.
-    pub(super) async fn has_left(&self, services: &Arc<Services>) -> bool {
+    pub(super) async fn has_left(&self) -> bool {
+        let around = &self.around;
         let Ok(mut desk) = self.desk().await else { return false };
-        let vault = services.settings.now().vault.clone();
+        let vault = around.settings.now().vault.clone();
         desk.at(&vault).is_ok_and(|(open, _)| open.register.left().next().is_some())
     }
 
     /// Has them tried again by the next round.
-    pub(super) async fn retry_left(&self, services: &Arc<Services>) {
+    pub(super) async fn retry_left(&self) {
+        let around = &self.around;
         let Ok(mut desk) = self.desk().await else { return };
-        let vault = services.settings.now().vault.clone();
+        let vault = around.settings.now().vault.clone();
         let Ok((open, _)) = desk.at(&vault) else { return };
         let left: Vec<SessionId> = open.register.left().cloned().collect();
         owe_again(open, &left);
     }
 
-    async fn stand_back(&self, services: &Arc<Services>, is_asked: bool) {
+    async fn stand_back(&self, is_asked: bool) {
+        let around = &self.around;
         if !is_asked {
-            let mut asked = services.pace.asked();
+            let mut asked = around.pace.asked();
             let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
         }
     }
 
     /// What is owed, and why the vault takes nothing, if that is known before it is tried.
-    async fn owed(
-        &self,
-        services: &Arc<Services>,
-        asked: &Asked,
-    ) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
+    async fn owed(&self, asked: &Asked) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
+        let around = &self.around;
         let mut desk = self.desk().await?;
-        let (table, settings, asked) = (services.table.now(), services.settings.now(), asked.clone());
+        let (table, settings, asked) = (around.table.now(), around.settings.now(), asked.clone());
         let was_refused = self.shown().is_refused();
         let looking = tokio::task::spawn_blocking(move || {
             let (open, pending) = desk.at(&settings.vault)?;
@@ -198,21 +200,16 @@ impl Scribe {
     }
 
     /// `before`: why the vault took nothing of the group before, and how often.
-    async fn group(
-        &self,
-        services: &Arc<Services>,
-        asked: &Asked,
-        group: &[SessionId],
-        before: (Option<Refused>, u32),
-    ) -> Round {
+    async fn group(&self, asked: &Asked, group: &[SessionId], before: (Option<Refused>, u32)) -> Round {
+        let around = &self.around;
         let mut desk = match self.desk().await {
             Ok(desk) => desk,
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
         // After the desk: nobody else of the background waits for whoever has that.
-        let room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
-        let (services, group, by_somebody) = (services.clone(), group.to_vec(), asked.by_somebody);
-        let working = tokio::task::spawn_blocking(move || bring(&mut desk, &services, &group, by_somebody, before));
+        let room = if asked.by_somebody { None } else { Some(around.pace.background().await) };
+        let (around, group, by_somebody) = (around.clone(), group.to_vec(), asked.by_somebody);
+        let working = tokio::task::spawn_blocking(move || bring(&mut desk, &around, &group, by_somebody, before));
         match answered_in(room, working).await {
             Ok(round) => round,
             Err(refused) => Round { refused: Some(refused), ..Round::default() },
@@ -220,13 +217,13 @@ impl Scribe {
     }
 
     /// Everything that is owed, now.
-    pub(crate) async fn sync(&self, services: &Arc<Services>, asked: &Asked) -> answer::VaultSync {
+    pub(crate) async fn sync(&self, asked: &Asked) -> answer::VaultSync {
         let begun = Instant::now();
         let _ = timeout(STAND_BACK, self.look_for_away()).await;
-        self.remove_forgotten(services).await;
-        let round = self.round(services, asked).await;
+        self.remove_forgotten().await;
+        let round = self.round(asked).await;
         self.wake.notify_one();
-        let pending = self.told(services).await.pending;
+        let pending = self.told().await.pending;
         let is_done = round.refused.is_none() && round.failed.is_empty();
         let message = match (&round.refused, round.failed.len()) {
             (Some(Refused { what, fix }), _) => format!(
@@ -332,20 +329,20 @@ fn write_again(open: &mut Open) -> Result<(), Refused> {
 /// Brings sessions in, one after another.
 fn bring(
     desk: &mut Desk,
-    services: &Services,
+    around: &Surroundings,
     group: &[SessionId],
     by_somebody: bool,
     (refused, refusals): (Option<Refused>, u32),
 ) -> Round {
     let mut round = Round { refused, refusals, ..Round::default() };
-    let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
+    let (table, settings, today) = (around.table.now(), around.settings.now(), day(around.clock.now()));
     let (open, pending) = match desk.at(&settings.vault) {
         Ok(open) => open,
         Err(refused) => return Round { refused: Some(refused), ..round },
     };
     open.held_back = (group.len() > 1).then(Vec::new);
     for id in group {
-        if *services.stop.borrow() {
+        if *around.stop.borrow() {
             break;
         }
         let Some(row) = table.get(id).cloned() else { continue };
@@ -360,7 +357,7 @@ fn bring(
             continue;
         }
         round.sessions += 1;
-        let bringing = Bringing { services, id, row: &row, stamp: stamp.clone(), today, is_asked: by_somebody };
+        let bringing = Bringing { around, id, row: &row, stamp: stamp.clone(), today, is_asked: by_somebody };
         match bringing.carry_out(open, pending) {
             Ok(brought) => {
                 if !brought.is_without_note {

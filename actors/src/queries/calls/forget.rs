@@ -214,7 +214,7 @@ async fn carry_out(
         Ok(removed) => done.removed = removed,
         Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
     }
-    match services.scribe.forget(services, &forgotten).await {
+    match services.scribe.forget(&forgotten).await {
         Ok(theirs) => done.theirs = theirs,
         Err(problem) => done.problems.push(problem),
     }

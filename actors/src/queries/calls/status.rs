@@ -116,7 +116,7 @@ pub(in crate::queries) async fn status(services: &Arc<Services>) -> Result<answe
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));
-    let vault = services.scribe.told(services).await;
+    let vault = services.scribe.told().await;
     problems.extend(vault.problem.clone().map(|problem| answer::Problem {
         what: format!("notes are not written: {}; {} in vault-pending", problem.what, waiting(vault.pending)),
         fix: format!("{}; it is tried again by itself", problem.fix),

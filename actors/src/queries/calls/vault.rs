@@ -17,7 +17,7 @@ use crate::vault::{Asked, Progress, Unread};
 use baton_memory::{GraphQuery, Node, Sieve};
 
 pub(in crate::queries) async fn status(services: &Arc<Services>) -> answer::Vault {
-    services.scribe.told(services).await
+    services.scribe.told().await
 }
 
 fn off() -> Failure {
@@ -40,7 +40,7 @@ pub(in crate::queries) async fn sync(
     let asked = Asked { by_somebody: true, project, progress: progress.clone() };
     // On its own: whoever goes away does not stop it half-way.
     let working = services.clone();
-    let syncing = tokio::spawn(async move { working.scribe.sync(&working, &asked).await });
+    let syncing = tokio::spawn(async move { working.scribe.sync(&asked).await });
     let synced = told(services, out, "writing notes", || progress.now(), syncing).await?;
     Ok(synced.map_err(|error| super::internal("writing notes broke", error))?)
 }
@@ -56,14 +56,14 @@ pub(in crate::queries) async fn compact(
         None => None,
     };
     let progress = Progress::default();
-    let work = services.scribe.compact(services, session, asked.dry_run, &progress);
+    let work = services.scribe.compact(session, asked.dry_run, &progress);
     let compacted = told(services, out, "compacting notes", || progress.now(), work).await?;
     Ok(compacted.map_err(|why| failure(code::NOT_FOUND, why))?)
 }
 
 pub(in crate::queries) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, Ended> {
     let progress = Arc::new(Progress::default());
-    let work = services.scribe.verify(services, progress.clone());
+    let work = services.scribe.verify(progress.clone());
     let verified = told(services, out, "reading notes", || progress.now(), work).await?;
     Ok(verified.map_err(|unread| failure(code::NOT_FOUND, unread.to_string()))?)
 }
@@ -72,7 +72,7 @@ pub(in crate::queries) async fn read(
     asked: VaultReadParams,
     services: &Arc<Services>,
 ) -> Result<answer::VaultRead, Ended> {
-    let read = services.scribe.read(services, &asked.path).await;
+    let read = services.scribe.read(&asked.path).await;
     Ok(read.map_err(|unread| match unread {
         Unread::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),
         Unread::Unknown(..) | Unread::Left(_) | Unread::Refused { .. } => failure(code::NOT_FOUND, unread.to_string()),
@@ -110,7 +110,7 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
             (project, elsewhere)
         });
         let Ok((project, nodes)) = looked.await else { return };
-        services.scribe.recalled(&services, &project, nodes).await;
+        services.scribe.recalled(&project, nodes).await;
     });
 }
 

@@ -1,7 +1,5 @@
 //! Notes compacted because somebody wants it.
 
-use std::sync::Arc;
-
 use baton_conversation::record::SessionId;
 use baton_notes::session;
 use baton_notes::session::Status;
@@ -16,20 +14,20 @@ use super::super::place::Refused;
 use super::super::register::Entry;
 use super::super::told::{Progress, several};
 use super::broken;
-use crate::queries::Services;
+use crate::vault::Surroundings;
 
 impl Scribe {
     /// Notes that are over a threshold, or one that is asked for. The error says why nothing is compacted: the vault takes
     /// nothing, or the note that is asked for is none that can be.
     pub(crate) async fn compact(
         &self,
-        services: &Arc<Services>,
         session: Option<SessionId>,
         dry_run: bool,
         progress: &Progress,
     ) -> Result<answer::VaultCompact, String> {
+        let around = &self.around;
         let refused = |Refused { what, fix }: Refused| format!("the vault takes nothing now: {what}; {fix}");
-        let known = self.known(services, false).await.map_err(refused)?;
+        let known = self.known(false).await.map_err(refused)?;
         let ids = match &session {
             Some(session) => vec![session.clone()],
             None => known,
@@ -38,7 +36,7 @@ impl Scribe {
         let mut told = answer::VaultCompact { dry_run, ..answer::VaultCompact::default() };
         for id in ids {
             let mut desk = self.desk().await.map_err(refused)?;
-            let (working, is_named) = (services.clone(), session.is_some());
+            let (working, is_named) = (around.clone(), session.is_some());
             let compacting = tokio::task::spawn_blocking(move || {
                 let compacted = compact_one(&mut desk, &working, &id, is_named, dry_run);
                 (id, compacted)
@@ -85,12 +83,12 @@ enum One {
 
 fn compact_one(
     desk: &mut Desk,
-    services: &Services,
+    around: &Surroundings,
     id: &SessionId,
     is_named: bool,
     dry_run: bool,
 ) -> Result<One, Refused> {
-    let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
+    let (table, settings, today) = (around.table.now(), around.settings.now(), day(around.clock.now()));
     let (open, _) = desk.at(&settings.vault)?;
     open.index()?;
     let unfit = |why: &str| Ok(One::Unfit(format!("session {id} is not compacted: {why}")));
@@ -113,7 +111,7 @@ fn compact_one(
         Some(Status::Other(_)) | None => return unfit("its status is a person's"),
     }
     let Some(row) = table.get(id).cloned() else { return unfit("it is not known any more") };
-    let bringing = Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: true };
+    let bringing = Bringing { around, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: true };
     let folder = bringing.folder(open, true);
     let mut told = match bringing.told(folder) {
         Ok(told) => told,

@@ -1,6 +1,5 @@
 //! Every note looked at: what has grown old is compacted, what has failed is tried again, what was moved is noticed.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -15,7 +14,7 @@ use super::super::place::Refused;
 use super::super::register::Entry;
 use super::super::{DAY_MS, Scribe};
 use super::{GROUP, answered, answered_in, broken};
-use crate::queries::Services;
+use crate::vault::Surroundings;
 
 /// Why not all notes were looked at.
 #[derive(Debug)]
@@ -44,25 +43,27 @@ impl Checked {
 
 impl Scribe {
     /// When every note is to be looked at next.
-    pub(in crate::vault) async fn sweep_due(&self, services: &Arc<Services>) -> Option<Timestamp> {
+    pub(in crate::vault) async fn sweep_due(&self) -> Option<Timestamp> {
+        let around = &self.around;
         let mut desk = self.desk().await.ok()?;
-        let (open, _) = desk.at(&services.settings.now().vault).ok()?;
+        let (open, _) = desk.at(&around.settings.now().vault).ok()?;
         // One that lies ahead was told by a clock that was wrong.
-        let now = services.clock.now();
+        let now = around.clock.now();
         let swept = open.register.swept().filter(|at| *at <= now.0);
         Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(DAY_MS))))
     }
 
     /// Looks at every note: compacts what has grown old, tries again what has failed, and notices what was moved.
-    pub(in crate::vault) async fn sweep(&self, services: &Arc<Services>) -> Result<(), Unswept> {
+    pub(in crate::vault) async fn sweep(&self) -> Result<(), Unswept> {
+        let around = &self.around;
         let begun = Instant::now();
-        let ids = self.known(services, true).await.map_err(Unswept::Away)?;
+        let ids = self.known(true).await.map_err(Unswept::Away)?;
         let mut all = Checked::default();
         for group in ids.chunks(GROUP) {
-            self.stand_back(services, false).await;
+            self.stand_back(false).await;
             let mut desk = self.desk().await.map_err(Unswept::Stuck)?;
-            let room = services.pace.background().await;
-            let (working, group, group_len) = (services.clone(), group.to_vec(), group.len() as u64);
+            let room = around.pace.background().await;
+            let (working, group, group_len) = (around.clone(), group.to_vec(), group.len() as u64);
             let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
             match answered_in(Some(room), checking).await {
                 Ok(checked) => all.add(checked.map_err(Unswept::Stuck)?),
@@ -71,9 +72,9 @@ impl Scribe {
                 Err(problem) => return Err(Unswept::Stuck(problem)),
             }
         }
-        let now = services.clock.now();
+        let now = around.clock.now();
         if let Ok(mut desk) = self.desk().await
-            && let Ok((open, _)) = desk.at(&services.settings.now().vault)
+            && let Ok((open, _)) = desk.at(&around.settings.now().vault)
         {
             open.register.put_swept(now.0);
             if let Err(refused) = open.settle() {
@@ -94,9 +95,10 @@ impl Scribe {
     }
 
     /// The sessions that have entries. `anew`: the vault is gone through once more, and everything that is owed looked at.
-    pub(super) async fn known(&self, services: &Arc<Services>, anew: bool) -> Result<Vec<SessionId>, Refused> {
+    pub(super) async fn known(&self, anew: bool) -> Result<Vec<SessionId>, Refused> {
+        let around = &self.around;
         let mut desk = self.desk().await?;
-        let settings = services.settings.now();
+        let settings = around.settings.now();
         let looking = tokio::task::spawn_blocking(move || {
             let (open, _) = desk.at(&settings.vault)?;
             open.look(false)?;
@@ -115,9 +117,9 @@ impl Scribe {
 }
 
 /// Looks at the notes of some sessions.
-fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Checked, Refused> {
+fn check(desk: &mut Desk, around: &Surroundings, group: &[SessionId]) -> Result<Checked, Refused> {
     let mut checked = Checked::default();
-    let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
+    let (table, settings, today) = (around.table.now(), around.settings.now(), day(around.clock.now()));
     let (open, _) = desk.at(&settings.vault)?;
     open.index()?;
     let _turn = open.place.turn()?;
@@ -152,7 +154,7 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
             }
         };
         if is_due && let Some(row) = table.get(id).cloned() {
-            let bringing = Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: false };
+            let bringing = Bringing { around, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: false };
             let folder = bringing.folder(open, true);
             let compacted = match bringing.told(folder) {
                 Ok(mut told) => {

@@ -65,7 +65,7 @@ fn transcript(folder: &Path, number: u32, file: &str) {
 /// A system that writes notes, and knows when somebody worked and closed.
 pub(in crate::vault) struct House {
     pub(in crate::vault) system: System,
-    pub(in crate::vault) services: Arc<Services>,
+    pub(in crate::vault) services: Arc<crate::queries::Services>,
     pub(in crate::vault) clock: Arc<ManualClock>,
     pub(in crate::vault) home: PathBuf,
     config: PathBuf,
@@ -109,7 +109,7 @@ impl House {
     pub(in crate::vault) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
         let told = async {
             loop {
-                let told = self.services.scribe.told(&self.services).await;
+                let told = self.services.scribe.told().await;
                 if is_so(&told) {
                     return told;
                 }
@@ -137,7 +137,8 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
         house.work(number, &format!("src/part-{number}.rs"));
         house.close(number).await;
     }
-    let round = tokio::task::block_in_place(|| bring(&mut desk, &services, &[id(2), id(3)], false, (None, 0)));
+    let round =
+        tokio::task::block_in_place(|| bring(&mut desk, &services.scribe.around, &[id(2), id(3)], false, (None, 0)));
     assert!(round.refused.as_ref().is_some_and(|refused| refused.fix.contains("save what is on it")), "{round:?}");
     assert_eq!(round.written, 2, "{round:?}");
     let owed = |desk: &mut Desk| {
@@ -152,7 +153,7 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
     assert_eq!(told.behind, 2, "{told:?}");
     assert!(told.problem.is_some_and(|problem| problem.fix.contains("save what is on it")));
     refuse(&mut *services.scribe.desk.lock().await, false);
-    let synced = services.scribe.sync(&services, &Asked::default()).await;
+    let synced = services.scribe.sync(&Asked::default()).await;
     assert_eq!(synced.status, "success", "{synced:?}");
     let told = house.until(|told| told.state == "ready").await;
     assert_eq!((told.notes, told.behind, told.pending), (3, 0, 0));

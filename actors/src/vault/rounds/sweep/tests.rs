@@ -19,10 +19,10 @@ async fn names_are_looked_at_again_after_something_was_forgotten_between_two_gro
     let mut desk = services.scribe.desk.clone().lock_owned().await;
     clock.advance(Duration::from_secs(4 * 24 * 3600));
     let checked = tokio::task::block_in_place(|| {
-        let first = check(&mut desk, &services, &[id(1)]).unwrap();
+        let first = check(&mut desk, &services.scribe.around, &[id(1)]).unwrap();
         // As forgetting leaves it.
         desk.known().unwrap().forget_names();
-        first.compacted + check(&mut desk, &services, &[id(2)]).unwrap().compacted
+        first.compacted + check(&mut desk, &services.scribe.around, &[id(2)]).unwrap().compacted
     });
     assert_eq!(checked, 2);
     let folder = home.join("vault/claude/projects/web/entities");
@@ -37,7 +37,7 @@ async fn names_are_looked_at_again_after_something_was_forgotten_between_two_gro
     services.scribe.removal_owed.store(false, Ordering::Relaxed);
     let forgetting = tokio::spawn({
         let services = services.clone();
-        async move { services.scribe.forget(&services, &[id(1)]).await }
+        async move { services.scribe.forget(&[id(1)]).await }
     });
     let owed = async {
         while !services.scribe.removal_owed.load(Ordering::Relaxed) {
