@@ -370,8 +370,8 @@ fn collect_ids(value: &Value, ids: &mut BTreeSet<String>) {
     }
 }
 
-/// A program as the daemon of `environment`; how is to be added.
-pub(crate) fn daemon_command(program: &Path, environment: &Environment) -> Command {
+/// `program` as the daemon of `environment`; the caller adds the mode.
+pub fn daemon_command(program: &Path, environment: &Environment) -> Command {
     let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
     let mut command = Command::new(program);
     command.envs(unset).arg("daemon").env("BATON_HOME", &environment.home);
@@ -397,11 +397,22 @@ pub struct Daemon {
 impl Daemon {
     /// Starts this program as a daemon of `environment` and waits until it is ready.
     pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+        Self::start_program(&program, environment, arguments, input)
+    }
+
+    /// Starts another `baton` as a daemon of `environment` and waits until it is ready.
+    pub fn start_program(
+        program: &Path,
+        environment: &Environment,
+        arguments: &[&str],
+        input: Stdio,
+    ) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::NotStarted(error.to_string());
         let unusable = |error: io::Error| home_error(environment, &error);
         baton_base::durable::create_private_folder(&environment.home).map_err(unusable)?;
         let log = crate::logfile::append(&environment.log_file()).map_err(unusable)?;
-        let mut child = daemon_command(&std::env::current_exe().map_err(failed)?, environment)
+        let mut child = daemon_command(program, environment)
             .args(arguments)
             .stdin(input)
             .stdout(Stdio::piped())
@@ -464,8 +475,8 @@ fn home_error(environment: &Environment, error: &io::Error) -> Error {
     Error::NotStarted(format!("cannot use {home}: {error}; {remedy}, or set BATON_HOME"))
 }
 
-/// The first line that a starting daemon says, if it says one in time.
-pub(crate) fn first_line(output: std::process::ChildStdout) -> Option<String> {
+/// The first line that a starting daemon prints, if it prints one in time.
+pub fn first_line(output: std::process::ChildStdout) -> Option<String> {
     let (line, said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut text = String::new();

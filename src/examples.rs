@@ -47,13 +47,19 @@ pub struct Throwaway {
 }
 
 impl Throwaway {
-    /// Starts it.
+    /// Starts this program over the examples.
     pub fn start(examples: &Path) -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+        Self::start_program(&program, examples)
+    }
+
+    /// Starts another `baton` over the transcripts below a directory of Claude Code.
+    pub fn start_program(program: &Path, claude: &Path) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::NotStarted(error.to_string());
         // The daemon removes it when it ends, which it does even if this process is killed.
         let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
-        let environment = Environment::apart(home, examples.to_owned());
-        let daemon = Daemon::start(&environment, &["--throwaway"], Stdio::piped())
+        let environment = Environment::apart(home, claude.to_owned());
+        let daemon = Daemon::start_program(program, &environment, &["--throwaway"], Stdio::piped())
             .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;
         Ok(Self { environment, daemon: Some(daemon) })
     }
