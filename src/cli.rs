@@ -250,9 +250,9 @@ pub enum Error {
     /// There is nobody to ask.
     #[error("nothing was changed: there is no terminal to ask on; run it with --yes if this is what you want")]
     NotAgreed,
-    /// A measurement.
+    /// The benchmarks are not there.
     #[error(transparent)]
-    Bench(#[from] crate::bench::Error),
+    Bench(#[from] bench::Error),
     /// The log file.
     #[error("cannot read {}: {source}; make it readable for you", path.display())]
     Log {
@@ -298,6 +298,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Replay(typed) => return replay::run(typed),
         // Ends well whatever the surroundings are.
         Command::Hook(typed) => return Ok(hook::run(typed)),
+        // Another program's affair.
+        Command::Bench(typed) => return Ok(bench::run(typed)?),
         _ => Environment::read()?,
     };
     // Until the command has ended.
@@ -339,7 +341,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Stop(typed) => stop::run(&environment, &typed),
         Command::Mcp(typed) => mcp::run(&environment, &typed),
         Command::Hook(typed) => Ok(hook::run(&typed)),
-        Command::Bench(typed) => bench::run(&typed),
+        Command::Bench(typed) => Ok(bench::run(&typed)?),
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Everything here is a thin client of the daemon but [`daemon`] itself, which only wires `baton-actors` to a process.
 
-pub mod bench;
 pub mod cli;
 pub mod client;
 pub mod daemon;

@@ -9,6 +9,8 @@ use crate::{client, print};
 
 /// What a program can tell apart where a command was typed in a way that is not understood.
 const USAGE: &str = "usage";
+/// The code of every other failure.
+const FAILED: &str = "failed";
 
 /// For whom errors are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub enum Telling {
 
 impl Telling {
     /// As the words on the command line ask for it.
-    pub(super) fn of(arguments: &[std::ffi::OsString]) -> Self {
+    pub fn of(arguments: &[std::ffi::OsString]) -> Self {
         let asked = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
         if asked { Self::Object } else { Self::Sentence }
     }
@@ -35,8 +37,14 @@ impl Telling {
         }
     }
 
+    /// Says on standard error what went wrong, where that has no code of its own.
+    pub fn failed_with(self, message: &str) -> ExitCode {
+        self.say(FAILED, message);
+        ExitCode::FAILURE
+    }
+
     /// Says what was not understood of what was typed, or gives the help that was asked for.
-    pub(super) fn misunderstood(self, error: &clap::Error) -> ExitCode {
+    pub fn misunderstood(self, error: &clap::Error) -> ExitCode {
         match self {
             Self::Object if error.use_stderr() => {
                 let text = error.render().to_string();
@@ -75,6 +83,6 @@ fn code_of(error: &Error) -> &'static str {
         Error::Client(client::Error::NotStarted(_)) => "not_started",
         Error::Client(client::Error::NotAnswering(_)) => "not_answering",
         Error::Client(client::Error::Broken(_)) => "connection",
-        _ => "failed",
+        _ => FAILED,
     }
 }

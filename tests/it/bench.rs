@@ -1,136 +1,43 @@
-//! Measuring: figures that are there, none for what did not happen, and nothing left behind.
+//! `baton bench` hands over to `baton-bench`, if that lies beside it.
 
-use crate::demo::{entries, processes_of};
-use crate::world::{World, text, wait};
+use std::path::Path;
 
-/// A corpus that is soon indexed.
-const SMALL: [&str; 4] = ["--sessions", "8", "--megabytes", "1"];
+use serde_json::Value;
 
-fn with_small(arguments: &[&'static str]) -> Vec<&'static str> {
-    [arguments, &SMALL].concat()
+use crate::world::{BATON, World, finished, text};
+
+/// The program in a folder of its own. It is linked, so the folder lies where the program does.
+fn alone() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let baton = folder.path().join("baton");
+    std::fs::hard_link(BATON, &baton).or_else(|_| std::fs::copy(BATON, &baton).map(drop)).unwrap();
+    folder
 }
 
-fn nothing_is_left(world: &World) {
-    assert_eq!(entries(&world.path("tmp")), [""; 0], "no folder is left");
-    assert_eq!(processes_of(world), [""; 0], "no process is left");
-    assert!(!world.home().exists(), "BATON_HOME was not touched");
-}
-
-#[test]
-fn a_corpus_is_written_once_and_measured_without_being_changed() {
-    let world = World::new();
-    let corpus = world.path("corpus");
-    let corpus = corpus.to_str().unwrap();
-    let mut write = vec!["bench", "corpus", "--into", corpus, "--json"];
-    write.extend(SMALL);
-    let written = world.ok(&write).json();
-    assert_eq!((&written["sessions"], &written["transcripts"]), (&8.into(), &10.into()), "{written}");
-
-    let again = world.run(&write);
-    assert_eq!(again.code, 1);
-    assert!(again.err.contains("not empty"), "{}", again.err);
-    let elsewhere = world.run(&["bench", "disk", "--corpus", "nowhere"]);
-    assert_eq!(elsewhere.code, 1);
-    assert!(elsewhere.err.contains("baton bench corpus --into"), "{}", elsewhere.err);
-
-    let before = crate::world::files_below(&world.path("corpus"));
-    let measured = world.ok(&["bench", "disk", "--corpus", corpus, "--json"]).json();
-    assert_eq!(measured["corpus"], written);
-    assert_eq!(measured["disk"]["raw_bytes"], written["bytes"]);
-    assert!(measured["disk"]["parts"]["blobs"]["files"].as_u64().unwrap() >= 20, "{measured}");
-    assert!(measured["disk"]["share_of_raw"].as_f64().unwrap() > 0.0);
-    assert!(measured["index"].is_null(), "not asked for");
-    assert_eq!(crate::world::files_below(&world.path("corpus")), before);
-    nothing_is_left(&world);
+fn bench(world: &World, folder: &Path, arguments: &[&str]) -> crate::world::Ran {
+    let baton = folder.join("baton");
+    finished(world.program(baton.to_str().unwrap(), &[&["bench"], arguments].concat()).output().unwrap())
 }
 
 #[test]
-fn what_is_measured_says_how() {
-    let world = World::new();
-    let measured = world.ok(&with_small(&["bench", "index", "--json"])).json();
-    assert!(measured["index"]["mb_per_second"].as_f64().unwrap() > 0.0, "{measured}");
-    assert!(text(&measured["index"]["how"]).contains("page cache"));
-
-    let human = world.ok(&with_small(&["bench", "mcp"]));
-    let said = human.out.contains("start to `initialize`") || human.out.contains("Not measured");
-    assert!(said, "measured, or told why not: {}", human.out);
-
-    let measured = world.ok(&["bench", "lazy", "--files", "20", "--json"]).json();
-    assert_eq!(measured["lazy"]["transcripts"], 20);
-    assert_eq!(measured["lazy"]["search"]["n"], 200);
-    assert!(measured["corpus"].is_null(), "no corpus but its own");
-
-    let measured = world.ok(&with_small(&["bench", "daemon", "--json"])).json();
-    let daemon = &measured["daemon"];
-    for kind in ["rare_word", "phrase", "prefix", "filter_tool", "recall", "patterns", "timeline"] {
-        assert!(daemon["questions"][kind]["call"]["n"].as_u64().unwrap() > 0, "{kind}: {measured}");
+fn where_the_benchmarks_are_not_built_it_says_how_to_build_them() {
+    let (world, folder) = (World::new(), alone());
+    for arguments in [&["all"][..], &["--help"], &[]] {
+        let ran = bench(&world, folder.path(), arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}");
+        assert!(ran.err.contains("`cargo build --release -p baton-bench`"), "{arguments:?}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     }
-    assert!(daemon["documents"].as_u64().unwrap() > 0, "{measured}");
-
-    let measured = world.ok(&with_small(&["bench", "vault", "--json"])).json();
-    let vault = &measured["vault"];
-    assert!(
-        vault["sessions"].as_u64().unwrap() >= 8 && vault["notes"].as_u64() > vault["sessions"].as_u64(),
-        "{measured}"
-    );
-    assert_eq!((&vault["end"]["n"], &vault["compaction"]["n"]), (&20.into(), &20.into()), "{measured}");
-    assert!(daemon["rebuild"]["documents_per_second"].as_f64().unwrap() > 0.0, "{measured}");
-    nothing_is_left(&world);
+    let error: Value = serde_json::from_str(&bench(&world, folder.path(), &["all", "--json"]).err).unwrap();
+    assert!(text(&error["error"]["message"]).contains("cargo build"), "{error}");
+    assert!(!world.home().exists());
 }
 
 #[test]
-fn enriching_is_measured_without_a_model_of_anybodys() {
-    let world = World::new();
-    let measured = world.ok(&["bench", "enrich", "--sessions", "20", "--delay-ms", "5", "--json"]).json();
-    assert!(measured["drained"].as_u64().is_some_and(|count| (1..=20).contains(&count)), "{measured}");
-    assert!(
-        measured["close_to_enriched"]["p50_ms"].as_f64().unwrap() > 1_000.0,
-        "the quiet second is in it: {measured}"
-    );
-    assert!(measured["most_at_once"].as_u64().is_some_and(|most| (1..=8).contains(&most)), "{measured}");
-    assert!(measured["examples"].is_null(), "no checkout");
-    nothing_is_left(&world);
-}
-
-#[test]
-fn an_interrupted_measurement_leaves_nothing() {
-    let world = World::new();
-    let mut bench = world.spawn(&with_small(&["bench", "idle", "--seconds", "600"]));
-    // The corpus's folder, and the daemon's home.
-    assert!(wait(|| entries(&world.path("tmp")).len() == 2));
-    assert!(wait(|| processes_of(&world).len() == 2));
-    let pid = rustix::process::Pid::from_child(&bench);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert_eq!(bench.wait().unwrap().code(), Some(130));
-    assert!(wait(|| entries(&world.path("tmp")).is_empty() && processes_of(&world).is_empty()));
-    nothing_is_left(&world);
-}
-
-/// What the set in the repository must give at least. It is easy for whole sessions and harder for turns; each figure is
-/// what the ranking gives, less a question or two.
-#[test]
-fn what_is_asked_for_is_found() {
-    let world = World::new();
-    let set = concat!(env!("CARGO_MANIFEST_DIR"), "/replay-fixtures/recall/team.json");
-    let recall = world.ok(&["bench", "recall", set, "--json"]).json();
-    let figure = |level: &str, name: &str| recall[level]["total"][name].as_f64().unwrap();
-    for (level, name, floor) in [
-        ("session_level", "hit_at_1", 95.0),
-        ("session_level", "hit_at_5", 97.5),
-        ("session_level", "mrr", 96.0),
-        ("turn_level", "hit_at_1", 52.5),
-        ("turn_level", "hit_at_5", 82.5),
-        ("turn_level", "mrr", 66.0),
-    ] {
-        assert!(figure(level, name) >= floor, "{level} {name}: {} is below {floor}", figure(level, name));
-    }
-    assert_eq!(recall["rankings"].as_array().unwrap().len(), 40);
-    assert_eq!(recall["session_level"]["categories"]["why"]["questions"], 7);
-
-    let bad = world.path("bad.json");
-    std::fs::write(&bad, r#"{"sessions":[],"questions":[{"id":1,"text":"x","expected_sessions":["s"]}]}"#).unwrap();
-    let refused = world.run(&["bench", "recall", bad.to_str().unwrap()]);
-    assert_eq!(refused.code, 1);
-    assert!(refused.err.contains("questions[0] (1): there is no session \"s\""), "{}", refused.err);
-    nothing_is_left(&world);
+fn the_benchmarks_get_all_arguments_and_their_exit_code_is_passed_on() {
+    let (world, folder) = (World::new(), alone());
+    std::os::unix::fs::symlink("/bin/sh", folder.path().join("baton-bench")).unwrap();
+    let script = "printf '%s,' \"$@\"; exit 7";
+    let ran = bench(&world, folder.path(), &["-c", script, "sh", "crash", "--kills", "3", "--json", "--help", "-h"]);
+    assert_eq!((ran.code, ran.out.as_str()), (7, "crash,--kills,3,--json,--help,-h,"), "{}", ran.err);
 }

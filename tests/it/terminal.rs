@@ -6,8 +6,7 @@ use crate::screen::Screen;
 use crate::transcript::now;
 use crate::world::{Ran, World, finished, id, list, text};
 
-const COMMANDS: [&str; 10] =
-    ["search", "show", "close", "sessions", "status", "logs", "completions", "daemon", "stop", "bench"];
+const COMMANDS: [&str; 9] = ["search", "show", "close", "sessions", "status", "logs", "completions", "daemon", "stop"];
 
 fn with(world: &World, name: &str, value: &str, arguments: &[&str]) -> Ran {
     finished(world.command(arguments).env(name, value).output().unwrap())
@@ -24,9 +23,6 @@ fn help_teaches_in_groups() {
         assert!(at(&format!("\n  {command} ")) > at("\nUse:\n"));
         let taught = world.ok(&["help", command]).out;
         assert_eq!(taught, world.ok(&[command, "--help"]).out);
-        if command == "bench" {
-            continue;
-        }
         for part in ["Usage:", "Exit codes:", "Environment:"] {
             assert!(taught.contains(part), "{command} lacks {part}: {taught}");
         }

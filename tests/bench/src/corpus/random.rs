@@ -1,0 +1,103 @@
+//! Numbers that look like chance and are the same in every run, on every machine and for ever.
+
+/// SplitMix64: fixed here, so that no dependency's new version changes the corpus.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A source of its own for one part, which takes as many numbers as it likes without moving the others.
+    pub(crate) fn of_part(seed: u64, part: u64) -> Self {
+        Self::new(Self::new(seed ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93)).next())
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to one below `bound`, which is at least 1.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let wide = u128::from(self.next()) * (bound.max(1) as u128);
+        usize::try_from(wide >> 64).unwrap_or(0)
+    }
+
+    /// Both ends included.
+    pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
+        least + self.below(most.saturating_sub(least) + 1)
+    }
+
+    /// True so many times in 100.
+    pub(crate) fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// Mostly near `least`, seldom near `most`: as sizes of outputs and pauses between records are.
+    pub(crate) fn skewed(&mut self, least: usize, most: usize) -> usize {
+        let span = most.saturating_sub(least);
+        let (a, b, c) = (self.below(1000), self.below(1000), self.below(1000));
+        least + span * (a * b * c / 1_000_000) / 1000
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// Hexadecimal digits, at most 16 from each number.
+    pub(crate) fn hex(&mut self, digits: usize, out: &mut String) {
+        self.digits(b"0123456789abcdef", 4, digits, out);
+    }
+
+    /// Text that no compression makes shorter than six bits a character, as signatures and images are.
+    pub(crate) fn base64(&mut self, characters: usize, out: &mut String) {
+        self.digits(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, characters, out);
+    }
+
+    fn digits(&mut self, alphabet: &[u8], bits: u32, count: usize, out: &mut String) {
+        let mask = (1_u64 << bits) - 1;
+        let (mut number, mut left) = (0, 0);
+        for _ in 0..count {
+            if left < bits {
+                (number, left) = (self.next(), 64);
+            }
+            out.push(char::from(alphabet[(number & mask) as usize]));
+            (number, left) = (number >> bits, left - bits);
+        }
+    }
+
+    /// The form of a random uuid.
+    pub(crate) fn uuid(&mut self) -> String {
+        let mut text = String::with_capacity(36);
+        for (digits, end) in [(8, "-"), (4, "-4"), (3, "-a"), (3, "-"), (12, "")] {
+            self.hex(digits, &mut text);
+            text.push_str(end);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_fixed_and_in_their_bounds() {
+        assert_eq!(Random::new(0).next(), 0xe220_a839_7b1d_cdaf, "the published first number of seed 0");
+        let mut random = Random::new(7);
+        for _ in 0..1000 {
+            assert!(random.below(3) < 3);
+            assert!((4..=6).contains(&random.between(4, 6)));
+            assert!((10..=90).contains(&random.skewed(10, 90)));
+        }
+        assert_eq!(random.below(1), 0);
+        let uuid = random.uuid();
+        assert_eq!((uuid.len(), uuid.as_bytes()[14]), (36, b'4'), "{uuid}");
+        assert_ne!(Random::of_part(1, 2).next(), Random::of_part(1, 3).next());
+    }
+}

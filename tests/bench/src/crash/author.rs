@@ -1,0 +1,228 @@
+//! Transcripts that grow, are begun anew and appear while everything else goes on, and what is truly in them.
+//!
+//! One thread writes them all, so that it knows every byte. A record may be written in two pieces, with others between; when
+//! the author [rests](Author::rest) every line is whole.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::corpus::random::Random;
+use crate::{Error, io_error, latency};
+
+/// Transcripts at first, and at most.
+const FIRST: usize = 12;
+const MOST: usize = 48;
+/// A transcript of so many bytes is begun anew sooner or later.
+const LONG_BYTES: u64 = 60_000;
+
+/// The writer of all transcripts of one home.
+pub(super) struct Author {
+    folder: PathBuf,
+    random: Random,
+    /// Of this home: no two write the same session.
+    home: usize,
+    transcripts: Vec<Transcript>,
+    exchanges: usize,
+}
+
+/// One transcript and what is in it.
+pub(super) struct Transcript {
+    pub(super) session: String,
+    path: PathBuf,
+    /// Its size.
+    pub(super) bytes: u64,
+    /// Lines that hold a record.
+    pub(super) records: u64,
+    /// Lines that hold none.
+    pub(super) malformed: u64,
+    /// Typed prompts and replies.
+    pub(super) messages: u64,
+    /// How often it was begun anew.
+    pub(super) rewrites: u64,
+    /// Every size that it ever had: one that has the size of an earlier reading is taken for unchanged.
+    sizes: BTreeSet<u64>,
+    /// The rest of a line that is half written.
+    owed: String,
+}
+
+/// Sessions that clients may name.
+#[derive(Default)]
+pub(super) struct Known(Mutex<Vec<String>>);
+
+impl Known {
+    fn add(&self, session: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(session.to_owned());
+    }
+
+    /// One of every `of`-th session from `first` on, by chance.
+    pub(super) fn pick(&self, first: usize, of: usize, random: &mut Random) -> Option<String> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own: Vec<&String> = known.iter().skip(first).step_by(of).collect();
+        (!own.is_empty()).then(|| (*random.pick(&own)).clone())
+    }
+}
+
+impl Author {
+    /// Begins in a folder of projects.
+    pub(super) fn begin(folder: PathBuf, home: usize, random: Random, known: &Known) -> Result<Self, Error> {
+        let mut author = Self { folder, random, home, transcripts: Vec::new(), exchanges: 0 };
+        for _ in 0..FIRST {
+            author.appear(known)?;
+        }
+        Ok(author)
+    }
+
+    pub(super) fn transcripts(&self) -> &[Transcript] {
+        &self.transcripts
+    }
+
+    /// Does one thing.
+    pub(super) fn work(&mut self, known: &Known) -> Result<(), Error> {
+        if self.transcripts.len() < MOST && self.random.percent(4) {
+            return self.appear(known);
+        }
+        let index = self.random.below(self.transcripts.len());
+        if self.transcripts[index].bytes > LONG_BYTES && self.random.percent(50) || self.random.percent(3) {
+            return self.begin_anew(index);
+        }
+        let torn = self.random.percent(20);
+        let lines = match self.random.below(10) {
+            0 => "{\"type\":\"user\",\"message\":{\"role\"\n".to_owned(),
+            1 => "{\"type\":\"file-history-snapshot\",\"messageId\":\"m\",\"snapshot\":{}}\n".to_owned(),
+            _ => self.exchange(index),
+        };
+        let cut = if torn { self.random.below(lines.len()) } else { lines.len() };
+        self.transcripts[index].append(lines, cut)
+    }
+
+    /// Completes what is half written.
+    pub(super) fn rest(&mut self) -> Result<(), Error> {
+        self.transcripts.iter_mut().try_for_each(|transcript| transcript.append(String::new(), 0))
+    }
+
+    fn appear(&mut self, known: &Known) -> Result<(), Error> {
+        let number = self.transcripts.len();
+        let session = format!("{:08x}-0000-4000-8000-{number:012x}", self.home);
+        let folder = self.folder.join(format!("-work-{}", number % 3));
+        fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
+        self.transcripts.push(Transcript::new(folder.join(format!("{session}.jsonl")), session.clone()));
+        let lines = self.exchange(number);
+        let whole = lines.len();
+        self.transcripts[number].append(lines, whole)?;
+        known.add(&session);
+        Ok(())
+    }
+
+    /// In place, or as another file under the same name.
+    fn begin_anew(&mut self, index: usize) -> Result<(), Error> {
+        let lines = self.exchange(index);
+        let in_place = self.random.percent(50);
+        let transcript = &mut self.transcripts[index];
+        transcript.forget();
+        let text = transcript.take(&lines);
+        let path = &transcript.path;
+        if in_place {
+            return fs::write(path, text).map_err(io_error("write", path));
+        }
+        let other = path.with_extension("new");
+        fs::write(&other, text).and_then(|()| fs::rename(&other, path)).map_err(io_error("write", path))
+    }
+
+    fn exchange(&mut self, index: usize) -> String {
+        self.exchanges += 1;
+        latency::exchange(&self.transcripts[index].path, &latency::word(self.exchanges), self.exchanges)
+    }
+}
+
+impl Transcript {
+    fn new(path: PathBuf, session: String) -> Self {
+        let (bytes, records, malformed, messages, rewrites) = (0, 0, 0, 0, 0);
+        let (sizes, owed) = (BTreeSet::new(), String::new());
+        Self { session, path, bytes, records, malformed, messages, rewrites, sizes, owed }
+    }
+
+    fn forget(&mut self) {
+        self.rewrites += 1;
+        (self.bytes, self.records, self.malformed, self.messages) = (0, 0, 0, 0);
+        self.owed.clear();
+    }
+
+    /// Counts whole lines as written, and gives them with blanks where that tells their sizes from all earlier ones.
+    fn take(&mut self, lines: &str) -> String {
+        let mut text = String::with_capacity(lines.len());
+        for line in lines.lines() {
+            let mut line = line.to_owned();
+            // Blanks behind a record change nothing in it.
+            while self.sizes.contains(&(self.bytes + line.len() as u64 + 1)) {
+                line.push(' ');
+            }
+            line.push('\n');
+            self.bytes += line.len() as u64;
+            self.sizes.insert(self.bytes);
+            match serde_json::from_str::<serde_json::Value>(&line) {
+                Ok(record) => {
+                    self.records += 1;
+                    self.messages += u64::from(record["message"].is_object());
+                }
+                Err(_) => self.malformed += 1,
+            }
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// Writes what is owed, then lines up to `cut`; the rest is owed.
+    fn append(&mut self, lines: String, cut: usize) -> Result<(), Error> {
+        let mut text = std::mem::take(&mut self.owed);
+        let taken = self.take(&lines);
+        let cut = cut.min(taken.len());
+        // What is written here is ASCII: every byte is a border.
+        text.push_str(&taken[..cut]);
+        self.owed = taken[cut..].to_owned();
+        write(&self.path, text.as_bytes())
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(io_error("append to", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_what_lies_there_when_the_author_rests() {
+        let folder = tempfile::tempdir().unwrap();
+        let known = Known::default();
+        let mut author = Author::begin(folder.path().to_owned(), 3, Random::new(5), &known).unwrap();
+        let mut torn = 0;
+        for _ in 0..1500 {
+            author.work(&known).unwrap();
+            torn += author.transcripts().iter().filter(|transcript| !transcript.owed.is_empty()).count();
+        }
+        assert!(torn > 0, "lines are half written for a while");
+        author.rest().unwrap();
+        assert_eq!(author.transcripts().len(), MOST);
+        assert!(author.transcripts().iter().any(|transcript| transcript.rewrites > 0));
+        for transcript in author.transcripts() {
+            let text = fs::read_to_string(&transcript.path).unwrap();
+            let records = text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count();
+            let broken = text.lines().count() - records;
+            let counted = (transcript.bytes, transcript.records, transcript.malformed);
+            assert_eq!((text.len() as u64, records as u64, broken as u64), counted, "{}", transcript.session);
+            assert!(text.ends_with('\n') && transcript.messages > 0);
+        }
+        let mut random = Random::new(1);
+        let picked: BTreeSet<String> = (0..200).filter_map(|_| known.pick(1, 4, &mut random)).collect();
+        assert_eq!(picked.len(), MOST / 4);
+        assert_eq!(known.pick(MOST, 4, &mut random), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! Clients: each wishes for one thing after another and notes what was acknowledged, until the daemon is gone.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use baton::client;
+use baton::client::Client;
+use baton::environment::Environment;
+use baton_protocol::answer::{Close, Search, Sync, Track, Tracking};
+use baton_protocol::{
+    Caller as Asking, CloseParams, SearchParams, SyncParams, TrackParams, TrackingParams, UntrackParams, code, method,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::author::Known;
+use super::promise::Promises;
+use crate::corpus::random::Random;
+use crate::latency;
+
+/// How many clients there are. A session is closed and switched by one of them.
+pub(super) const CALLERS: usize = 4;
+/// Projects whose switch is set, one after the other.
+const PROJECTS: u64 = 64;
+
+/// What all clients of a home share.
+pub(super) struct Shared {
+    pub(super) environment: Environment,
+    pub(super) known: Known,
+    promises: Mutex<Promises>,
+    /// Calls that have no answer yet.
+    pub(super) in_flight: AtomicU64,
+    /// Set when the daemon is killed: nobody calls any more.
+    pub(super) over: AtomicBool,
+    /// Wishes so far, which makes each one's name its own.
+    wishes: AtomicU64,
+    /// What no daemon should have answered.
+    wrong: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    pub(super) fn new(environment: Environment) -> Self {
+        Self {
+            environment,
+            known: Known::default(),
+            promises: Mutex::default(),
+            in_flight: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            wishes: AtomicU64::new(0),
+            wrong: Mutex::default(),
+        }
+    }
+
+    pub(super) fn promises(&self) -> MutexGuard<'_, Promises> {
+        self.promises.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers that were wrong in themselves, since this was asked last.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        std::mem::take(&mut *self.wrong.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+}
+
+/// One client.
+pub(super) struct Caller<'a> {
+    number: usize,
+    random: &'a mut Random,
+    shared: &'a Shared,
+    client: Client,
+    /// Own sessions whose tracking this client has stopped.
+    stopped: &'a mut BTreeMap<String, bool>,
+}
+
+/// Why there was no answer.
+enum Silence {
+    /// The daemon is gone.
+    Gone,
+    /// It refused; that is an answer too.
+    Refused,
+}
+
+/// Connects and calls until the daemon is gone.
+pub(super) fn call_until_killed(
+    number: usize,
+    shared: &Shared,
+    random: &mut Random,
+    stopped: &mut BTreeMap<String, bool>,
+) {
+    let Ok(Some(client)) = Client::connect(&shared.environment) else { return };
+    let mut caller = Caller { number, random, shared, client, stopped };
+    while !shared.is_over() {
+        if let Err(Silence::Gone) = caller.wish() {
+            return;
+        }
+    }
+}
+
+impl Caller<'_> {
+    fn wish(&mut self) -> Result<(), Silence> {
+        let number = self.shared.wishes.fetch_add(1, Ordering::SeqCst) + 1;
+        let Some(session) = self.shared.known.pick(self.number, CALLERS, self.random) else { return Ok(()) };
+        let is_stopped = self.stopped.get(&session).copied().unwrap_or(false);
+        match self.random.below(100) {
+            _ if is_stopped && self.random.percent(60) => self.track(session, true),
+            0..60 => self.close(session, number),
+            60..75 => self.search(),
+            75..83 => self.group(session, number),
+            83..93 => self.track(session, is_stopped),
+            93..97 => self.switch(number),
+            _ => self.sync(),
+        }
+    }
+
+    /// Calls. A refusal is told as wrong unless the daemon may say so.
+    fn call<T: DeserializeOwned>(&mut self, method: &str, params: &impl Serialize) -> Result<T, Silence> {
+        self.shared.in_flight.fetch_add(1, Ordering::SeqCst);
+        let answer = self.client.call(method, params, |_| {});
+        self.shared.in_flight.fetch_sub(1, Ordering::SeqCst);
+        answer.map_err(|error| match error {
+            client::Error::Refused(failure) if self.shared.is_over() || failure.code == code::STOPPING => Silence::Gone,
+            client::Error::Refused(failure) => {
+                self.complain(format!("{method} was refused: {}", failure.message));
+                Silence::Refused
+            }
+            client::Error::Broken(_) => Silence::Gone,
+            other => {
+                self.complain(format!("{method} was answered wrongly: {other}"));
+                Silence::Gone
+            }
+        })
+    }
+
+    fn complain(&self, what: String) {
+        self.shared.wrong.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+    }
+
+    fn close(&mut self, session: String, number: u64) -> Result<(), Silence> {
+        let command = format!("close-{number}");
+        let params = CloseParams {
+            session: Some(session.clone()),
+            reason: self.random.percent(30).then(|| format!("note {number}")),
+            command_id: Some(command.clone()),
+            deadline_ms: 30_000,
+            ..CloseParams::default()
+        };
+        let closed: Close = self.call(method::CLOSE, &params)?;
+        // What is not tracked is not closed; what is being written anew may be refused, and asked for again.
+        if closed.status == "success" {
+            self.shared.promises().closed(&session, &command, closed.episode_uuid);
+        }
+        Ok(())
+    }
+
+    fn search(&mut self) -> Result<(), Silence> {
+        let query = format!("release {}", latency::word(self.random.below(2000)));
+        let found: Search = self.call(method::SEARCH, &SearchParams { query, limit: 10, ..SearchParams::default() })?;
+        let hits = found.hits.into_iter().filter(|hit| !hit.episode_uuid.is_empty());
+        let hits = hits.map(|hit| (hit.session_id, hit.episode_uuid));
+        self.shared.promises().found(found.freshness.position, hits);
+        Ok(())
+    }
+
+    fn group(&mut self, session: String, number: u64) -> Result<(), Silence> {
+        let group = format!("group-{number}");
+        // It lifts a stop too.
+        self.shared.promises().tracking_in_doubt(&session);
+        let params = TrackParams {
+            session: Some(session.clone()),
+            group: Some(group.clone()),
+            force: false,
+            caller: Asking::default(),
+        };
+        let answer: Track = self.call(method::TRACK, &params)?;
+        if answer.status == "success" {
+            self.stopped.remove(&session);
+            let mut promises = self.shared.promises();
+            promises.grouped(&session, &group);
+            promises.tracked(&session, true, false);
+        }
+        Ok(())
+    }
+
+    fn track(&mut self, session: String, on: bool) -> Result<(), Silence> {
+        self.shared.promises().tracking_in_doubt(&session);
+        let answer: Track = if on {
+            let params = TrackParams { session: Some(session.clone()), ..TrackParams::default() };
+            self.call(method::TRACK, &params)?
+        } else {
+            self.call(method::UNTRACK, &UntrackParams { session: session.clone() })?
+        };
+        if answer.status == "success" {
+            self.stopped.insert(session.clone(), !on);
+            let changed = if on { answer.message.contains("lifted") } else { !answer.message.contains("as before") };
+            self.shared.promises().tracked(&session, on, changed);
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, number: u64) -> Result<(), Silence> {
+        let (project, on) = (format!("/nowhere/switched-{}", number % PROJECTS), self.random.percent(50));
+        self.shared.promises().switch_in_doubt(&project);
+        let params = TrackingParams { enabled: Some(on), project: Some(project.clone()) };
+        let _: Tracking = self.call(method::TRACKING, &params)?;
+        self.shared.promises().switched(&project, on);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Silence> {
+        let _: Sync = self.call(method::SYNC, &SyncParams::default())?;
+        self.shared.promises().synced();
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! One home and everything that is done to it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use baton::client::Client;
+use baton::environment::Environment;
+use baton_events::envelope::Tail;
+use baton_protocol::method;
+
+use super::author::Author;
+use super::caller::{self, CALLERS, Shared};
+use super::daemon::Daemon;
+use super::held::{self, Held};
+use super::quiet;
+use crate::corpus::random::Random;
+use crate::{Error, io_error};
+
+/// Between two things that the author does: so much that a query always meets something new, and gets its answer.
+const WRITE: Duration = Duration::from_millis(15);
+/// Answers that a daemon gives before it is killed, at most, and how long that may take.
+const ANSWERS: usize = 12;
+const WORK: Duration = Duration::from_secs(5);
+/// How long it goes on after that, or has been starting, or stopping, at most.
+const BORDER: Duration = Duration::from_millis(60);
+/// After so many kills everything is let come to rest and looked at.
+const REST_AFTER: u32 = 25;
+
+/// When a daemon is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Moment {
+    AtWork,
+    WhileStarting,
+    WhileStopping,
+}
+
+impl Moment {
+    fn draw(random: &mut Random) -> Self {
+        match random.below(100) {
+            0..65 => Self::AtWork,
+            65..85 => Self::WhileStarting,
+            _ => Self::WhileStopping,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::AtWork => "at_work",
+            Self::WhileStarting => "while_starting",
+            Self::WhileStopping => "while_stopping",
+        }
+    }
+}
+
+/// What has been done to a home so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) kills: BTreeMap<&'static str, u64>,
+    pub(super) kills_in_flight: u64,
+    pub(super) in_flight: u64,
+    /// Answers, each as often as it was held against the log.
+    pub(super) held: u64,
+    pub(super) conversations: u64,
+    pub(super) rests: u64,
+    pub(super) events: u64,
+    pub(super) losses: Vec<String>,
+}
+
+/// One home, its transcripts, its clients.
+pub(super) struct Trial {
+    root: PathBuf,
+    pub(super) shared: Shared,
+    author: Author,
+    random: Random,
+    callers: Vec<(Random, BTreeMap<String, bool>)>,
+    earlier: Option<Tail>,
+    pub(super) tally: Tally,
+}
+
+impl Trial {
+    /// An empty home in `home`, and everything else below `root`, which are new folders of its own.
+    pub(super) fn new(number: usize, seed: u64, root: &Path, home: PathBuf) -> Result<Self, Error> {
+        let part = |what: u64| Random::of_part(seed, number as u64 * 100 + what);
+        let claude_config_dir = root.join("claude");
+        fs::create_dir_all(&claude_config_dir).map_err(io_error("create", &claude_config_dir))?;
+        let shared = Shared::new(Environment::apart(home, claude_config_dir));
+        let projects = shared.environment.claude_config_dir.join("projects");
+        let author = Author::begin(projects, number, part(1), &shared.known)?;
+        let callers = (0..CALLERS).map(|caller| (part(10 + caller as u64), BTreeMap::new())).collect();
+        let (earlier, tally) = (None, Tally::default());
+        Ok(Self { root: root.to_owned(), shared, author, random: part(0), callers, earlier, tally })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Kills so often, looks each time, and lets everything come to rest in the end. Stops at the first loss.
+    pub(super) fn kill_often(&mut self, kills: u32, mut tell: impl FnMut()) -> Result<(), Error> {
+        for kill in 1..=kills {
+            let moment = Moment::draw(&mut self.random);
+            let mut losses = self.kill(moment)?;
+            *self.tally.kills.entry(moment.name()).or_default() += 1;
+            if losses.is_empty() && (kill == kills || kill % REST_AFTER == 0) {
+                losses = self.rest()?;
+            }
+            if !losses.is_empty() {
+                let place = format!("kill {kill}, {}", moment.name());
+                self.tally.losses = losses.into_iter().map(|loss| format!("{place}: {loss}")).collect();
+                return Ok(());
+            }
+            tell();
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, moment: Moment) -> Result<Vec<String>, Error> {
+        for _ in 0..self.random.below(6) {
+            self.author.work(&self.shared.known)?;
+        }
+        let after = Duration::from_micros(self.random.below(BORDER.as_micros() as usize) as u64);
+        let answers = self.random.below(ANSWERS) as u64;
+        if moment == Moment::WhileStarting {
+            let mut daemon = Daemon::spawn(&self.shared.environment)?;
+            std::thread::sleep(after);
+            daemon.kill();
+            return self.look();
+        }
+        let mut daemon = match Daemon::start(&self.shared.environment)? {
+            Ok(daemon) => daemon,
+            Err(what) => return Ok(vec![what]),
+        };
+        let in_flight = self.under_load(|shared| {
+            let answers = shared.promises().answers() + answers;
+            let until = Instant::now() + WORK;
+            wait(until, || shared.promises().answers() >= answers);
+            if moment == Moment::AtWork {
+                std::thread::sleep(after);
+                // A time of its own: the answers may have taken all of theirs.
+                wait(Instant::now() + WORK, || shared.in_flight.load(Ordering::SeqCst) > 0);
+            } else if let Ok(Some(mut client)) = Client::connect(&shared.environment) {
+                // Nobody waits for the answer.
+                let stopping = std::thread::spawn(move || client.call_raw(method::STOP, &(), |_| {}).is_ok());
+                std::thread::sleep(after);
+                let in_flight = die(shared, &mut daemon);
+                let _ = stopping.join();
+                return Ok(in_flight);
+            }
+            Ok(die(shared, &mut daemon))
+        })?;
+        self.tally.in_flight += in_flight;
+        self.tally.kills_in_flight += u64::from(in_flight > 0);
+        self.look()
+    }
+
+    /// Lets clients call and transcripts grow until `during` has killed the daemon, or has said that it is over.
+    pub(super) fn under_load<T>(&mut self, during: impl FnOnce(&Shared) -> Result<T, Error>) -> Result<T, Error> {
+        let Self { shared, author, callers, .. } = self;
+        let shared = &*shared;
+        shared.over.store(false, Ordering::SeqCst);
+        let (wrote, done) = std::thread::scope(|scope| {
+            for (number, (random, stopped)) in callers.iter_mut().enumerate() {
+                scope.spawn(move || caller::call_until_killed(number, shared, random, stopped));
+            }
+            let writing = scope.spawn(|| -> Result<(), Error> {
+                while !shared.over.load(Ordering::SeqCst) {
+                    author.work(&shared.known)?;
+                    std::thread::sleep(WRITE);
+                }
+                author.rest()
+            });
+            let done = during(shared);
+            shared.over.store(true, Ordering::SeqCst);
+            (writing.join(), done)
+        });
+        wrote.unwrap_or_else(|_| Err(Error::Untrue("the author of transcripts broke".to_owned())))?;
+        done
+    }
+
+    /// Holds what lies there against what was promised.
+    fn look(&mut self) -> Result<Vec<String>, Error> {
+        let wrong = self.shared.wrong();
+        if !wrong.is_empty() {
+            return Ok(wrong);
+        }
+        let anew = self.random.percent(25);
+        let copy = self.root.join("look");
+        let promises = self.shared.promises().clone();
+        let held = held::hold(&self.shared.environment.home, &copy, &promises, self.earlier, anew)?;
+        let _ = fs::remove_dir_all(copy);
+        self.tally.held += promises.answers();
+        Ok(self.take(held))
+    }
+
+    /// Counts what was found in.
+    fn take(&mut self, held: Held) -> Vec<String> {
+        self.earlier = held.tail.or(self.earlier);
+        self.tally.events = self.earlier.map_or(0, |tail| tail.position.0);
+        self.tally.conversations += held.conversations;
+        held.losses
+    }
+
+    /// Lets everything come to rest and looks closer.
+    pub(super) fn rest(&mut self) -> Result<Vec<String>, Error> {
+        self.author.rest()?;
+        let mut wrong = quiet::check(&self.root, &self.shared.environment, self.author.transcripts())?;
+        for (_, stopped) in &mut self.callers {
+            stopped.clear();
+        }
+        self.shared.promises().all_tracked();
+        self.tally.rests += 1;
+        wrong.extend(self.look()?);
+        Ok(wrong)
+    }
+}
+
+/// Kills a daemon, and says how many requests were in flight then.
+fn die(shared: &Shared, daemon: &mut Daemon) -> u64 {
+    shared.over.store(true, Ordering::SeqCst);
+    let in_flight = shared.in_flight.load(Ordering::SeqCst);
+    daemon.kill();
+    in_flight
+}
+
+/// Looks again and again until it is so, or until then.
+fn wait(until: Instant, is_so: impl Fn() -> bool) {
+    while !is_so() && Instant::now() < until {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}

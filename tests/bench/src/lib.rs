@@ -1,0 +1,273 @@
+//! `baton-bench`: what Baton costs, measured on this machine with a real `baton`.
+//!
+//! Every figure comes from throwaway daemons over a corpus that is the same in every run, and says how it was taken.
+//! A run that did not do what it measures (a word that was not found, a session that was not indexed) is an error, never
+//! a figure. What the system does not tell is left out and said so. Nothing of the user's is read or changed, and nothing
+//! runs or lies about afterwards, also when it is interrupted.
+
+mod corpus;
+mod crash;
+mod daemon;
+mod disk;
+mod enrich;
+mod hook;
+mod idle;
+mod index;
+mod latency;
+mod lazy;
+mod live;
+mod log;
+mod mcp;
+mod memory;
+mod process;
+mod program;
+mod read;
+mod recall;
+mod report;
+mod running;
+mod sample;
+mod searching;
+mod table;
+mod test_daemon;
+mod vault;
+mod workspace;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use corpus::{Corpus, Options as CorpusOptions};
+pub use crash::{Crash, Cuts, Options as CrashOptions, attempt as crash, in_own_namespace};
+pub use daemon::{Daemon, Question, Rebuild};
+pub use disk::{Disk, Part as DiskPart};
+pub use enrich::{Enriching, Examples, Options as EnrichOptions, measure as enrich};
+pub use hook::{Cost, Handoff, Hook, Options as HookOptions, measure as hook};
+pub use idle::Idle;
+pub use index::Index;
+pub use latency::{Appending, Latency};
+pub use lazy::Lazy;
+pub use live::Live;
+pub use log::{Appends, Log, Resting};
+pub use mcp::Mcp;
+pub use memory::{Asked, Options as ScaleOptions, Scale, WithVectors, measure as scale};
+pub use process::Memory;
+pub use program::VARIABLE as PROGRAM_VARIABLE;
+pub use read::{Giant, Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
+pub use recall::{
+    Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Meant as RecallMeant, Options as RecallOptions, Ranking,
+    Recall, measure as recall,
+};
+pub use report::{Outcome, Report};
+pub use sample::Spread;
+pub use searching::{Query, Searching};
+pub use table::Table;
+pub use vault::Vault;
+
+use baton::client;
+
+use test_daemon::TestDaemon;
+use workspace::Workspace;
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Bulk index.
+    Index,
+    /// Disk.
+    Disk,
+    /// A daemon with nothing to do.
+    Idle,
+    /// Searches.
+    Search,
+    /// The MCP server.
+    Mcp,
+    /// From an append to an answer that has it.
+    Latency,
+    /// A session written at its own pace.
+    Live,
+    /// The look at all files before an answer.
+    Lazy,
+    /// A log that has grown large.
+    Log,
+    /// A daemon with a history.
+    Daemon,
+    /// Notes for people.
+    Vault,
+}
+
+impl Part {
+    /// All of them, in the order in which they are measured: what leaves the corpus as it is comes first.
+    pub const ALL: [Self; 11] = [
+        Self::Index,
+        Self::Disk,
+        Self::Idle,
+        Self::Search,
+        Self::Mcp,
+        Self::Latency,
+        Self::Live,
+        Self::Lazy,
+        Self::Log,
+        Self::Daemon,
+        Self::Vault,
+    ];
+}
+
+/// What is measured, over what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// A corpus that was written before; a copy of it is used.
+    pub corpus: Option<PathBuf>,
+    /// Else one like this is written.
+    pub new: CorpusOptions,
+    /// How long an idle daemon is watched.
+    pub idle: Duration,
+    /// How long a session is replayed.
+    pub live: Duration,
+    /// Transcripts for [`Part::Lazy`].
+    pub files: u32,
+    /// Events for [`Part::Log`].
+    pub events: u64,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A folder that no corpus was written to.
+    #[error("there is no corpus in {}; write one with `baton-bench corpus --into {}`", .0.display(), .0.display())]
+    NoCorpus(PathBuf),
+    /// No `baton` to measure.
+    #[error(
+        "there is no program {}; build it with `cargo build{}`, or set {} to the `baton` to measure",
+        .0.display(),
+        if cfg!(debug_assertions) { "" } else { " --release" },
+        program::VARIABLE
+    )]
+    NoProgram(PathBuf),
+    /// A folder in use.
+    #[error("{} is not empty; name a new directory", .0.display())]
+    Occupied(PathBuf),
+    /// The corpus, or a process.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A set of questions that cannot be used.
+    #[error("cannot use {}: {what}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// Where in it is what mistake.
+        what: String,
+    },
+    /// The daemon.
+    #[error(transparent)]
+    Client(#[from] client::Error),
+    /// What was to be measured did not happen.
+    #[error("nothing to measure: {0}")]
+    Untrue(String),
+}
+
+fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |source| Error::Io { what, path: path.to_owned(), source }
+}
+
+/// Measures. `tell` is told what is being done.
+pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> {
+    let wants = |part| options.parts.contains(&part);
+    let workspace = Workspace::new()?;
+    let mut report = Report::new();
+    if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log | Part::Daemon | Part::Vault)) {
+        over_corpus(options, &workspace, &mut report, &tell)?;
+    }
+    if wants(Part::Daemon) {
+        let claude = workspace.path().join("history-claude");
+        let corpus = corpus(options, &claude, &tell)?;
+        tell("asking a daemon with a history");
+        report.daemon = Some(daemon::measure(&workspace, &claude, &corpus)?);
+        report.corpus = Some(corpus);
+    }
+    if wants(Part::Vault) {
+        let claude = workspace.path().join("vault-claude");
+        let corpus = corpus(options, &claude, &tell)?;
+        tell("writing notes");
+        let mut daemon = TestDaemon::start(&claude)?;
+        report.vault = Some(vault::measure(&mut daemon, &claude, &corpus)?);
+        report.corpus = Some(corpus);
+    }
+    if wants(Part::Lazy) {
+        tell("indexing many small transcripts");
+        report.lazy = Some(lazy::measure(&workspace, options.files, options.new.seed)?);
+    }
+    if wants(Part::Log) {
+        tell("writing and opening a large log");
+        report.log = Some(log::measure(&workspace, options.events, options.idle)?);
+    }
+    Ok(report)
+}
+
+/// Measures how fast transcripts are read. `tell` is told what is being done.
+pub fn read(options: &ReadOptions, tell: impl Fn(&str)) -> Result<Read, Error> {
+    read::measure(options, &tell)
+}
+
+/// A corpus of its own, at `claude`.
+fn corpus(options: &Options, claude: &Path, tell: &impl Fn(&str)) -> Result<Corpus, Error> {
+    match &options.corpus {
+        Some(from) => {
+            tell("copying the corpus");
+            let corpus = Corpus::read(from)?;
+            workspace::copy(from, claude)?;
+            Ok(corpus)
+        }
+        None => {
+            tell("writing a corpus");
+            Corpus::write(options.new, claude)
+        }
+    }
+}
+
+fn over_corpus(
+    options: &Options,
+    workspace: &Workspace,
+    report: &mut Report,
+    tell: &impl Fn(&str),
+) -> Result<(), Error> {
+    let wants = |part| options.parts.contains(&part);
+    let claude = workspace.path().join("claude");
+    let corpus = corpus(options, &claude, tell)?;
+    tell("indexing it");
+    let (mut daemon, index) = index::measure(&claude, &corpus)?;
+    report.index = wants(Part::Index).then_some(index);
+    if wants(Part::Disk) {
+        report.disk = Some(disk::measure(&daemon, corpus.bytes));
+    }
+    if wants(Part::Idle) {
+        tell("watching it do nothing");
+        report.idle = Some(idle::measure(&daemon, workspace, options.idle)?);
+    }
+    if wants(Part::Search) {
+        tell("searching");
+        report.search = Some(searching::measure(&mut daemon, &corpus)?);
+    }
+    if wants(Part::Mcp) {
+        tell("starting MCP servers");
+        report.mcp = Some(mcp::measure(&daemon)?);
+    }
+    if wants(Part::Latency) {
+        tell("appending and searching");
+        report.latency = Some(latency::measure(&mut daemon, &claude.join(&corpus.largest))?);
+    }
+    if wants(Part::Live) {
+        tell("writing a session at its own pace");
+        report.live = Some(live::measure(&mut daemon, &claude, corpus.seed, options.live)?);
+    }
+    report.corpus = Some(corpus);
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The log where it has grown large: durable appends, restart, rebuild, and a daemon with ten thousand sessions at rest.
+
+mod appending;
+mod history;
+mod resting;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+use baton::environment::Environment;
+use baton_conversation::record::Timestamp;
+use baton_journal::session_table::TableFold;
+use baton_journal::{DiskJournal, Journal, Options};
+use serde::Serialize;
+
+pub use appending::Appends;
+pub use resting::Resting;
+
+use super::disk::folder;
+use super::workspace::{self, Workspace};
+use super::{Error, Outcome, Table, io_error, program};
+
+/// Bytes of an MB.
+const MB: f64 = 1_000_000.0;
+
+/// What the log costs at this size.
+#[derive(Clone, Debug, Serialize)]
+pub struct Log {
+    /// How this was measured.
+    pub how: &'static str,
+    /// Sessions in the log.
+    pub sessions: u64,
+    /// Events in the log.
+    pub events: u64,
+    /// Durable appends with few and many writers.
+    pub appends: Vec<Appends>,
+    /// Opening the log after an orderly end.
+    pub open_ms: f64,
+    /// Opening it when nothing was kept but the segments: events per second.
+    pub rebuild_events_per_second: f64,
+    /// `baton log verify --quick` on it: MB of segments per second, the whole process.
+    pub verify_mb_per_second: f64,
+    /// `baton log export` of it, conversations included: events per second, the whole process.
+    pub export_events_per_second: f64,
+    /// `baton replay --summary` of that file: events per second, the whole process.
+    pub replay_events_per_second: f64,
+    /// The daemon over it.
+    pub resting: Outcome<Resting>,
+    /// Bytes of the segments for one session.
+    pub segment_bytes_per_session: u64,
+    /// Bytes of sled's directory for one session.
+    pub sled_bytes_per_session: u64,
+    /// Bytes of the conversations for one session: two sentences here.
+    pub blob_bytes_per_session: u64,
+}
+
+pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Duration) -> Result<Log, Error> {
+    let home = workspace.path().join("home");
+    let claude = workspace.path().join("claude");
+    std::fs::create_dir_all(claude.join("projects")).map_err(io_error("create", &claude))?;
+    baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
+    let appends = appending::measure(&workspace.path().join("appends"))?;
+    let sessions = events.div_ceil(history::EVENTS_PER_SESSION).max(1);
+    let events = sessions * history::EVENTS_PER_SESSION;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(io_error("start", &home))?;
+    runtime.block_on(history::write(&home, sessions))?;
+
+    let log = home.join("log");
+    let open_ms = open(&log, events)? * 1000.0;
+    let sled = workspace.path().join("sled-kept");
+    workspace::copy(&log.join("sled"), &sled)?;
+    std::fs::remove_dir_all(log.join("sled")).map_err(io_error("remove", &log))?;
+    let rebuild = events as f64 / open(&log, events)?;
+
+    let environment = Environment::apart(home.clone(), claude);
+    let file = workspace.path().join("export.jsonl");
+    let exported = file.display().to_string();
+    let verified = run(&environment, &["log", "verify", "--quick", "--json"])?;
+    let export = run(&environment, &["log", "export", "-o", &exported])?;
+    let replay = run(&environment, &["replay", &exported, "--summary", "--json"])?;
+    std::fs::remove_file(&file).map_err(io_error("remove", &file))?;
+    let segments = folder(&log.join("segments")).bytes;
+    let resting = resting::measure(&environment, sessions, watch)?;
+    Ok(Log {
+        how: "A log as a daemon would have written it: per session 14 rounds of work, 99 events. Appends, opening and rebuilding \
+              in this process, everything else whole processes; files in the page cache. Appends are durable when they are \
+              counted: each writer waits for its answer before the next one.",
+        sessions,
+        events,
+        appends,
+        open_ms,
+        rebuild_events_per_second: rebuild,
+        verify_mb_per_second: segments as f64 / MB / verified,
+        export_events_per_second: events as f64 / export,
+        replay_events_per_second: events as f64 / replay,
+        resting,
+        segment_bytes_per_session: segments / sessions,
+        sled_bytes_per_session: folder(&log.join("sled")).bytes / sessions,
+        blob_bytes_per_session: folder(&home.join("blobs")).bytes / sessions,
+    })
+}
+
+/// Opens the log and closes it again: seconds until it can be read and written.
+fn open(log: &Path, events: u64) -> Result<f64, Error> {
+    let (fold, table) = TableFold::new();
+    let since = Instant::now();
+    let journal = DiskJournal::open(Options::new(log, Timestamp(0)), Box::new(fold));
+    let journal = journal.map_err(|error| Error::Untrue(error.to_string()))?;
+    let seconds = since.elapsed().as_secs_f64();
+    let found = journal.tail().position.0;
+    if found != events || table.now().is_empty() {
+        return Err(Error::Untrue(format!("{found} of {events} events are in the log")));
+    }
+    journal.close();
+    Ok(seconds)
+}
+
+/// Runs `baton` to its end: seconds.
+fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
+    let program = program::baton()?;
+    let since = Instant::now();
+    let ended = std::process::Command::new(&program)
+        .args(arguments)
+        .env("BATON_HOME", &environment.home)
+        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+        .env("CODEX_HOME", &environment.codex_home)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(io_error("run", &program))?;
+    let seconds = since.elapsed().as_secs_f64();
+    match ended.status.success() {
+        true => Ok(seconds),
+        false => {
+            let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+            Err(Error::Untrue(format!("`baton {}` failed: {said}", arguments.join(" "))))
+        }
+    }
+}
+
+impl Log {
+    pub(super) fn table(&self) -> Vec<Table> {
+        let mut table = Table::new("Log", self.how);
+        table.row("size", format!("{} events of {} sessions", self.events, self.sessions));
+        for appends in &self.appends {
+            table.row(&format!("durable appends, {} at once", appends.writers), appends.text());
+        }
+        table.row("open", format!("{:.0} ms", self.open_ms));
+        table.row("rebuild of sled", format!("{:.0} events/s", self.rebuild_events_per_second));
+        table.row("verify --quick", format!("{:.0} MB/s of segments", self.verify_mb_per_second));
+        table.row("export", format!("{:.0} events/s", self.export_events_per_second));
+        table.row("replay", format!("{:.0} events/s", self.replay_events_per_second));
+        table.row("bytes a session, segments", self.segment_bytes_per_session.to_string());
+        table.row("bytes a session, sled", self.sled_bytes_per_session.to_string());
+        table.row("bytes a session, conversation", self.blob_bytes_per_session.to_string());
+        vec![table, self.resting.table("Sessions at rest", Resting::table)]
+    }
+}

@@ -1,0 +1,84 @@
+//! A daemon that knows very many sessions, none of which does anything.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use baton::environment::Environment;
+use baton_protocol::answer::Search;
+use baton_protocol::{SearchParams, method};
+use serde::Serialize;
+
+use super::super::running::Running;
+use super::super::{Error, Memory, Outcome, Table, process};
+
+/// How long it is left alone before it is watched.
+const SETTLE: Duration = Duration::from_secs(5);
+
+/// What very many sessions at rest cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Resting {
+    /// How this was measured.
+    pub how: &'static str,
+    /// From starting the process to its first answer.
+    pub restart_ms: f64,
+    /// After its first answer to a search.
+    pub memory: Memory,
+    /// Context switches of all threads, a second.
+    pub wakeups_per_second: f64,
+    /// Processor time by wall time, in percent of one core.
+    pub cpu_percent: f64,
+}
+
+pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration) -> Result<Outcome<Resting>, Error> {
+    // The first one brings everything into its memory, and ends in order.
+    let first = Running::start(environment)?;
+    let mut client = first.client(environment)?;
+    Running::followed(&mut client)?;
+    drop(client);
+    first.end(environment)?;
+
+    let since = Instant::now();
+    let daemon = Running::start(environment)?;
+    let mut client = daemon.client(environment)?;
+    let known = Running::status(&mut client)?;
+    let restart_ms = since.elapsed().as_secs_f64() * 1000.0;
+    let indexed = known.sessions.get("indexed").copied().unwrap_or(0);
+    let params = SearchParams { query: "ledger export".to_owned(), limit: 10, ..SearchParams::default() };
+    let found: Search = client.call(method::SEARCH, &params, |_| {})?;
+    if indexed != sessions || found.hits.is_empty() {
+        return Err(Error::Untrue(format!("{indexed} of {sessions} sessions are known, {} found", found.hits.len())));
+    }
+    let pid = client.welcome().pid;
+    std::thread::sleep(SETTLE);
+    let Some(before) = process::deeds(pid) else {
+        daemon.end(environment)?;
+        return Ok(Outcome::skipped(process::ONLY_LINUX));
+    };
+    let since = Instant::now();
+    std::thread::sleep(watch);
+    let gone = || Error::Untrue("the daemon is gone".to_owned());
+    let after = process::deeds(pid).ok_or_else(gone)?;
+    let seconds = since.elapsed().as_secs_f64();
+    let memory = process::memory(pid).ok_or_else(gone)?;
+    daemon.end(environment)?;
+    let woken = |deeds: &BTreeMap<String, u64>| deeds.values().sum::<u64>();
+    Ok(Outcome::Measured(Resting {
+        how: "A daemon started over the log, its memory built before; no transcripts. Everything at rest: no session has an actor. \
+              Watched after its first answer and 5 s of rest, from /proc.",
+        restart_ms,
+        memory,
+        wakeups_per_second: woken(&after.switches).saturating_sub(woken(&before.switches)) as f64 / seconds,
+        cpu_percent: 100.0 * (after.cpu_seconds - before.cpu_seconds) / seconds,
+    }))
+}
+
+impl Resting {
+    pub(super) fn table(&self) -> Table {
+        let mut table = Table::new("Sessions at rest", self.how);
+        table.row("restart", format!("answers after {:.0} ms", self.restart_ms));
+        table.row("memory", self.memory.text());
+        table.row("wake-ups", format!("{:.1} /s", self.wakeups_per_second));
+        table.row("processor", format!("{:.2} % of one core", self.cpu_percent));
+        table
+    }
+}

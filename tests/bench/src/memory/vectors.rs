@@ -1,0 +1,105 @@
+//! The same memory asked with vectors beside the words: those of [`words`], which every machine makes alike.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use baton_endpoint::words;
+use baton_memory::vectors::{Meaning, Model, Table as Vectors, Vectors as Folder};
+use baton_memory::{Query, Searcher};
+use serde::Serialize;
+
+use super::{Asked, QUESTIONS};
+use crate::process::{Memory, memory};
+use crate::sample::Sample;
+use crate::table::megabytes;
+use crate::{Error, Table};
+
+/// Texts that are given vectors at a time, as filling does.
+const BATCH: usize = 64;
+
+/// What vectors cost and take.
+#[derive(Clone, Debug, Serialize)]
+pub struct WithVectors {
+    /// Components of each.
+    pub dimensions: usize,
+    /// How many: one for each different text.
+    pub vectors: usize,
+    /// Stored in a second, each batch of 64 made durable; without the time that a model takes.
+    pub stored_per_second: f64,
+    /// Bytes of their file.
+    pub file_bytes: u64,
+    /// By kind of query: times of the whole search, without that of the question's own vector.
+    pub queries: BTreeMap<&'static str, Asked>,
+    /// Of this process, after these questions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+}
+
+/// Gives every text its vector and asks the same questions.
+pub(super) fn measure(
+    searcher: &Searcher,
+    kinds: &[(&'static str, Vec<String>)],
+    dimensions: usize,
+    folder: &Path,
+    tell: &dyn Fn(&str),
+) -> Result<WithVectors, Error> {
+    let refused = |error: baton_memory::vectors::Error| Error::Untrue(error.to_string());
+    let model = Model { name: "words".to_owned(), dimensions: Some(dimensions) };
+    let table = Folder::at(folder).select(Some(&model)).map_err(refused)?;
+    let table = table.ok_or_else(|| Error::Untrue("there is no table of vectors".to_owned()))?;
+    tell("making vectors");
+    let mut storing = Duration::ZERO;
+    let mut missing = searcher.missing(&table, &|_| false, &HashSet::new());
+    while missing.count() > 0 {
+        let texts = missing.take(BATCH, usize::MAX).map_err(|error| Error::Untrue(error.to_string()))?;
+        let made: Vec<_> = texts.iter().map(|text| (text.key, words::vector(&text.text, dimensions))).collect();
+        let since = Instant::now();
+        table.add(&made, table.kept()).map_err(refused)?;
+        storing += since.elapsed();
+    }
+    tell("asking with vectors");
+    let mut queries = BTreeMap::new();
+    for (name, kind) in kinds {
+        queries.insert(*name, ask(searcher, &table, kind)?);
+    }
+    Ok(WithVectors {
+        dimensions,
+        vectors: table.count(),
+        stored_per_second: table.count() as f64 / storing.as_secs_f64().max(1e-9),
+        file_bytes: table.path().metadata().map_or(0, |file| file.len()),
+        queries,
+        memory: memory(std::process::id()),
+    })
+}
+
+fn ask(searcher: &Searcher, table: &Arc<Vectors>, queries: &[String]) -> Result<Asked, Error> {
+    let mut sample = Sample::default();
+    for query in queries.iter().cycle().take(QUESTIONS) {
+        let vector = words::vector(query, table.dimensions().unwrap_or(0));
+        let meaning = Meaning::new(table.clone(), &vector);
+        let found = sample.take(|| searcher.search(&Query { meaning: meaning.as_ref(), ..Query::new(query) }));
+        if found.map_err(|error| Error::Untrue(error.to_string()))?.is_empty() {
+            return Err(Error::Untrue(format!("nothing is found for {query:?}")));
+        }
+    }
+    Ok(Asked { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
+}
+
+impl WithVectors {
+    /// For people, below what the memory is without them.
+    pub(super) fn rows(&self, table: &mut Table) {
+        table
+            .row("vectors", format!("{} of {} numbers, {}", self.vectors, self.dimensions, megabytes(self.file_bytes)));
+        table.row("  stored", format!("{:.0} a second", self.stored_per_second));
+        for (name, asked) in &self.queries {
+            let times = asked.times;
+            let text = format!("p50 {:.2} ms, p99 {:.2} ms", times.p50_ms, times.p99_ms);
+            table.row(&format!("  {}", name.replace('_', " ")), text);
+        }
+        if let Some(memory) = self.memory {
+            table.row("  memory of this process", memory.text());
+        }
+    }
+}

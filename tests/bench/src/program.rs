@@ -1,0 +1,32 @@
+//! The programs under measurement: `baton`, and `baton-hook` beside it.
+
+use std::path::{Path, PathBuf};
+
+use super::{Error, io_error};
+
+/// Names the `baton` to measure, such as an older build to compare with; the default is the one beside this program.
+pub const VARIABLE: &str = "BATON_PROGRAM";
+
+/// The `baton` to start.
+pub(super) fn baton() -> Result<PathBuf, Error> {
+    match std::env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
+        Some(named) => present(named.into()),
+        None => {
+            let this = std::env::current_exe().map_err(io_error("find", Path::new("baton-bench")))?;
+            present(beside(&this, "baton"))
+        }
+    }
+}
+
+/// The `baton-hook` that belongs to it.
+pub(super) fn baton_hook() -> Result<PathBuf, Error> {
+    present(beside(&baton()?, "baton-hook"))
+}
+
+fn beside(program: &Path, name: &str) -> PathBuf {
+    program.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn present(program: PathBuf) -> Result<PathBuf, Error> {
+    if program.is_file() { Ok(program) } else { Err(Error::NoProgram(program)) }
+}

@@ -1,0 +1,239 @@
+//! Whether what is there is found: sessions and questions of a set, through the whole pipeline.
+
+mod figures;
+mod meant;
+mod set;
+mod written;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use baton_protocol::answer::{Hit, Search};
+use baton_protocol::{SearchParams, method};
+use serde::Serialize;
+
+pub use figures::Figures;
+use figures::Sums;
+use set::{Question, Set};
+use written::Written;
+
+use super::workspace::Workspace;
+use super::{Error, Table, TestDaemon, io_error};
+pub use meant::{Endpoint, Meant};
+
+/// How questions are asked.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The set.
+    pub data: PathBuf,
+    /// Sessions in an answer.
+    pub limit: u32,
+    /// Turns of each session in an answer.
+    pub turns: u32,
+    /// Who makes vectors with which everything is asked once more; none: without.
+    pub vectors: Option<Endpoint>,
+}
+
+/// How well a set's questions are answered.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recall {
+    /// How this was measured.
+    pub how: &'static str,
+    /// Sessions of the set.
+    pub sessions: usize,
+    /// Turns of all of them.
+    pub turns: usize,
+    /// Sessions asked for.
+    pub limit: u32,
+    /// Turns of each asked for.
+    pub turns_each: u32,
+    /// Sessions, in the order of the answer.
+    pub session_level: Level,
+    /// Turns, in the order of the answer: by session, and within each by turn.
+    pub turn_level: Level,
+    /// What came of each question.
+    pub rankings: Vec<Ranking>,
+    /// The same with vectors, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_vectors: Option<Meant>,
+}
+
+/// Figures of one level.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Level {
+    /// All questions of which it is known what is to be found.
+    pub total: Figures,
+    /// By category.
+    pub categories: BTreeMap<String, Figures>,
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ranking {
+    /// The question's id.
+    pub id: String,
+    /// Its category.
+    pub category: String,
+    /// The sessions found, best first.
+    pub sessions: Vec<String>,
+    /// Place of the first that is expected, from 1; absent when none is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_place: Option<usize>,
+    /// The turns found, in the order of the answer: session and index.
+    pub turns: Vec<(String, usize)>,
+    /// Place of the first that is expected, from 1; absent when none is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_place: Option<usize>,
+}
+
+/// Measures. `tell` is told what is being done.
+pub fn measure(options: &Options, tell: &dyn Fn(&str)) -> Result<Recall, Error> {
+    tell("reading the set");
+    let set = Set::read(&options.data)?;
+    let workspace = Workspace::new()?;
+    let claude = workspace.path().join("claude");
+    tell("writing its sessions as transcripts");
+    let written = Written::write(&set, &claude)?;
+    tell("indexing them");
+    let mut daemon = TestDaemon::start(&claude)?;
+    daemon.index_all("anything", written.count())?;
+    let (tally, _) = ask(&mut daemon, options, &set, &written, tell)?;
+    let with_vectors = match &options.vectors {
+        None => None,
+        Some(endpoint) => {
+            let filled = meant::fill(&mut daemon, endpoint, tell)?;
+            let (tally, by_words_alone) = ask(&mut daemon, options, &set, &written, tell)?;
+            Some(Meant {
+                model: filled.model.clone(),
+                texts: filled.texts,
+                filling_seconds: filled.seconds,
+                by_words_alone,
+                session_level: tally.sessions.level(),
+                turn_level: tally.turns.level(),
+            })
+        }
+    };
+    Ok(Recall {
+        how: "Every session written as a transcript, read, indexed and asked for by a daemon of its own. In percent.",
+        sessions: set.sessions.len(),
+        turns: set.sessions.iter().map(|session| session.turns.len()).sum(),
+        limit: options.limit,
+        turns_each: options.turns,
+        session_level: tally.sessions.level(),
+        turn_level: tally.turns.level(),
+        rankings: tally.rankings,
+        with_vectors,
+    })
+}
+
+/// Asks all questions, and counts those whose vector did not come in time.
+fn ask(
+    daemon: &mut TestDaemon,
+    options: &Options,
+    set: &Set,
+    written: &Written,
+    tell: &dyn Fn(&str),
+) -> Result<(Tally, usize), Error> {
+    let (mut tally, mut by_words_alone) = (Tally::default(), 0);
+    for (number, question) in set.questions.iter().enumerate() {
+        if number % 100 == 0 {
+            tell(&format!("asking: {number} of {} questions", set.questions.len()));
+        }
+        let params = SearchParams {
+            query: question.text.clone(),
+            limit: options.limit,
+            turns: Some(options.turns),
+            ..SearchParams::default()
+        };
+        let found: Search = daemon.client.call(method::SEARCH, &params, |_| {})?;
+        by_words_alone += usize::from(found.freshness.vectors.is_some_and(|told| told != "used"));
+        tally.add(set, written, question, &found.hits);
+    }
+    Ok((tally, by_words_alone))
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Tally {
+    sessions: Categories,
+    turns: Categories,
+    rankings: Vec<Ranking>,
+}
+
+#[derive(Default)]
+struct Categories {
+    total: Sums,
+    each: BTreeMap<String, Sums>,
+}
+
+impl Tally {
+    fn add(&mut self, set: &Set, written: &Written, question: &Question, hits: &[Hit]) {
+        let (mut sessions, mut turns) = (Vec::new(), Vec::new());
+        for hit in hits {
+            let Some(session) = written.session(&hit.session_id).and_then(|number| set.sessions.get(number)) else {
+                continue;
+            };
+            push(&mut sessions, session.id.clone());
+            if let Some(turn) = hit.line.and_then(|line| written.turn(&hit.session_id, line)) {
+                push(&mut turns, (session.id.clone(), turn));
+            }
+        }
+        let expected: BTreeSet<String> = question.expected_sessions.iter().cloned().collect();
+        let session_place = self.sessions.add(&question.category, &sessions, &expected);
+        let expected = question.expected_turns.iter().map(|(name, index)| (name.text(), *index)).collect();
+        let turn_place = self.turns.add(&question.category, &turns, &expected);
+        let (id, category) = (question.id.clone(), question.category.clone());
+        self.rankings.push(Ranking { id, category, sessions, session_place, turns, turn_place });
+    }
+}
+
+/// Each once: a long turn is found in parts.
+fn push<T: PartialEq>(ranking: &mut Vec<T>, one: T) {
+    if !ranking.contains(&one) {
+        ranking.push(one);
+    }
+}
+
+impl Categories {
+    /// Questions of which it is not known what is to be found are not counted.
+    fn add<T: Ord>(&mut self, category: &str, ranking: &[T], expected: &BTreeSet<T>) -> Option<usize> {
+        if expected.is_empty() {
+            return None;
+        }
+        self.each.entry(category.to_owned()).or_default().add(ranking, expected);
+        self.total.add(ranking, expected)
+    }
+
+    fn level(&self) -> Level {
+        let categories = self.each.iter().map(|(name, sums)| (name.clone(), sums.figures())).collect();
+        Level { total: self.total.figures(), categories }
+    }
+}
+
+impl Recall {
+    /// For people.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut set = Table::new("Recall", self.how);
+        set.row("sessions, turns, questions", format!("{}, {}, {}", self.sessions, self.turns, self.rankings.len()));
+        set.row("asked for", format!("{} sessions, {} turns of each", self.limit, self.turns_each));
+        let level = |title, level: &Level| {
+            let mut table = Table::new(title, "hit@1, hit@5, hit@10, MRR, nDCG@10; in all, and by category");
+            table.row("all", level.total.text());
+            for (name, figures) in &level.categories {
+                table.row(name, figures.text());
+            }
+            table
+        };
+        let mut tables = vec![set, level("Sessions", &self.session_level), level("Turns", &self.turn_level)];
+        if let Some(meant) = &self.with_vectors {
+            let how = format!(
+                "{} texts in {:.1} s; {} questions by words alone",
+                meant.texts, meant.filling_seconds, meant.by_words_alone
+            );
+            tables.push(Table::new(&format!("With vectors of {}", meant.model), &how));
+            tables.push(level("Sessions, with vectors", &meant.session_level));
+            tables.push(level("Turns, with vectors", &meant.turn_level));
+        }
+        tables
+    }
+}

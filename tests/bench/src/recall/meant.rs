@@ -1,0 +1,89 @@
+//! The same questions, asked when every text has its vector.
+
+use std::time::Instant;
+
+use baton_endpoint::Imitation;
+use baton_protocol::answer::Status;
+use baton_protocol::method;
+use serde::Serialize;
+
+use super::{Error, Level, TestDaemon, io_error};
+
+/// Longest wait for all vectors: a small model on a small machine makes some ten a second.
+const FILLING: std::time::Duration = std::time::Duration::from_secs(4 * 3600);
+/// Between two looks at how far it is.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Who makes the vectors.
+#[derive(Clone, Debug)]
+pub enum Endpoint {
+    /// This process: words that mean the same point to the same place, for the few that it knows.
+    Own,
+    /// Somebody else's, of this address and model.
+    Other {
+        /// As in `memory.embedding.base_url`.
+        base_url: String,
+        /// As in `memory.embedding.model`.
+        model: String,
+        /// As in `memory.embedding.api_key_env`.
+        key: Option<String>,
+    },
+}
+
+/// The figures with vectors.
+#[derive(Clone, Debug, Serialize)]
+pub struct Meant {
+    /// Which model made them.
+    pub model: String,
+    /// Texts that got one.
+    pub texts: u64,
+    /// How long that took.
+    pub filling_seconds: f64,
+    /// Questions that were answered by words alone, because their vector did not come in time.
+    pub by_words_alone: usize,
+    /// As without.
+    pub session_level: Level,
+    /// As without.
+    pub turn_level: Level,
+}
+
+/// Vectors as they are made for the set; the endpoint lives as long as this.
+pub(super) struct Filled {
+    pub(super) model: String,
+    pub(super) texts: u64,
+    pub(super) seconds: f64,
+    _own: Option<Imitation>,
+}
+
+/// Configures the endpoint and waits until every text has its vector.
+pub(super) fn fill(daemon: &mut TestDaemon, endpoint: &Endpoint, tell: &dyn Fn(&str)) -> Result<Filled, Error> {
+    let own = match endpoint {
+        Endpoint::Own => Some(Imitation::start().map_err(io_error("listen on", std::path::Path::new("127.0.0.1")))?),
+        Endpoint::Other { .. } => None,
+    };
+    let (base_url, model, key) = match (endpoint, &own) {
+        (Endpoint::Other { base_url, model, key }, _) => (base_url.clone(), model.clone(), key.clone()),
+        (Endpoint::Own, own) => (own.as_ref().map(Imitation::base_url).unwrap_or_default(), "words".to_owned(), None),
+    };
+    let embedding = match key {
+        Some(key) => serde_json::json!({"base_url": base_url, "model": model, "api_key_env": key}),
+        None => serde_json::json!({"base_url": base_url, "model": model}),
+    };
+    let path = daemon.environment().home.join("config.json");
+    let config = serde_json::json!({"memory": {"embedding": embedding}}).to_string();
+    std::fs::write(&path, config).map_err(io_error("write", &path))?;
+    let since = Instant::now();
+    loop {
+        let status: Status = daemon.client.call(method::STATUS, &(), |_| {})?;
+        let vectors = status.vectors;
+        if vectors.state == "ready" && vectors.done > 0 {
+            return Ok(Filled { model, texts: vectors.done, seconds: since.elapsed().as_secs_f64(), _own: own });
+        }
+        let problem = vectors.problem.unwrap_or_default();
+        if since.elapsed() > FILLING || (vectors.state == "waiting" && vectors.done == 0) {
+            return Err(Error::Untrue(format!("the endpoint makes no vectors: {problem}")));
+        }
+        tell(&format!("making vectors: {} done, {} to go {problem}", vectors.done, vectors.pending));
+        std::thread::sleep(LOOK);
+    }
+}

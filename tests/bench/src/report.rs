@@ -1,0 +1,129 @@
+//! All that was measured: exactly the JSON of `baton-bench … --json`. MB are 1,000,000 bytes; a part that was not asked
+//! for is absent.
+
+use serde::Serialize;
+
+use super::{Corpus, Daemon, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Searching, Table, Vault};
+
+/// A measurement, or why there is none.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Outcome<T> {
+    /// What was measured.
+    Measured(T),
+    /// Nothing was.
+    Skipped {
+        /// Why.
+        skipped: String,
+    },
+}
+
+impl<T> Outcome<T> {
+    pub(super) fn skipped(why: impl Into<String>) -> Self {
+        Self::Skipped { skipped: why.into() }
+    }
+
+    pub(super) fn table(&self, title: &str, table: impl Fn(&T) -> Table) -> Table {
+        match self {
+            Self::Measured(measured) => table(measured),
+            Self::Skipped { skipped } => Table::new(title, skipped),
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of the program.
+    pub version: &'static str,
+    /// `release`, or `debug`: then the figures say nothing of what users have.
+    pub build: &'static str,
+    /// Operating system and processor family.
+    pub machine: String,
+    /// Processors that may be used.
+    pub processors: usize,
+    /// What was indexed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<Corpus>,
+    /// Bulk index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<Index>,
+    /// Disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
+    /// A daemon with nothing to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Outcome<Idle>>,
+    /// Searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Searching>,
+    /// The MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Outcome<Mcp>>,
+    /// From an append to an answer that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// A session written at its own pace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Outcome<Live>>,
+    /// The look at all files before an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lazy: Option<Lazy>,
+    /// A log that has grown large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<Log>,
+    /// A daemon with a history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<Daemon>,
+    /// Notes for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<Vault>,
+}
+
+impl Report {
+    pub(super) fn new() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            build: if cfg!(debug_assertions) { "debug" } else { "release" },
+            machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            corpus: None,
+            index: None,
+            disk: None,
+            idle: None,
+            search: None,
+            mcp: None,
+            latency: None,
+            live: None,
+            lazy: None,
+            log: None,
+            daemon: None,
+            vault: None,
+        }
+    }
+
+    /// All of it for people.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut program = Table::new("Program", "");
+        program.row(
+            "version",
+            format!("{} ({} build), {}, {} processors", self.version, self.build, self.machine, self.processors),
+        );
+        let tables = [
+            Some(program),
+            self.corpus.as_ref().map(Corpus::table),
+            self.index.as_ref().map(Index::table),
+            self.disk.as_ref().map(Disk::table),
+            self.idle.as_ref().map(|idle| idle.table("Idle", Idle::table)),
+            self.search.as_ref().map(Searching::table),
+            self.mcp.as_ref().map(|mcp| mcp.table("MCP server", Mcp::table)),
+            self.latency.as_ref().map(Latency::table),
+            self.live.as_ref().map(|live| live.table("Live session", Live::table)),
+            self.lazy.as_ref().map(Lazy::table),
+            self.daemon.as_ref().map(Daemon::table),
+            self.vault.as_ref().map(Vault::table),
+        ];
+        let log = self.log.as_ref().map(Log::table).unwrap_or_default();
+        tables.into_iter().flatten().chain(log).collect()
+    }
+}

@@ -1,0 +1,85 @@
+//! A daemon over a home that stays: started, asked, ended, started again.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use baton::client::{Client, daemon_command};
+use baton::environment::Environment;
+use baton_protocol::answer::Status;
+use baton_protocol::method;
+
+use super::{Error, io_error, program};
+
+/// How long a daemon may take to begin, or to take everything into its memory.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A daemon that ends with this value, and with the terminal's Ctrl-C.
+pub(super) struct Running(Child);
+
+impl Running {
+    /// Starts it; it may not answer yet.
+    pub(super) fn start(environment: &Environment) -> Result<Self, Error> {
+        let program = program::baton()?;
+        let child = daemon_command(&program, environment)
+            .arg("--foreground")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(io_error("start", &program))?;
+        Ok(Self(child))
+    }
+
+    /// A connection, as soon as it answers.
+    pub(super) fn client(&self, environment: &Environment) -> Result<Client, Error> {
+        let begun = Instant::now();
+        loop {
+            match Client::connect(environment) {
+                Ok(Some(client)) => {
+                    client.be_patient(PATIENCE);
+                    return Ok(client);
+                }
+                Ok(None) | Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
+                Ok(None) => return Err(Error::Untrue("the daemon did not begin".to_owned())),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// How it says it is.
+    pub(super) fn status(client: &mut Client) -> Result<Status, Error> {
+        Ok(client.call(method::STATUS, &(), |_| {})?)
+    }
+
+    /// Waits until its memory has followed the log, and says how it is then.
+    pub(super) fn followed(client: &mut Client) -> Result<Status, Error> {
+        let begun = Instant::now();
+        loop {
+            let status = Self::status(client)?;
+            if status.memory.lag == 0 {
+                return Ok(status);
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(Error::Untrue("the memory did not follow the log".to_owned()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends it in order.
+    pub(super) fn end(mut self, environment: &Environment) -> Result<(), Error> {
+        if let Some(client) = Client::connect(environment)? {
+            client.stop(environment)?;
+        }
+        let _ = self.0.wait();
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Of no effect on one that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,83 @@
+//! A throwaway daemon over a folder of transcripts, and a connection to it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use baton::client::Client;
+use baton::environment::Environment;
+use baton::examples::Throwaway;
+use baton_protocol::answer::{Search, Status};
+use baton_protocol::{SearchParams, method};
+
+use super::running::Running;
+use super::{Error, io_error, program};
+
+/// Longest silence of the daemon: far more than indexing takes.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The daemon. It ends, and its home goes, with this value or with this process.
+pub(super) struct TestDaemon {
+    pub(super) client: Client,
+    throwaway: Throwaway,
+}
+
+impl TestDaemon {
+    /// Starts a daemon in an empty home and waits until it is ready.
+    pub(super) fn start(claude: &Path) -> Result<Self, Error> {
+        let throwaway = Throwaway::start_program(&program::baton()?, claude)?;
+        let client = throwaway.client()?;
+        client.be_patient(PATIENCE);
+        Ok(Self { client, throwaway })
+    }
+
+    pub(super) fn environment(&self) -> &Environment {
+        self.throwaway.environment()
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.client.welcome().pid
+    }
+
+    /// Searches; with `wait`, after all history is read.
+    pub(super) fn ask(&mut self, query: &str, wait: bool) -> Result<Search, Error> {
+        let params = SearchParams { query: query.to_owned(), limit: 10, wait, ..SearchParams::default() };
+        Ok(self.client.call(method::SEARCH, &params, |_| {})?)
+    }
+
+    /// Waits until everything is read, and in the memory, and checks that it is: a search waits for a giant only so long.
+    pub(super) fn index_all(&mut self, query: &str, transcripts: u64) -> Result<Status, Error> {
+        self.ask(query, true)?;
+        let status = Running::followed(&mut self.client)?;
+        let indexed: u64 =
+            [&status.sessions, &status.subagents].into_iter().filter_map(|counts| counts.get("indexed")).sum();
+        if indexed != transcripts {
+            return Err(Error::Untrue(format!(
+                "{indexed} of {transcripts} sessions are indexed; states: {:?}",
+                status.sessions
+            )));
+        }
+        Ok(status)
+    }
+
+    /// The `baton` under measurement, in the daemon's surroundings.
+    pub(super) fn command(&self, arguments: &[&str]) -> Result<Command, Error> {
+        let mut command = Command::new(program::baton()?);
+        command
+            .args(arguments)
+            .env("BATON_HOME", &self.environment().home)
+            .env("CLAUDE_CONFIG_DIR", &self.environment().claude_config_dir)
+            .env("CODEX_HOME", &self.environment().codex_home)
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+
+    /// Runs `baton` to its end, as a person runs it.
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<(), Error> {
+        let ended = self.command(arguments)?.output().map_err(io_error("run", Path::new("baton")))?;
+        match ended.status.success() && !ended.stdout.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Untrue(format!("`baton {}` failed", arguments.join(" ")))),
+        }
+    }
+}
