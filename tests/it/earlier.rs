@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_endpoint::Imitation;
+use baton_endpoint::FakeEndpoint;
 use baton_memory::Store;
 use baton_memory::vectors::{Model, Vectors, key};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn untar(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The home of the earlier version. Two of its transcripts are still there. A model is switched on that answers everything.
-fn earlier(endpoint: &Imitation) -> World {
+fn earlier(endpoint: &FakeEndpoint) -> World {
     let world = World::new();
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/homes/earlier.tar.zst");
     let archive = zstd::decode_all(fs::File::open(packed).unwrap()).unwrap();
@@ -145,7 +145,7 @@ fn recorded(world: &World) -> Vec<usize> {
 
 #[test]
 fn a_note_in_which_a_person_changed_a_block_that_keeps_a_secret_is_named() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     let tells = |line: &str| line.starts_with("- ") && PLANTED.iter().any(|planted| line.contains(planted));
     let notes = files_below(&world.home().join("vault")).into_iter().filter_map(|path| {
@@ -174,7 +174,7 @@ fn a_note_in_which_a_person_changed_a_block_that_keeps_a_secret_is_named() {
 
 #[test]
 fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     let before = leaks(&world);
     for planted in PLANTED {
@@ -246,7 +246,7 @@ fn looked_at(world: &World) -> Value {
 
 #[test]
 fn a_session_whose_history_is_of_a_newer_version_keeps_no_other_from_being_redacted() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     append_unknown(&world, &id(1));
     assert!(looked_at(&world)["redacting"].is_null(), "it cannot be redacted, and is not tried again and again");
@@ -265,7 +265,7 @@ fn a_session_whose_history_is_of_a_newer_version_keeps_no_other_from_being_redac
 
 #[test]
 fn what_cannot_be_read_for_a_while_is_named_and_tried_again_and_holds_up_no_other() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     let [chunk, ..] = &stored(&world, 4, "zst")[..] else { panic!("no chunk") };
     let away = world.path("away");
@@ -290,7 +290,7 @@ fn what_cannot_be_read_for_a_while_is_named_and_tried_again_and_holds_up_no_othe
 
 #[test]
 fn notes_are_redacted_beside_a_conversation_that_is_damaged() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     for chunk in stored(&world, 1, "zst") {
         fs::write(chunk, "damaged").unwrap();
@@ -305,7 +305,7 @@ fn notes_are_redacted_beside_a_conversation_that_is_damaged() {
 
 #[test]
 fn a_list_that_cannot_be_read_is_no_empty_one() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     let list = world.home().join("log/redacted.list");
     fs::create_dir(&list).unwrap();
@@ -321,7 +321,7 @@ fn a_list_that_cannot_be_read_is_no_empty_one() {
 
 #[test]
 fn whoever_is_killed_meanwhile_goes_on_with_it() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let world = earlier(&endpoint);
     let mut killed = 0;
     for changed in 1..=7 {

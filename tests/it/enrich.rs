@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use baton_endpoint::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, FakeEndpoint, Fault};
 use serde_json::{Value, json};
 
 use crate::sockets::Raw;
@@ -18,7 +18,7 @@ mod parts;
 const KEY: &str = "numbat-key-0123456789";
 
 /// Writes the configuration: this endpoint, quiet after a second, and `llm` keys besides.
-fn configure(world: &World, endpoint: &Imitation, more: Value) {
+fn configure(world: &World, endpoint: &FakeEndpoint, more: Value) {
     let mut llm = json!({"enabled": true, "base_url": endpoint.base_url(), "model": "made"});
     let mut more = more.as_object().unwrap().clone();
     let quiet = more.remove("check_interval").unwrap_or(json!(1));
@@ -48,7 +48,7 @@ fn costs(world: &World, by: &str) -> Value {
 }
 
 /// Requests of talks so far.
-fn talks(endpoint: &Imitation) -> usize {
+fn talks(endpoint: &FakeEndpoint) -> usize {
     endpoint.requests().iter().filter(|request| request.path == CHAT).count()
 }
 
@@ -56,7 +56,7 @@ fn talks(endpoint: &Imitation) -> usize {
 fn without_a_model_nothing_is_sent_and_nothing_changes() {
     let mut world = World::new();
     world.set("OPENAI_API_KEY", KEY);
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"enabled": false}));
     session(&world, 1);
     // What it would cost is told of the model that is named.
@@ -84,7 +84,7 @@ fn without_a_model_nothing_is_sent_and_nothing_changes() {
 #[test]
 fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     session(&world, 1);
     let uuid = world.close(&id(1));
@@ -108,7 +108,7 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     // What the model alone says joins the graph, and says who said it.
     let mut raw = Raw::greeted(&world);
     for (method, key) in [("nodes", "nodes"), ("facts", "facts")] {
-        let params = json!({"query": "imitation summary"});
+        let params = json!({"query": "synthetic summary"});
         let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
         assert_eq!(answer["result"][key][0]["attributes"]["said_by"], "model", "{answer}");
     }
@@ -151,7 +151,7 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
 #[test]
 fn what_a_model_says_at_length_is_marked_where_it_is_cut() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"check_interval": 600}));
     let long = "the aviary must be aired ".repeat(9);
     endpoint.says(move |_| {
@@ -174,7 +174,7 @@ fn what_a_model_says_at_length_is_marked_where_it_is_cut() {
 #[test]
 fn a_session_that_goes_on_is_enriched_when_it_ends_and_an_answer_that_is_late_only_costs() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     // While the model is asked somebody goes on.
     endpoint.script(CHAT, [Fault::Slow(Duration::from_secs(2))]);
@@ -199,7 +199,7 @@ fn a_session_that_goes_on_is_enriched_when_it_ends_and_an_answer_that_is_late_on
 #[test]
 fn only_what_ends_after_the_model_was_enabled_is_sent_unless_somebody_asks() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     for number in 1..=3 {
         session(&world, number);
         world.close(&id(number));
@@ -232,7 +232,7 @@ fn only_what_ends_after_the_model_was_enabled_is_sent_unless_somebody_asks() {
 #[test]
 fn what_costs_more_than_a_budget_waits_and_is_said_to() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     // Some 2,500 tokens there and 2,000 back, at most and in fact: 0.0045 dollars a call, and two fit into the day.
     let prices = json!({"made": {"input": 1, "output": 1}});
     configure(&world, &endpoint, json!({"prices": prices, "daily_budget_usd": 0.01, "max_concurrency": 1}));
@@ -277,7 +277,7 @@ fn what_costs_more_than_a_budget_waits_and_is_said_to() {
 #[test]
 fn what_calls_under_way_may_cost_at_most_keeps_nothing_from_a_run_that_they_do_not_cost() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     // Estimated at 0.0045 dollars each, so that there is room for one at a time; in fact they are much cheaper.
     let prices = json!({"made": {"input": 1, "output": 1}});
     configure(&world, &endpoint, json!({"prices": prices, "max_concurrency": 2, "check_interval": 600}));
@@ -321,7 +321,7 @@ fn a_model_without_a_price_is_refused_elsewhere_and_a_missing_key_is_a_state_wit
     assert!(refused.code == 1 && refused.err.contains("OPENAI_API_KEY is not set"), "{}", refused.err);
 
     // With the key everything goes on, and it is nowhere but in the request.
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     world.stop();
     world.set("NUMBAT_KEY", KEY);
     write(&world, json!({"base_url": endpoint.base_url(), "model": "made", "api_key_env": "NUMBAT_KEY"}));
@@ -351,7 +351,7 @@ fn a_model_without_a_price_is_refused_elsewhere_and_a_missing_key_is_a_state_wit
 #[test]
 fn two_hundred_sessions_at_once_are_enriched_within_the_bound() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     endpoint.always(CHAT, Some(Fault::Slow(Duration::from_millis(5))));
     configure(&world, &endpoint, json!({"enabled": false}));
     for number in 1..=200 {
@@ -370,7 +370,7 @@ fn two_hundred_sessions_at_once_are_enriched_within_the_bound() {
 #[test]
 fn what_a_transcript_tells_the_model_to_do_is_told_as_data() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     let mut hostile = world.transcript("-work-zoo", &id(1)).minutes_ago(5);
     hostile
@@ -406,7 +406,7 @@ fn what_a_transcript_tells_the_model_to_do_is_told_as_data() {
 #[test]
 fn what_is_forgotten_takes_its_answer_along_and_an_export_carries_it() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     session(&world, 1);
     session(&world, 2);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
-use baton_endpoint::{EMBEDDINGS, Fault, Imitation};
+use baton_endpoint::{EMBEDDINGS, FakeEndpoint, Fault};
 use baton_memory::vectors::key;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn garage(world: &World) {
     }
 }
 
-fn configure(world: &World, endpoint: &Imitation, more: Value) {
+fn configure(world: &World, endpoint: &FakeEndpoint, more: Value) {
     let mut embedding = json!({"base_url": endpoint.base_url(), "model": "made"});
     let mut more = more.as_object().unwrap().clone();
     if let Some(key) = more.remove("api_key_env") {
@@ -56,7 +56,7 @@ fn told(found: &Value) -> String {
 }
 
 /// How often a vector of each text was asked for.
-fn paid(endpoint: &Imitation) -> BTreeMap<String, usize> {
+fn paid(endpoint: &FakeEndpoint) -> BTreeMap<String, usize> {
     let mut paid = BTreeMap::new();
     endpoint.texts().into_iter().for_each(|text| *paid.entry(text).or_default() += 1);
     paid
@@ -72,7 +72,7 @@ fn has_vector(world: &World, of: &str) -> bool {
 #[test]
 fn a_paraphrase_is_found_with_vectors_alone_and_a_memory_built_anew_costs_no_call() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     garage(&world);
     let before = world.search("repair vehicle");
     assert_eq!((hits(&before).len(), told(&before).as_str()), (0, "nothing"));
@@ -130,7 +130,7 @@ fn a_paraphrase_is_found_with_vectors_alone_and_a_memory_built_anew_costs_no_cal
 #[test]
 fn whatever_the_endpoint_does_words_find_what_they_find() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     garage(&world);
     world.search("soup");
     configure(&world, &endpoint, json!({}));
@@ -179,7 +179,7 @@ fn whatever_the_endpoint_does_words_find_what_they_find() {
 #[test]
 fn what_fails_while_filling_is_said_and_made_up_for() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     garage(&world);
     world.search("soup");
     endpoint.always(EMBEDDINGS, Some(Fault::status(500, "broken")));
@@ -205,7 +205,7 @@ fn what_fails_while_filling_is_said_and_made_up_for() {
 fn a_daemon_that_is_killed_while_filling_pays_for_one_request_twice_at_most() {
     const SESSIONS: u32 = 60;
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     for number in 0..SESSIONS {
         let mut transcript = world.transcript("-work-one", &id(number)).minutes_ago(90);
         for turn in 0..4 {
@@ -236,7 +236,7 @@ fn a_daemon_that_is_killed_while_filling_pays_for_one_request_twice_at_most() {
 fn what_is_forgotten_has_no_vector_and_what_must_not_be_sent_is_not() {
     let mut world = World::new();
     world.set("QUOLL_KEY", KEY);
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     garage(&world);
     world.transcript("-work-hidden", &id(9)).minutes_ago(90).prompt("A word that nobody may read").reply("Nobody.");
     world.search("anything");

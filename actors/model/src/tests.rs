@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use baton_config::endpoint::{BaseUrl, Endpoint, KeySource};
-use baton_endpoint::{CHAT, EMBEDDINGS, Fault, Imitation, words};
+use baton_endpoint::{CHAT, EMBEDDINGS, FakeEndpoint, Fault, words};
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ async fn wait_ready(client: &Client) {
 
 #[tokio::test]
 async fn each_text_gets_its_vector_whatever_the_answer_looks_like() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     for (fault, dimensions) in [
         (None, None),
         (None, Some(16)),
@@ -63,7 +63,7 @@ async fn each_text_gets_its_vector_whatever_the_answer_looks_like() {
 
 #[tokio::test]
 async fn every_fault_is_told_by_one_request_in_time() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let answer = |status, body: &str| Fault::Answer { status, retry_after: None, body: body.to_owned() };
     let asked = |seconds: &str| Fault::Answer {
         status: 429,
@@ -122,7 +122,7 @@ async fn every_fault_is_told_by_one_request_in_time() {
 
 #[tokio::test]
 async fn while_it_is_left_alone_nothing_is_sent_and_nobody_waits() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     server.script(EMBEDDINGS, (0..4).map(|_| Fault::status(500, "boom")));
     for failures in 1..=4 {
@@ -146,7 +146,7 @@ async fn an_endpoint_that_is_not_there_is_found_when_it_comes() {
     let client = client(&format!("http://localhost:{port}/v1"), None);
     let failure = client.embed(&texts(1), LONG).await.unwrap_err();
     assert!(failure.kind() == Kind::Unreachable && failure.what().contains("refused"), "{failure}");
-    let server = Imitation::listen(port).unwrap();
+    let server = FakeEndpoint::listen(port).unwrap();
     wait_ready(&client).await;
     client.embed(&texts(1), LONG).await.unwrap();
     drop(server);
@@ -155,7 +155,7 @@ async fn an_endpoint_that_is_not_there_is_found_when_it_comes() {
 
 #[tokio::test]
 async fn a_probe_that_nobody_waits_for_any_longer_makes_room_for_the_next() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     server.script(EMBEDDINGS, [Fault::status(500, "boom"), Fault::Hang]);
     client.embed(&texts(1), LONG).await.unwrap_err();
@@ -166,7 +166,7 @@ async fn a_probe_that_nobody_waits_for_any_longer_makes_room_for_the_next() {
 
 #[tokio::test]
 async fn little_patience_three_times_in_a_row_is_enough() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     server.always(EMBEDDINGS, Some(Fault::Hang));
     for is_down in [false, false, true] {
@@ -180,7 +180,7 @@ async fn little_patience_three_times_in_a_row_is_enough() {
 
 #[tokio::test]
 async fn the_key_goes_to_the_endpoint_and_nowhere_else() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     // Any variable that is set will do.
     let key = std::env::var("PATH").unwrap();
     let endpoint = |variable: &str| Endpoint {
@@ -216,7 +216,7 @@ async fn the_key_goes_to_the_endpoint_and_nowhere_else() {
 
 #[tokio::test]
 async fn an_encrypted_address_is_never_spoken_to_in_the_clear() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let address = server.base_url().replace("http://", "https://");
     let base_url = BaseUrl::new(&address).unwrap();
     let client = Client::new(&Endpoint { base_url, model: "m".to_owned(), key: None }, None);
@@ -237,7 +237,7 @@ fn talk(text: &str) -> Talk {
 
 #[tokio::test]
 async fn a_model_is_heard_however_its_answer_comes() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     server.says(|request| format!("heard {} texts", request.texts.len()));
     let client = client(&server.base_url(), None);
     for fault in [
@@ -265,7 +265,7 @@ async fn a_model_is_heard_however_its_answer_comes() {
 
 #[tokio::test]
 async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let answer = |status, body: &str| Fault::Answer { status, retry_after: None, body: body.to_owned() };
     let asked = Fault::Answer { status: 429, retry_after: Some("3600".to_owned()), body: "slow down".to_owned() };
     let limited = Kind::RateLimited { retry_after: Some(Duration::from_secs(900)) };
@@ -310,7 +310,7 @@ async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
 
 #[tokio::test]
 async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     server.script(CHAT, [Fault::status(401, "no"), Fault::status(401, "no")]);
     client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
@@ -323,7 +323,7 @@ async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
 
 #[tokio::test]
 async fn an_endpoint_that_takes_no_form_of_an_answer_is_asked_without() {
-    let server = Imitation::start().unwrap();
+    let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     let talk = Talk { format: Some(serde_json::json!({"type": "json_schema"})), ..talk("a") };
     server.script(CHAT, [Fault::status(400, "'response_format.type' must be 'json_object' or 'text'")]);

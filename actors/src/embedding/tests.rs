@@ -6,10 +6,10 @@ use tempfile::TempDir;
 
 use super::*;
 use baton_config::endpoint::{BaseUrl, Endpoint};
-use baton_endpoint::{EMBEDDINGS, Fault, Imitation, words};
+use baton_endpoint::{EMBEDDINGS, FakeEndpoint, Fault, words};
 
 /// An embedder of vectors for these texts.
-fn made(endpoint: &Imitation, texts: &[&str]) -> (TempDir, Embedder) {
+fn made(endpoint: &FakeEndpoint, texts: &[&str]) -> (TempDir, Embedder) {
     let folder = tempfile::tempdir().unwrap();
     let embedder = Embedder::new(folder.path());
     let base_url = BaseUrl::new(&endpoint.base_url()).unwrap();
@@ -27,7 +27,7 @@ async fn ask(embedder: &Embedder, text: &str) -> (bool, String) {
 
 #[tokio::test]
 async fn a_question_has_a_vector_or_says_why_not() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let (_folder, embedder) = made(&endpoint, &["the car"]);
     let check = async |text: &str, expected: (bool, &str)| {
         let (is_there, told) = ask(&embedder, text).await;
@@ -61,7 +61,7 @@ async fn where_none_are_configured_nothing_is_there_and_nothing_is_said() {
 
 #[tokio::test]
 async fn before_there_is_any_vector_nobody_is_asked() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let (_folder, embedder) = made(&endpoint, &[]);
     embedder.lock_progress().pending = 3;
     assert_eq!(ask(&embedder, "car").await, (false, "behind: 3 pending".to_owned()));

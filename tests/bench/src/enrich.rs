@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use baton::examples;
 use baton_conversation::tokens;
-use baton_endpoint::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, FakeEndpoint, Fault};
 use baton_protocol::answer::{Close, Costs, Enrich, Sessions, Show};
 use baton_protocol::{CloseParams, CostsParams, EnrichParams, SessionsParams, ShowParams, method};
 use serde::Serialize;
@@ -119,13 +119,13 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Enriching, Error
     })
 }
 
-fn started() -> Result<Imitation, Error> {
-    Imitation::start().map_err(io_error("listen on", Path::new("127.0.0.1")))
+fn started() -> Result<FakeEndpoint, Error> {
+    FakeEndpoint::start().map_err(io_error("listen on", Path::new("127.0.0.1")))
 }
 
-fn configure(daemon: &TestDaemon, endpoint: &Imitation) -> Result<(), Error> {
+fn configure(daemon: &TestDaemon, endpoint: &FakeEndpoint) -> Result<(), Error> {
     let llm =
-        json!({"enabled": true, "base_url": endpoint.base_url(), "model": "imitation", "max_concurrency": AT_ONCE});
+        json!({"enabled": true, "base_url": endpoint.base_url(), "model": "fake-model", "max_concurrency": AT_ONCE});
     let config = json!({"llm": llm, "session_tracking": {"check_interval": QUIET_S}});
     let path = daemon.environment().home.join("config.json");
     std::fs::write(&path, config.to_string()).map_err(io_error("write", &path))

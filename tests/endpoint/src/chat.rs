@@ -25,7 +25,7 @@ pub(super) fn answer(request: &Request, said: &str, fault: Option<&Fault>) -> St
     let (input, output) =
         (request.texts.iter().map(|text| estimated_tokens(text)).sum::<u64>(), estimated_tokens(&text));
     json!({
-        "id": "chatcmpl-imitation",
+        "id": "chatcmpl-fake",
         "object": "chat.completion",
         "created": 0,
         "model": asked["model"],
@@ -53,16 +53,16 @@ pub(super) fn usual(request: &Request) -> String {
     let facts: Vec<Value> = asked
         .map(|(line, _)| {
             json!({
-                "source": "imitation summary", "source_type": "Topic", "relation": "TELLS_OF", "target": "imitation record",
-                "target_type": "Topic", "fact": "the imitation summary tells of the imitation record", "lines": [line],
+                "source": "synthetic summary", "source_type": "Topic", "relation": "TELLS_OF", "target": "synthetic record",
+                "target_type": "Topic", "fact": "the synthetic summary tells of the synthetic record", "lines": [line],
             })
         })
         .into_iter()
         .collect();
-    let entities: Vec<Value> = asked.map(|(line, _)| entities("imitation summary", *line)).into_iter().collect();
+    let entities: Vec<Value> = asked.map(|(line, _)| entities("synthetic summary", *line)).into_iter().collect();
     json!({
         "objective": format!("Summarised: {}", asked.map_or_else(String::new, |(_, said)| short(said))),
-        "work_completed": entry("category", "imitation", replied),
+        "work_completed": entry("category", "synthetic", replied),
         "external_research": [],
         "knowledge_stored": [],
         "decisions": claim("decided upon", asked),

@@ -1,7 +1,7 @@
 //! An endpoint of our own making: on this machine, always the same for the same words, and as bad as it is told to be.
 //! What is measured or tested with it needs no model and no network. It speaks HTTP/1.1 as far as clients of such an API
-//! do, answers `/v1/embeddings` with [`words::vector`], `/v1/chat/completions` with what [`Imitation::says`] makes of the
-//! request, and any path with what [`Imitation::script`] says.
+//! do, answers `/v1/embeddings` with [`words::vector`], `/v1/chat/completions` with what [`FakeEndpoint::says`] makes of the
+//! request, and any path with what [`FakeEndpoint::script`] says.
 
 mod chat;
 mod connection;
@@ -27,7 +27,7 @@ const CONNECTIONS: usize = 64;
 const REMEMBERED: usize = 100_000;
 
 /// A running endpoint; it ends when this is dropped.
-pub struct Imitation {
+pub struct FakeEndpoint {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
@@ -68,7 +68,7 @@ struct Told {
     at_once: (usize, usize),
 }
 
-impl Imitation {
+impl FakeEndpoint {
     /// Listens on a port of its own choice, of this machine alone.
     pub fn start() -> io::Result<Self> {
         Self::listen(0)
@@ -78,7 +78,7 @@ impl Imitation {
     pub fn listen(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let (address, shared) = (listener.local_addr()?, Arc::<Shared>::default());
-        let accepting = thread::Builder::new().name("imitation".to_owned()).spawn({
+        let accepting = thread::Builder::new().name("fake-endpoint".to_owned()).spawn({
             let shared = shared.clone();
             move || accept(&listener, &shared)
         })?;
@@ -135,7 +135,7 @@ impl Imitation {
     }
 }
 
-impl Drop for Imitation {
+impl Drop for FakeEndpoint {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         for stream in self.shared.open().drain(..) {
@@ -199,7 +199,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         shared.told().connections += 1;
         let shared = shared.clone();
         // Without a thread the connection is closed.
-        let _ = thread::Builder::new().name("imitation".to_owned()).spawn(move || {
+        let _ = thread::Builder::new().name("fake-endpoint".to_owned()).spawn(move || {
             let _ = connection::serve(stream, &shared);
             shared.open().retain(|open| open.peer_addr().is_ok_and(|of| Some(of) != address));
         });

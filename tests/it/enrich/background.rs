@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use baton_config::endpoint::{BaseUrl, Endpoint};
 use baton_config::settings::{Llm, Settings};
-use baton_endpoint::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, FakeEndpoint, Fault};
 use baton_events::session::{CallOutcome, CloseReason, Enrichment};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::time::{Held, after};
 use crate::world::{World, id, text, wait};
 
 /// Settings with this endpoint.
-fn with_a_model(endpoint: &Imitation) -> Settings {
+fn with_a_model(endpoint: &FakeEndpoint) -> Settings {
     let endpoint =
         Endpoint { base_url: BaseUrl::new(&endpoint.base_url()).unwrap(), model: "made".to_owned(), key: None };
     let llm = Llm {
@@ -29,7 +29,7 @@ fn with_a_model(endpoint: &Imitation) -> Settings {
 }
 
 /// Stops the daemon and starts one that knows nothing of the endpoint: what waits then waits by the log alone.
-fn begin_anew(held: &mut Held, endpoint: &Imitation) {
+fn begin_anew(held: &mut Held, endpoint: &FakeEndpoint) {
     held.stop();
     held.begin_with(with_a_model(endpoint));
 }
@@ -49,7 +49,7 @@ fn closed(held: &Held, number: u32) -> String {
 
 #[test]
 fn an_endpoint_that_wants_to_be_left_alone_is_for_a_quarter_of_an_hour_at_most() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let mut held = Held::new();
     begin_anew(&mut held, &endpoint);
     held.at(5);
@@ -80,7 +80,7 @@ fn an_endpoint_that_wants_to_be_left_alone_is_for_a_quarter_of_an_hour_at_most()
 
 #[test]
 fn a_service_that_fails_three_times_is_asked_later_each_time_and_costs_nothing() {
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let mut held = Held::new();
     begin_anew(&mut held, &endpoint);
     held.at(5);
@@ -108,7 +108,7 @@ fn a_service_that_fails_three_times_is_asked_later_each_time_and_costs_nothing()
 #[test]
 fn nobody_waits_while_a_model_is_asked() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"max_concurrency": 1}));
     endpoint.script(CHAT, [Fault::Hang]);
     session(&world, 1);
@@ -132,7 +132,7 @@ fn nobody_waits_while_a_model_is_asked() {
 #[test]
 fn what_a_question_has_found_is_asked_about_before_the_rest_and_never_more_at_once_than_may_be() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     // All become due at once, when less quiet is asked for.
     let close = |numbers: std::ops::RangeInclusive<u32>| {
         configure(&world, &endpoint, json!({"check_interval": 600}));
@@ -164,7 +164,7 @@ fn what_a_question_has_found_is_asked_about_before_the_rest_and_never_more_at_on
 #[test]
 fn another_endpoint_or_a_lower_price_is_not_held_up_by_what_was_before() {
     let world = World::new();
-    let (refusing, endpoint) = (Imitation::start().unwrap(), Imitation::start().unwrap());
+    let (refusing, endpoint) = (FakeEndpoint::start().unwrap(), FakeEndpoint::start().unwrap());
     refusing.always(CHAT, Some(Fault::status(401, "no such key")));
     configure(&world, &refusing, json!({}));
     session(&world, 1);
@@ -197,7 +197,7 @@ fn another_endpoint_or_a_lower_price_is_not_held_up_by_what_was_before() {
 #[test]
 fn what_an_endpoint_does_not_take_and_what_a_model_makes_nothing_of_is_said_with_what_helps() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     let body =
         json!({"error": {"code": "context_length_exceeded", "message": "maximum context length is 2048 tokens"}});
@@ -219,7 +219,7 @@ fn what_an_endpoint_does_not_take_and_what_a_model_makes_nothing_of_is_said_with
 #[test]
 fn a_call_that_broke_is_of_unknown_cost_also_where_there_is_no_price() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"check_interval": 600}));
     session(&world, 1);
     endpoint.script(CHAT, [Fault::Reset]);

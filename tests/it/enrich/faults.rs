@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use baton_endpoint::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, FakeEndpoint, Fault};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
@@ -16,7 +16,7 @@ fn answer(status: u16, retry_after: Option<&str>, body: &str) -> Fault {
 #[test]
 fn after_each_fault_the_episode_stays_says_why_and_is_enriched_when_somebody_asks() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let prices = json!({"made": {"input": 1, "output": 1}});
     configure(&world, &endpoint, json!({"timeout_ms": 400, "prices": prices, "check_interval": 600}));
     for (number, fault, said, unknown) in [
@@ -52,7 +52,7 @@ fn after_each_fault_the_episode_stays_says_why_and_is_enriched_when_somebody_ask
 #[test]
 fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"check_interval": 600}));
     let wrong = |field: &str, value: serde_json::Value| {
         let mut said = json!({
@@ -121,7 +121,7 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
 #[test]
 fn an_endpoint_that_is_down_keeps_nobody_waiting_and_what_is_owed_is_done_when_it_is_back() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     let port = endpoint.port();
     drop(endpoint);
@@ -134,7 +134,7 @@ fn an_endpoint_that_is_down_keeps_nobody_waiting_and_what_is_owed_is_done_when_i
     assert_eq!(world.found("number2x"), [id(2)]);
     let row = costs(&world, "session")["total"].clone();
     assert_eq!((&row["unknown_calls"], &row["usd"]), (&json!(0), &json!(0.0)), "a refused connection costs nothing");
-    let endpoint = Imitation::listen(port).unwrap();
+    let endpoint = FakeEndpoint::listen(port).unwrap();
     world.ok(&["enrich", &id(1)]);
     world.ok(&["enrich", &id(2)]);
     assert_eq!((talks(&endpoint), enrichment(&world)["owed"].as_u64()), (2, Some(0)));
@@ -143,7 +143,7 @@ fn an_endpoint_that_is_down_keeps_nobody_waiting_and_what_is_owed_is_done_when_i
 #[test]
 fn a_stored_conversation_that_cannot_be_read_for_a_moment_is_not_given_up() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"check_interval": 600}));
     session(&world, 1);
     world.close(&id(1));
@@ -167,7 +167,7 @@ fn a_stored_conversation_that_cannot_be_read_for_a_moment_is_not_given_up() {
 #[test]
 fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"prices": {"made": {"input": 1, "output": 1}}}));
     endpoint.always(CHAT, Some(answer(200, None, "<html>Please log in to the network</html>")));
     for number in 1..=3 {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use baton_endpoint::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, FakeEndpoint, Fault};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
@@ -14,7 +14,7 @@ use crate::world::{World, files_below, finished, id, list, wait};
 #[test]
 fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let prices = json!({"made": {"input": 1, "output": 1}});
     configure(&world, &endpoint, json!({"prices": prices}));
     endpoint.script(CHAT, [Fault::Hang]);
@@ -42,7 +42,7 @@ fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
 #[test]
 fn killed_between_an_answer_and_its_event_the_call_is_unknown_and_made_once_more() {
     let world = World::new().run_by(&["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));
     session(&world, 1);
     let uuid = world.close(&id(1));
@@ -86,7 +86,7 @@ fn usual(_: &baton_endpoint::Request) -> String {
 #[test]
 fn a_command_that_outlives_its_daemon_tells_of_every_call_once() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let prices = json!({"made": {"input": 1, "output": 1}});
     configure(&world, &endpoint, json!({"prices": prices, "check_interval": 600}));
     session(&world, 1);
@@ -107,7 +107,7 @@ fn a_command_that_outlives_its_daemon_tells_of_every_call_once() {
 #[test]
 fn whenever_it_is_killed_there_is_one_episode_and_at_most_one_call_for_each_kill_more() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"context_tokens": 5000, "max_output_tokens": 500, "max_concurrency": 1}));
     endpoint.always(CHAT, Some(Fault::Slow(Duration::from_millis(20))));
     let mut long = world.transcript("-work-zoo", &id(1)).minutes_ago(5);

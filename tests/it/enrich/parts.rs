@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_endpoint::{CHAT, Fault, Imitation};
+use baton_endpoint::{CHAT, FakeEndpoint, Fault};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
@@ -18,7 +18,7 @@ fn long(world: &World, exchanges: usize, words: usize) {
 }
 
 /// In how many requests each line of the transcript was told.
-fn told(endpoint: &Imitation) -> BTreeMap<u64, usize> {
+fn told(endpoint: &FakeEndpoint) -> BTreeMap<u64, usize> {
     let requests = endpoint.requests();
     let lines = requests.iter().flat_map(|request| request.texts[1].lines());
     let mut told = BTreeMap::new();
@@ -31,7 +31,7 @@ fn told(endpoint: &Imitation) -> BTreeMap<u64, usize> {
 #[test]
 fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_by_step() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     let prices = json!({"made": {"input": 1, "output": 4}});
     let limits = json!({"context_tokens": 4096, "prices": prices, "check_interval": 600});
     configure(&world, &endpoint, limits);
@@ -83,7 +83,7 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
 #[test]
 fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"context_tokens": 4000, "max_output_tokens": 300, "check_interval": 600}));
     // Each exchange is a part of its own, and there is a bound to the parts.
     long(&world, 70, 300);
@@ -164,7 +164,7 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
 #[test]
 fn what_filtering_hides_is_not_sent() {
     let world = World::new();
-    let endpoint = Imitation::start().unwrap();
+    let endpoint = FakeEndpoint::start().unwrap();
     for (number, key, hidden, sent) in
         [(1, "keep_user_messages", "wombats", "They are fed"), (2, "keep_agent_responses", "They are fed", "wombats")]
     {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use baton_endpoint::Imitation;
+use baton_endpoint::FakeEndpoint;
 use baton_protocol::answer::Status;
 use baton_protocol::method;
 use serde::Serialize;
@@ -52,18 +52,20 @@ pub(super) struct Filled {
     pub(super) model: String,
     pub(super) texts: u64,
     pub(super) seconds: f64,
-    _own: Option<Imitation>,
+    _own: Option<FakeEndpoint>,
 }
 
 /// Configures the endpoint and waits until every text has its vector.
 pub(super) fn fill(daemon: &mut TestDaemon, endpoint: &Endpoint, tell: &dyn Fn(&str)) -> Result<Filled, Error> {
     let own = match endpoint {
-        Endpoint::Own => Some(Imitation::start().map_err(io_error("listen on", std::path::Path::new("127.0.0.1")))?),
+        Endpoint::Own => Some(FakeEndpoint::start().map_err(io_error("listen on", std::path::Path::new("127.0.0.1")))?),
         Endpoint::Other { .. } => None,
     };
     let (base_url, model, key) = match (endpoint, &own) {
         (Endpoint::Other { base_url, model, key }, _) => (base_url.clone(), model.clone(), key.clone()),
-        (Endpoint::Own, own) => (own.as_ref().map(Imitation::base_url).unwrap_or_default(), "words".to_owned(), None),
+        (Endpoint::Own, own) => {
+            (own.as_ref().map(FakeEndpoint::base_url).unwrap_or_default(), "words".to_owned(), None)
+        }
     };
     let embedding = match key {
         Some(key) => serde_json::json!({"base_url": base_url, "model": model, "api_key_env": key}),
