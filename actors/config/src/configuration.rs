@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use import::{Imported, Outcome};
-pub use key::described;
+pub use key::{KeyHelp, described, former_keys, keys};
 pub use meaning::{Shown, ShownValue};
 pub use parse::Remark;
 

@@ -1,5 +1,6 @@
-//! Every key there is: what it takes, what holds without it, and what it means. Those that the first design of such a
-//! memory had and this one does not need are here too, each with its successor or the reason why it has none.
+//! Every configuration key: values, default and meaning. `baton config --help` and `baton help configuration` print this
+//! table. Keys of the original design that are no longer needed stand here too, each with its successor or the reason why
+//! it has none.
 
 use baton_base::limits;
 
@@ -52,14 +53,16 @@ pub(super) struct Key {
     pub(super) used: Use,
     /// Why it takes no more, where that is not plain.
     pub(super) why: &'static str,
+    /// What it is for, in sentences: Markdown.
+    pub(super) meaning: &'static str,
 }
 
-const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { name, takes, default, used: Use::Now, why: "" }
+const fn now(name: &'static str, takes: Takes, default: &'static str, meaning: &'static str) -> Key {
+    Key { name, takes, default, used: Use::Now, why: "", meaning }
 }
 
 const fn former(name: &'static str, why: &'static str) -> Key {
-    Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why), why: "" }
+    Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why), why: "", meaning: "" }
 }
 
 const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
@@ -89,46 +92,165 @@ const YEAR_S: u64 = 366 * 24 * 3600;
 
 /// Every key, in the order in which it is shown; the former ones last.
 pub(super) const KEYS: &[Key] = &[
-    now("session_tracking.enabled", Takes::Switch, "true"),
-    now("session_tracking.watch_directories", Takes::Directories, "[\"$CLAUDE_CONFIG_DIR/projects\"]"),
-    now("session_tracking.inactivity_timeout", whole(0, YEAR_S, "seconds"), "1800"),
-    now("session_tracking.check_interval", whole(1, 86_400, "seconds"), "60"),
-    now("session_tracking.exclude", Takes::Globs, "[]"),
-    now("session_tracking.filtering.keep_user_messages", Takes::Switch, "true"),
-    now("session_tracking.filtering.keep_agent_responses", Takes::Switch, "true"),
-    now("session_tracking.filtering.keep_tool_structure", Takes::Switch, "true"),
-    now("session_tracking.filtering.omit_tool_outputs", Takes::Switch, "true"),
-    now("session_tracking.filtering.max_output_summary_chars", whole(0, 10_000, "characters"), "200"),
-    now("session_tracking.lazy_index.budget_ms", whole(0, 60_000, "milliseconds"), "300"),
-    now("hooks.enabled", Takes::Switch, "true"),
-    now("hooks.socket_path", Takes::File, "null"),
+    now("session_tracking.enabled", Takes::Switch, "true", "Whether sessions are read and indexed at all."),
+    now(
+        "session_tracking.watch_directories",
+        Takes::Directories,
+        "[\"$CLAUDE_CONFIG_DIR/projects\"]",
+        "Where transcripts lie; `~` and variables are expanded. By default Codex' directories are read too. What \
+         a directory holds tells which agent it belongs to.",
+    ),
+    now(
+        "session_tracking.inactivity_timeout",
+        whole(0, YEAR_S, "seconds"),
+        "1800",
+        "Silence after which a session is over. With 0 silence never ends a session: it waits for a query.",
+    ),
+    now(
+        "session_tracking.check_interval",
+        whole(1, 86_400, "seconds"),
+        "60",
+        "Silence after which a session is `inactive`, and how often its growth is recorded.",
+    ),
+    now("session_tracking.exclude", Takes::Globs, "[]", "Projects that are never read and never shown."),
+    now(
+        "session_tracking.filtering.keep_user_messages",
+        Takes::Switch,
+        "true",
+        "Whether your words appear in episodes, handoffs and notes and are sent to a model. The stored \
+         conversation, `show --messages`, search, `recall`, titles, `log export` and the content hash are the \
+         same whatever the filtering keys say.",
+    ),
+    now("session_tracking.filtering.keep_agent_responses", Takes::Switch, "true", "The same for what agents say."),
+    now("session_tracking.filtering.keep_tool_structure", Takes::Switch, "true", "The same for tool calls."),
+    now(
+        "session_tracking.filtering.omit_tool_outputs",
+        Takes::Switch,
+        "true",
+        "With true a tool's result takes at most `max_output_summary_chars` characters there; with false all that is \
+         stored of it, which is one line, too.",
+    ),
+    now(
+        "session_tracking.filtering.max_output_summary_chars",
+        whole(0, 10_000, "characters"),
+        "200",
+        "Longest line of a tool's result there.",
+    ),
+    now(
+        "session_tracking.lazy_index.budget_ms",
+        whole(0, 60_000, "milliseconds"),
+        "300",
+        "Time a query spends on unread transcripts beyond the first 16 MB. While history is read for the first \
+         time (more than 32 unread sessions) it is all the time the query waits.",
+    ),
+    now("hooks.enabled", Takes::Switch, "true", "With false, hooks are accepted, ignored and counted."),
+    now(
+        "hooks.socket_path",
+        Takes::File,
+        "null",
+        "Where the daemon listens from its next start on: absolute or `~/…`, in a folder only you can write to. \
+         Default: `BATON_HOME/baton.sock`.",
+    ),
     Key {
         why: "agents end a hook that takes longer; at a session's end 1000 counts at most",
-        ..now("hooks.timeout_ms", whole(1, limits::HOOK_MS, "milliseconds"), "null")
+        ..now(
+            "hooks.timeout_ms",
+            whole(1, limits::HOOK_MS, "milliseconds"),
+            "null",
+            "How long a hook waits for the daemon. Default: 150 ms for SessionStart and UserPromptSubmit, else \
+             100 ms.",
+        )
     },
-    now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048"),
-    now("memory.embedding.base_url", Takes::Url, "null"),
-    now("memory.embedding.model", Takes::Text, "null"),
-    now("memory.embedding.api_key_env", Takes::Variable, "null"),
-    now("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
-    now("llm.enabled", Takes::Switch, "false"),
-    now("llm.base_url", Takes::Url, "\"https://api.openai.com/v1\""),
-    now("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
-    now("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
-    now("llm.api_key_file", Takes::File, "null"),
-    now("llm.context_tokens", whole(4_000, 10_000_000, "tokens"), "128000"),
-    now("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
-    now("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "120000"),
-    now("llm.max_concurrency", whole(1, 64, "calls"), "2"),
-    now("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
-    now("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
-    now("llm.prices", Takes::Prices, "null"),
-    now("vault.enabled", Takes::Switch, "false"),
-    now("vault.path", Takes::File, "null"),
-    now("vault.root", Takes::Below, "\"claude\""),
-    now("vault.compact_lines", whole(1, 1_000_000, "lines"), "500"),
-    now("vault.compact_days", whole(1, 36_600, "days"), "3"),
-    now("vault.promote_recalls", whole(1, 1_000_000, "recalls"), "3"),
+    now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048", "Longest handoff."),
+    now(
+        "memory.embedding.base_url",
+        Takes::Url,
+        "null",
+        "OpenAI-compatible address, with its version, of a model that makes vectors; together with \
+         `memory.embedding.model` it switches vectors on. See `baton help vectors`.",
+    ),
+    now("memory.embedding.model", Takes::Text, "null", "The model that makes vectors."),
+    now(
+        "memory.embedding.api_key_env",
+        Takes::Variable,
+        "null",
+        "Environment variable of the daemon that holds the key. Local servers need none.",
+    ),
+    now(
+        "memory.embedding.dimensions",
+        whole(1, 65_536, "dimensions"),
+        "null",
+        "Length of a vector; asked for, and the answer must have it. Default: the model's own.",
+    ),
+    now(
+        "llm.enabled",
+        Takes::Switch,
+        "false",
+        "Whether a model enriches episodes; while false nothing is sent. See `baton help models`.",
+    ),
+    now("llm.base_url", Takes::Url, "\"https://api.openai.com/v1\"", "Any OpenAI-compatible address with its version."),
+    now("llm.model", Takes::Text, "\"gpt-4.1-mini\"", "A model that this address knows."),
+    now(
+        "llm.api_key_env",
+        Takes::Variable,
+        "\"OPENAI_API_KEY\"",
+        "Environment variable of the daemon that holds the key. It is read for each request and stored nowhere. \
+         A server on this machine needs none; to an `http://` address elsewhere a key is sent only if this or \
+         `llm.api_key_file` is set.",
+    ),
+    now("llm.api_key_file", Takes::File, "null", "A file that holds the key instead."),
+    now(
+        "llm.context_tokens",
+        whole(4_000, 10_000_000, "tokens"),
+        "128000",
+        "What the model takes at once, request and answer together. A longer conversation is sent in parts.",
+    ),
+    now(
+        "llm.max_output_tokens",
+        whole(1, 1_000_000, "tokens"),
+        "2000",
+        "Longest answer. `config`, `status`, `doctor` and `enrich` warn if the context leaves no room for it.",
+    ),
+    now("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "120000", "How long one call may take."),
+    now("llm.max_concurrency", whole(1, 64, "calls"), "2", "How many calls run at once."),
+    now(
+        "llm.session_budget_usd",
+        Takes::Amount { most: 1e6, unit: "US dollars" },
+        "0.50",
+        "Most that one session may cost over its life; null means no limit.",
+    ),
+    now(
+        "llm.daily_budget_usd",
+        Takes::Amount { most: 1e6, unit: "US dollars" },
+        "5.00",
+        "Most that a day (UTC) may cost; null means no limit.",
+    ),
+    now(
+        "llm.prices",
+        Takes::Prices,
+        "null",
+        "US dollars per million tokens by model or glob, also for what `show` says a session cost: `{\"gpt-x\": \
+         {\"input\": 3, \"output\": 15, \"cache_read\": 0.3, \"cache_write\": 3.75, \"cache_write_1h\": 6}}`. \
+         The last three follow from `input` if left out. Known models have built-in prices; for a model without \
+         a price the cost is `null`.",
+    ),
+    now("vault.enabled", Takes::Switch, "false", "Whether notes for people are written. See `baton help vault`."),
+    now(
+        "vault.path",
+        Takes::File,
+        "null",
+        "An existing Obsidian vault or a folder; not the root of a disk. Default: `BATON_HOME/vault`.",
+    ),
+    now("vault.root", Takes::Below, "\"claude\"", "Folder below `vault.path` that holds all of Baton's notes."),
+    now("vault.compact_lines", whole(1, 1_000_000, "lines"), "500", "A note this long is archived."),
+    now("vault.compact_days", whole(1, 36_600, "days"), "3", "A note this old is archived."),
+    now(
+        "vault.promote_recalls",
+        whole(1, 1_000_000, "recalls"),
+        "3",
+        "In how many other projects an entity must be asked for before all projects share its note. Only \
+         projects in which a session has worked count; the last 1,000 such first times are remembered.",
+    ),
     former("version", "not needed: there is one format, and new keys are only added"),
     former("mode", "not needed: transcripts are recognised by what they are"),
     former("incremental", "not needed: reading always goes on where it stood"),
@@ -198,10 +320,36 @@ impl Key {
     }
 }
 
-/// Every key that something comes of: its name, what holds without it, what it takes. A line each.
-pub fn described() -> String {
+/// A key that has an effect, as help describes it.
+#[derive(Clone, Debug)]
+pub struct KeyHelp {
+    /// With dots between the objects.
+    pub name: &'static str,
+    /// What holds without it, as JSON.
+    pub default: &'static str,
+    /// Which values it takes, in words.
+    pub allowed: String,
+    /// What it is for: Markdown.
+    pub meaning: &'static str,
+}
+
+/// Every key that has an effect, in the order in which it is shown.
+pub fn keys() -> impl Iterator<Item = KeyHelp> {
     let used = KEYS.iter().filter(|key| key.used == Use::Now);
-    used.map(|key| format!("{} [{}]: {}\n", key.name, key.default, key.allowed())).collect()
+    used.map(|key| KeyHelp { name: key.name, default: key.default, allowed: key.allowed(), meaning: key.meaning })
+}
+
+/// Every key that is accepted and has no effect, with its successor or the reason why it has none.
+pub fn former_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KEYS.iter().filter_map(|key| match key.used {
+        Use::Former(successor) => Some((key.name, successor)),
+        Use::Now => None,
+    })
+}
+
+/// Every key that has an effect, a line each: its name, what holds without it, what it takes.
+pub fn described() -> String {
+    keys().map(|key| format!("{} [{}]: {}\n", key.name, key.default, key.allowed)).collect()
 }
 
 /// Whether some key is a member of an object of this name.
@@ -253,12 +401,14 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_described_and_stands_in_the_readme() {
-        let (described, readme) = (described(), include_str!("../../../../README.md"));
+    fn every_key_is_described_and_says_what_it_is_for() {
+        let described = described();
         for key in KEYS.iter().filter(|key| key.used == Use::Now) {
             assert!(described.contains(&format!("{} [{}]: {}", key.name, key.default, key.allowed())), "{}", key.name);
-            assert!(readme.contains(&format!("`{}`", key.name)) || key.name == "llm.prices", "{}", key.name);
+            assert!(key.meaning.len() > 15 && key.meaning.ends_with('.'), "{}: {:?}", key.name, key.meaning);
+            assert!(keys().any(|help| help.name == key.name && help.meaning == key.meaning), "{}", key.name);
         }
+        assert_eq!(keys().count() + former_keys().count(), KEYS.len());
     }
 
     #[test]
