@@ -23,6 +23,7 @@ mod install;
 mod log;
 mod logs;
 mod mcp;
+mod overview;
 mod patterns;
 mod question;
 mod recall;
@@ -60,7 +61,7 @@ pub use failure::Telling;
 /// Baton reads the transcripts that Claude Code and Codex write, notices when a session is over, and keeps what was asked,
 /// done, broken and mended, searchable and offline. The first command starts a daemon; `baton stop` ends it.
 #[derive(Debug, Parser)]
-#[command(name = "baton", version, after_help = AFTER_HELP)]
+#[command(name = "baton", version, after_help = AFTER_HELP, disable_help_subcommand = true)]
 pub struct Cli {
     /// Answer from the example sessions of a checkout, in a throwaway home; nothing of yours is read
     #[arg(long, global = true)]
@@ -89,7 +90,7 @@ Environment:
   NO_COLOR           no colours
   COLUMNS            how wide tables may be, if not as wide as the terminal
 
-`baton COMMAND --help` tells what a command prints, with examples.";
+`baton COMMAND --help` tells what a command prints, with examples; `baton help` lists longer topics.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -141,6 +142,8 @@ enum Command {
     HookStats(hook_stats::Typed),
     /// Show what the daemon does and did
     Logs(logs::Typed),
+    /// Print long help on a topic, or list the topics
+    Help(help::Typed),
     /// Print what a shell needs to complete this command line
     Completions(completions::Typed),
     /// Set Baton up in Claude Code and Codex: hooks, MCP server, guidance
@@ -172,7 +175,8 @@ impl Command {
     fn answers_from_examples(&self) -> bool {
         !matches!(
             self,
-            Self::Completions(_)
+            Self::Help(_)
+                | Self::Completions(_)
                 | Self::Replay(_)
                 | Self::Hook(_)
                 | Self::Install(_)
@@ -268,7 +272,7 @@ pub enum Error {
 
 /// The whole command line, as help and completions know it.
 fn command() -> clap::Command {
-    help::complete(Cli::command())
+    overview::complete(Cli::command())
 }
 
 /// What was typed, and how errors are to be told. Where it is not understood, or help is asked for, that has been said
@@ -294,6 +298,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
     let environment = match &typed.command {
         // Needs no surroundings: where programs are packaged there are none.
         Command::Completions(typed) => return Ok(completions::run(typed)),
+        // Is part of the program.
+        Command::Help(typed) => return help::run(typed),
         // A file is all it needs.
         Command::Replay(typed) => return replay::run(typed),
         // Ends well whatever the surroundings are.
@@ -328,6 +334,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Log(typed) => log::run(&environment, &typed),
         Command::HookStats(typed) => hook_stats::run(&environment, &typed),
         Command::Logs(typed) => logs::run(&environment, &typed),
+        Command::Help(typed) => help::run(&typed),
         Command::Completions(typed) => Ok(completions::run(&typed)),
         Command::Explain(typed) => explain::run(&environment, &typed),
         Command::Replay(typed) => replay::run(&typed),

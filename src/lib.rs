@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod doctor;
 pub mod environment;
 pub mod examples;
+pub mod help;
 pub mod hook;
 pub mod install;
 pub mod logfile;

@@ -1,5 +1,6 @@
 //! What people see: colours only where they are wanted, errors on standard error, data on standard output.
 
+mod pager;
 mod progress;
 mod table;
 mod text;
@@ -9,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::value::RawValue;
 
+pub use pager::paged;
 pub use progress::{Progress, Waiting};
 pub use table::{Cell, Column, Table};
 pub use text::{columns, counted, one_line, one_line_end, plain, size};

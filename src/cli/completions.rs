@@ -26,7 +26,7 @@ pub(super) struct Typed {
 
 pub(super) fn run(typed: &Typed) -> ExitCode {
     let mut script = Vec::new();
-    clap_complete::generate(typed.shell, &mut super::command(), "baton", &mut script);
+    clap_complete::generate(typed.shell, &mut super::help::completed(super::command()), "baton", &mut script);
     Output::new().line(String::from_utf8_lossy(&script).trim_end());
     ExitCode::SUCCESS
 }

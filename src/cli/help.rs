@@ -1,124 +1,116 @@
-//! What help says of all commands alike: their groups, and how each ends.
+//! `baton help`: long help on a topic, the help of a command, or the list of both.
 
-use clap::builder::StyledStr;
-use clap::{ColorChoice, Command};
+use std::process::ExitCode;
 
-/// Commands in the order in which a person meets them. One that stands in no group is shown last.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("Use", &["search", "recall", "blame", "fix", "how", "patterns", "show", "close", "handoff", "mcp", "hook"]),
-    ("Look", &["timeline", "sessions", "explain", "unindexed", "costs", "status", "doctor", "hook-stats", "logs"]),
-    ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "enrich", "vault", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),
-];
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Command};
+use serde_json::json;
 
-const TOP: &str = "\
-{about-with-newline}
-{usage-heading} {usage}
-";
+use super::{Error, overview};
+use crate::help::{self, TOPICS, Topic};
+use crate::print::{self, Output, Style};
 
-const EXIT: &str = "\
-Exit codes: 0 done, 1 failed (standard error says why and what to do), 2 not understood";
+const HELP: &str = "\
+Without a topic it prints the commands, and the topics with a line each. Where a topic and a command have the same name
+the topic is printed; `baton COMMAND --help` prints the command's options. On a terminal long texts go through $PAGER, or
+through `less -FRX` where there is one.
 
-const JSON: &str = "\
-With --json one object goes to standard output, an error to standard error as {\"error\":{\"code\",\"message\"}}.";
+JSON: {\"topics\":[{\"topic\",\"about\"}]}, with a topic {\"topic\",\"text\"}.
 
-const ENVIRONMENT: &str = "\
-Environment: BATON_HOME (Baton's files), CLAUDE_CONFIG_DIR and CODEX_HOME (transcripts), NO_COLOR; `baton --help` tells more";
+Examples:
+  baton help                 commands and topics
+  baton help agents          how to connect Claude Code and Codex
+  baton help configuration   every key of config.json
+  baton help log tail        the options of a command";
 
-/// Adds what holds for every command.
-pub(super) fn complete(command: Command) -> Command {
-    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, with_end));
-    let template = template(&command);
-    command.help_template(template).color(ColorChoice::Auto)
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// A topic, or a command with its subcommand
+    topic: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
-/// How a command ends, after what it says of itself; so do the commands below it.
-fn with_end(command: Command) -> Command {
-    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    let is_leaf = names.is_empty();
-    let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, with_end));
-    if !is_leaf {
-        return command;
+pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
+    let output = Output::new();
+    if typed.topic.is_empty() {
+        match typed.json {
+            true => {
+                let topics = TOPICS.iter().map(|topic| json!({ "topic": topic.name, "about": topic.about() }));
+                output.data(&json!({ "topics": topics.collect::<Vec<_>>() }).to_string());
+            }
+            false => print::paged(&listing(&output)),
+        }
+        return Ok(ExitCode::SUCCESS);
     }
-    let own = command.get_after_long_help().or_else(|| command.get_after_help()).map(StyledStr::to_string);
-    let has_json = command.get_arguments().any(|argument| argument.get_id() == "json");
-    let parts: Vec<String> =
-        own.into_iter().chain([EXIT.to_owned()]).chain(has_json.then(|| JSON.to_owned())).collect();
-    command.after_long_help(format!("{}\n{ENVIRONMENT}", parts.join("\n\n")))
-}
-
-fn template(command: &Command) -> StyledStr {
-    let header = command.get_styles().get_header();
-    let (start, end) = (header.render(), header.render_reset());
-    let width = command.get_subcommands().map(|sub| sub.get_name().len()).max().unwrap_or(0);
-    let mut text = TOP.to_owned();
-    let mut add = |group: &str, commands: &[&Command]| {
-        if commands.is_empty() {
-            return;
-        }
-        text.push_str(&format!("\n{start}{group}:{end}\n"));
-        for command in commands {
-            let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
-            text.push_str(&format!("  {:width$}  {about}\n", command.get_name()));
-        }
+    let name = typed.topic.join(" ");
+    let command = super::command();
+    let text = match Topic::named(&name) {
+        Some(topic) => of_topic(topic, &command),
+        None => match (of_command(&command, &typed.topic), Topic::find(&name)) {
+            (Some(help), _) => help,
+            (None, Some(topic)) => of_topic(topic, &command),
+            (None, None) => return Err(Error::Usage(unknown(&name, &command))),
+        },
     };
-    let shown = || command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    for (group, names) in GROUPS {
-        let of_group: Vec<&Command> =
-            names.iter().filter_map(|name| shown().find(|sub| sub.get_name() == *name)).collect();
-        add(group, &of_group);
+    match typed.json {
+        true => output.data(&json!({ "topic": name, "text": text }).to_string()),
+        false => print::paged(&text),
     }
-    let others: Vec<&Command> = shown().filter(|sub| group_of(sub.get_name()).is_none()).collect();
-    add("More", &others);
-    text.push_str(&format!("\n{start}Options:{end}\n{{options}}{{after-help}}"));
-    text.into()
+    Ok(ExitCode::SUCCESS)
 }
 
-fn group_of(name: &str) -> Option<&'static str> {
-    GROUPS.iter().find(|(_, names)| names.contains(&name)).map(|(group, _)| *group)
+/// What a shell completes after `baton help`.
+pub(super) fn completed(command: Command) -> Command {
+    let topics = TOPICS.iter().map(|topic| topic.name).filter(|name| !overview::commands().any(|known| known == *name));
+    let words: Vec<&str> = topics.chain(overview::commands()).collect();
+    command.mut_subcommand("help", |help| {
+        help.mut_arg("topic", |topic| topic.value_parser(PossibleValuesParser::new(words)))
+    })
+}
+
+/// The usual help, and every topic with a line.
+fn listing(output: &Output) -> String {
+    let help = super::command().render_long_help().to_string();
+    let width = TOPICS.iter().map(|topic| topic.name.len()).max().unwrap_or(0);
+    let line = |topic: &Topic| format!("  {:width$}  {}\n", topic.name, topic.about());
+    let topics: String = TOPICS.iter().map(line).collect();
+    let head = output.styled(Style::Strong, "Topics:");
+    format!("{}\n\n{head}\n{topics}\n`baton help TOPIC` prints a topic.\n", help.trim_end())
+}
+
+/// A topic, and where its command's options are.
+fn of_topic(topic: &Topic, command: &Command) -> String {
+    let text = topic.text();
+    let is_command = command.get_subcommands().any(|sub| sub.get_name() == topic.name);
+    let more = if is_command { format!("\nOptions: `baton {} --help`.\n", topic.name) } else { String::new() };
+    text + &more
+}
+
+/// What `--help` prints of a command that is named by these words.
+fn of_command(command: &Command, words: &[String]) -> Option<String> {
+    let named = words.iter().try_fold(command, |command, word| command.find_subcommand(word));
+    named?;
+    let line = ["baton"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
+    let help = command.clone().try_get_matches_from(line).err()?;
+    Some(help.render().to_string())
+}
+
+fn unknown(name: &str, command: &Command) -> String {
+    let topics = help::names().map(|name: &str| name);
+    let mut names: Vec<&str> = topics.chain(command.get_subcommands().map(Command::get_name)).collect();
+    let near: Vec<String> = (0..3)
+        .map_while(|_| {
+            let near = baton_protocol::tool::nearest(name, names.iter().copied())?;
+            names.retain(|name| *name != near);
+            Some(format!("`{near}`"))
+        })
+        .collect();
+    let meant = if near.is_empty() { String::new() } else { format!(" did you mean {}?", near.join(", ")) };
+    format!("there is no topic or command `{}`;{meant} `baton help` lists all", print::one_line(name, 80))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::command;
-
-    fn leaves<'a>(command: &'a Command, path: &str, found: &mut Vec<(String, &'a Command)>) {
-        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-            let path = format!("{path} {}", sub.get_name());
-            match sub.has_subcommands() {
-                true => leaves(sub, &path, found),
-                false => found.push((path, sub)),
-            }
-        }
-    }
-
-    #[test]
-    fn every_command_stands_in_a_group_and_says_what_it_is_for() {
-        let command = command();
-        let mut shown: Vec<&Command> = command.get_subcommands().collect();
-        shown.retain(|sub| !sub.is_hide_set());
-        assert!(shown.len() >= 10);
-        for sub in shown {
-            assert!(group_of(sub.get_name()).is_some(), "`{}` stands in no group of GROUPS", sub.get_name());
-            let about = sub.get_about().map(StyledStr::to_string).unwrap_or_default();
-            assert!((10..=90).contains(&about.len()), "`{}`: {about:?}", sub.get_name());
-        }
-        command.debug_assert();
-    }
-
-    #[test]
-    fn the_help_of_every_command_tells_how_it_ends() {
-        let command = command();
-        let mut found = Vec::new();
-        leaves(&command, "", &mut found);
-        assert!(found.len() >= 10);
-        for (path, mut sub) in found.into_iter().map(|(path, sub)| (path, sub.clone())) {
-            let help = sub.render_long_help().to_string();
-            assert!(help.contains("Exit codes: 0 done") && help.contains("BATON_HOME"), "{path}: {help}");
-            let has_json = sub.get_arguments().any(|argument| argument.get_id() == "json");
-            assert_eq!(help.contains("{\"error\":"), has_json, "{path}: {help}");
-        }
-    }
-}
+mod tests;

@@ -21,12 +21,18 @@ pub(crate) struct Screen {
 impl Screen {
     /// Begins a command.
     pub(crate) fn run(world: &World, arguments: &[&str]) -> Self {
+        Self::run_with(world, arguments, &[])
+    }
+
+    /// The same with these variables set.
+    pub(crate) fn run_with(world: &World, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap();
         let theirs = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
         let mut command = world.command(arguments);
+        command.envs(variables.iter().copied());
         let (stdin, stdout) = (theirs.try_clone().unwrap(), theirs.try_clone().unwrap());
         let child = command.stdin(stdin).stdout(stdout).stderr(theirs).spawn().unwrap();
         // Its ends of the terminal: with them open here it would never be over.

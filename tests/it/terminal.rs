@@ -8,6 +8,9 @@ use crate::world::{Ran, World, finished, id, list, text};
 
 const COMMANDS: [&str; 9] = ["search", "show", "close", "sessions", "status", "logs", "completions", "daemon", "stop"];
 
+/// Commands that a topic of the long help is called like.
+const TOPICS: [&str; 2] = ["search", "sessions"];
+
 fn with(world: &World, name: &str, value: &str, arguments: &[&str]) -> Ran {
     finished(world.command(arguments).env(name, value).output().unwrap())
 }
@@ -21,8 +24,12 @@ fn help_teaches_in_groups() {
     assert!(groups.iter().map(|group| at(group)).is_sorted(), "{help}");
     for command in COMMANDS {
         assert!(at(&format!("\n  {command} ")) > at("\nUse:\n"));
-        let taught = world.ok(&["help", command]).out;
-        assert_eq!(taught, world.ok(&[command, "--help"]).out);
+        let taught = world.ok(&[command, "--help"]).out;
+        let told = world.ok(&["help", command]).out;
+        match TOPICS.contains(&command) {
+            true => assert!(told.starts_with("# ") && told.contains(&format!("`baton {command} --help`")), "{told}"),
+            false => assert_eq!(taught, told),
+        }
         for part in ["Usage:", "Exit codes:", "Environment:"] {
             assert!(taught.contains(part), "{command} lacks {part}: {taught}");
         }
@@ -34,6 +41,53 @@ fn help_teaches_in_groups() {
     assert_eq!(near.code, 2);
     assert!(near.err.contains("sessions"), "the nearest command is named: {}", near.err);
     assert!(!world.home().exists());
+}
+
+#[test]
+fn long_help_is_listed_and_printed_by_topic() {
+    let world = World::new();
+    let all = world.ok(&["help"]).out;
+    assert!(all.contains("\nUse:\n") && all.contains("\nTopics:\n"), "{all}");
+    let listed = list(&world.json(&["help"])["topics"]);
+    assert!(listed.len() >= 15, "{listed:?}");
+    for topic in listed {
+        let (name, about) = (text(&topic["topic"]), text(&topic["about"]));
+        assert!(all.contains(&format!("\n  {name} ")) && all.contains(&about), "{name}: {all}");
+        let plain = world.ok(&["help", &name]).out;
+        let object = world.json(&["help", &name]);
+        assert_eq!((text(&object["topic"]), text(&object["text"])), (name, plain));
+    }
+    assert_eq!(world.ok(&["help", "log", "tail"]).out, world.ok(&["log", "tail", "--help"]).out);
+    assert_eq!(world.ok(&["help", "Obsidian"]).out, world.ok(&["help", "vault"]).out);
+    let near = world.run(&["help", "configuraton"]);
+    assert!(near.code == 2 && near.out.is_empty() && near.err.contains("`configuration`"), "{}", near.err);
+    assert!(!world.home().exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn long_help_is_paged_on_a_terminal_and_nowhere_else() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let pager = world.path("pager");
+    std::fs::write(&pager, "#!/bin/sh\necho paged $1\nexec head -n 1\n").unwrap();
+    std::fs::set_permissions(&pager, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let named = format!("{} twice", pager.display());
+    let paged = |value: &str, json: bool| {
+        let arguments: &[&str] = if json { &["help", "privacy", "--json"] } else { &["help", "privacy"] };
+        Screen::run_with(&world, arguments, &[("PAGER", value)]).end()
+    };
+    assert_eq!(
+        paged(&named, false),
+        (0, "paged twice\r\n# Privacy: what is kept, what is cut, what leaves the machine\r\n".to_owned())
+    );
+    // No pager, one that is not there, and what a program reads.
+    for (value, json) in [("", false), ("no-such-pager", false), (named.as_str(), true)] {
+        let (code, shown) = paged(value, json);
+        assert!(code == 0 && !shown.contains("paged twice") && shown.contains("<private>"), "{value}: {shown}");
+    }
+    let piped = with(&world, "PAGER", &named, &["help", "privacy"]).out;
+    assert!(piped.starts_with("# Privacy") && piped.lines().count() > 20, "{piped}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! The tour of the README, word for word, in a clone on a machine whose user has a history: nothing of that is read. And
-//! directories that a variable names and that are refused: nothing is read in their place.
+//! The tour of the README and the examples of the long help, word for word, in a clone on a machine whose user has a
+//! history: nothing of that is read. And directories that a variable names and that are refused: nothing is read in their
+//! place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,25 +55,60 @@ fn bare(world: &World, program: &str, arguments: &[&str], directory: &Path) -> C
     command
 }
 
-/// What the README's tour has its reader type.
-fn tour() -> Vec<String> {
-    let readme = std::fs::read_to_string(Path::new(CHECKOUT).join("README.md")).unwrap();
-    let (_, tour) = readme.split_once("\n## A tour\n").unwrap();
-    // What commands print has headings, too: the section ends before the next heading outside of a block.
-    let parts: Vec<&str> = tour.split("```").collect();
-    let outside = |number: usize| number.is_multiple_of(2) && parts[number].contains("\n## ");
-    let end = (0..parts.len()).find(|number| outside(*number)).unwrap();
-    let mut typed = Vec::new();
-    for (number, part) in parts[..end].iter().enumerate() {
-        match part.split_once('\n') {
-            Some(("sh", block)) if number % 2 == 1 => typed.extend(block.lines().map(str::to_owned)),
-            Some(("console", block)) if number % 2 == 1 => {
-                typed.extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
+/// A command line that a text has its reader type, and what the text says that it prints.
+struct Step {
+    line: String,
+    prints: Vec<String>,
+}
+
+/// The command lines of a text that are answered from the examples, wherever they stand in it.
+fn steps(text: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for block in text.split("```").skip(1).step_by(2) {
+        let Some((kind @ ("sh" | "console"), block)) = block.split_once('\n') else { continue };
+        for line in block.lines() {
+            let typed = if kind == "sh" { Some(line) } else { line.strip_prefix("$ ") };
+            match typed {
+                Some(line) if line.starts_with("baton --examples ") => {
+                    steps.push(Step { line: line.to_owned(), prints: Vec::new() });
+                }
+                Some(_) => {}
+                None => steps.last_mut().unwrap().prints.push(line.to_owned()),
             }
-            _ => {}
         }
     }
-    typed
+    steps
+}
+
+/// What README and the long help have their reader try, each line once.
+fn tour() -> Vec<Step> {
+    let mut texts = vec![std::fs::read_to_string(Path::new(CHECKOUT).join("README.md")).unwrap()];
+    let help = std::fs::read_dir(Path::new(CHECKOUT).join("src/help")).unwrap().map(|entry| entry.unwrap().path());
+    let mut help: Vec<PathBuf> = help.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    help.sort();
+    texts.extend(help.iter().map(|path| std::fs::read_to_string(path).unwrap()));
+    let mut tour: Vec<Step> = Vec::new();
+    for step in texts.iter().flat_map(|text| steps(text)) {
+        if !step.prints.is_empty() || tour.iter().all(|known| known.line != step.line) {
+            tour.retain(|known| known.line != step.line || !known.prints.is_empty());
+            tour.push(step);
+        }
+    }
+    tour
+}
+
+/// Whether a text has these lines, one after another; `…` alone stands for any number of lines.
+fn prints(text: &str, lines: &[String]) -> bool {
+    let mut rest = text.lines();
+    let mut any = false;
+    lines.iter().all(|line| match line == "…" {
+        true => {
+            any = true;
+            true
+        }
+        false if std::mem::take(&mut any) => rest.any(|printed| printed.trim_end() == line),
+        false => rest.next().is_some_and(|printed| printed.trim_end() == line),
+    })
 }
 
 #[test]
@@ -82,17 +118,19 @@ fn the_tour_of_the_readme_reads_the_examples_and_nothing_of_the_users() {
     let before = files_below(&user);
     let tour = tour();
     for verb in ["search", "show", "recall", "handoff", "close", "status", "unindexed", "sync"] {
-        let is_there = |line: &String| format!("{line} ").starts_with(&format!("baton --examples {verb} "));
-        assert!(tour.iter().any(is_there), "the tour shows no {verb}: {tour:#?}");
+        let is_there = |step: &Step| format!("{} ", step.line).starts_with(&format!("baton --examples {verb} "));
+        assert!(tour.iter().any(is_there), "the tour shows no {verb}");
     }
-    for line in tour {
-        let ran = finished(bare(&world, "sh", &["-c", &line], &clone).output().unwrap());
+    assert!(tour.iter().any(|step| !step.prints.is_empty()), "the tour shows nothing that is printed");
+    for Step { line, prints: shown } in tour {
+        let ran = finished(bare(&world, "sh", &["-c", &line], &clone).env("COLUMNS", "80").output().unwrap());
         assert_eq!(ran.code, 0, "{line}\n{}\n{}", ran.out, ran.err);
         assert!(!ran.out.is_empty(), "{line} answers nothing\n{}", ran.err);
         assert!(!ran.out.contains("Nothing found") && !ran.out.contains("is not known"), "{line}\n{}", ran.out);
         for word in OWN {
             assert!(!format!("{}{}", ran.out, ran.err).contains(word), "{line}\n{}\n{}", ran.out, ran.err);
         }
+        assert!(prints(&ran.out, &shown), "{line} does not print\n{}\nbut\n{}", shown.join("\n"), ran.out);
         assert_eq!(entries(&world.path("tmp")), [""; 0], "{line} leaves its home");
     }
     assert_eq!(files_below(&user), before, "nothing of the user's was touched");

@@ -1,0 +1,177 @@
+//! Long help by topic: Markdown files that are part of the program, read with `baton help TOPIC`.
+//!
+//! A topic is one file in `src/help/`. Its first line is its heading, `# name: what it is about`. A line that holds only
+//! one of the [`GENERATED`] markers is replaced by a list that the program makes from its own tables, so that no copy of
+//! these tables can go stale.
+
+use baton_config::configuration::{former_keys, keys};
+use baton_protocol::tool;
+
+/// Columns of generated text; the files keep to 80.
+const WIDTH: usize = 78;
+
+/// Markers in a topic, and what stands in their place.
+const GENERATED: [(&str, fn() -> String); 3] =
+    [("{{keys}}", key_list), ("{{former keys}}", former_key_list), ("{{tools}}", tool_list)];
+
+/// Words under which a topic may be looked for, besides its own name.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("backup", "files"),
+    ("bugs", "recovery"),
+    ("claude", "agents"),
+    ("clients", "mcp"),
+    ("codex", "agents"),
+    ("configure", "configuration"),
+    ("directories", "files"),
+    ("embeddings", "vectors"),
+    ("environment", "files"),
+    ("exit", "json"),
+    ("export", "log"),
+    ("graphiti", "migration"),
+    ("keys", "configuration"),
+    ("llm", "models"),
+    ("notes", "vault"),
+    ("obsidian", "vault"),
+    ("performance", "benchmarks"),
+    ("plugin", "agents"),
+    ("query", "search"),
+    ("redaction", "privacy"),
+    ("scripts", "json"),
+    ("secrets", "privacy"),
+    ("settings", "configuration"),
+    ("timeout", "sessions"),
+    ("tools", "mcp"),
+    ("tracking", "sessions"),
+    ("trouble", "recovery"),
+    ("troubleshooting", "recovery"),
+];
+
+macro_rules! topics {
+    ($($name:literal),* $(,)?) => {
+        /// Every topic, in the order in which they are listed.
+        pub const TOPICS: &[Topic] =
+            &[$(Topic { name: $name, source: include_str!(concat!("help/", $name, ".md")) }),*];
+    };
+}
+
+topics! {
+    "search",
+    "recall",
+    "sessions",
+    "agents",
+    "hooks",
+    "handoff",
+    "mcp",
+    "configuration",
+    "models",
+    "vectors",
+    "vault",
+    "privacy",
+    "forget",
+    "files",
+    "log",
+    "recovery",
+    "json",
+    "migration",
+    "benchmarks",
+}
+
+/// A topic of the long help.
+#[derive(Debug)]
+pub struct Topic {
+    /// What is typed after `baton help`.
+    pub name: &'static str,
+    source: &'static str,
+}
+
+impl Topic {
+    /// The topic of this name, or of a word that stands for it.
+    pub fn find(name: &str) -> Option<&'static Topic> {
+        let name = name.to_lowercase();
+        let meant = SYNONYMS.iter().find(|(word, _)| *word == name).map_or(name.as_str(), |(_, topic)| topic);
+        Self::named(meant)
+    }
+
+    /// The topic of exactly this name.
+    pub fn named(name: &str) -> Option<&'static Topic> {
+        TOPICS.iter().find(|topic| topic.name == name)
+    }
+
+    /// What it is about, in a line.
+    pub fn about(&self) -> &'static str {
+        let heading = self.source.lines().next().unwrap_or_default();
+        heading.split_once(": ").map_or(heading, |(_, about)| about)
+    }
+
+    /// The whole text, as Markdown.
+    pub fn text(&self) -> String {
+        let line = |line: &str| {
+            let generated = GENERATED.iter().find(|(marker, _)| *marker == line);
+            generated.map_or_else(|| format!("{line}\n"), |(_, list)| list())
+        };
+        self.source.lines().map(line).collect()
+    }
+}
+
+/// Words that name a topic.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|topic| topic.name).chain(SYNONYMS.iter().map(|(word, _)| *word))
+}
+
+fn key_list() -> String {
+    let entry = |key: baton_config::configuration::KeyHelp| {
+        let default = match key.default {
+            "null" => String::new(),
+            default => format!(" Default: `{default}`."),
+        };
+        format!("- `{}`\n{}", key.name, wrapped(&format!("{}{default} Takes {}.", key.meaning, key.allowed), "  "))
+    };
+    keys().map(entry).collect()
+}
+
+fn former_key_list() -> String {
+    former_keys().map(|(name, successor)| wrapped_item(&format!("`{name}`: {successor}"))).collect()
+}
+
+fn tool_list() -> String {
+    let entry = |tool: &tool::Tool| {
+        let arguments: Vec<&str> = tool.arguments.iter().map(|argument| argument.name).collect();
+        let listed = if tool.listed { "" } else { " (not listed)" };
+        let aliases = match tool.aliases {
+            [] => String::new(),
+            aliases => format!(" Also accepted as `{}`.", aliases.join("`, `")),
+        };
+        let head = wrapped_item(&format!("`{}`({}){listed}", tool.name, arguments.join(", ")));
+        head + &wrapped(&format!("{}{aliases}", tool.description), "  ")
+    };
+    tool::all().map(entry).collect()
+}
+
+/// A list item, its further lines under the first.
+fn wrapped_item(text: &str) -> String {
+    let lines = wrapped(text, "  ");
+    format!("-{}", lines.strip_prefix(' ').unwrap_or(&lines))
+}
+
+/// A paragraph in lines of at most [`WIDTH`] columns; a longer word stands alone.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push_str(&format!("{indent}{line}\n"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push_str(&format!("{indent}{line}\n"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests;
