@@ -1,4 +1,9 @@
 //! What the surroundings say: where Baton's home is, where its daemon listens, and whose transcripts are read.
+//!
+//! # Decisions
+//!
+//! - Windows and macOS are written for (named pipe with the owner's ACL, no `mode` on sockets, no boot clock)
+//!   and not run; CI checks that everything compiles for `x86_64-pc-windows-gnu` where that target can be had.
 
 mod hooks;
 mod in_time;

@@ -1,5 +1,9 @@
 //! The daemon as a service of the user, from login on: a systemd user unit, or a launch agent on macOS. Nothing needs it:
 //! every command starts a daemon when there is none.
+//!
+//! # Hazards
+//!
+//! - The service pauses 30 s before a restart: a client may have started a daemon meanwhile, which then serves.
 
 mod definition;
 

@@ -1,6 +1,9 @@
 //! Rules of the house that no compiler knows: what the core may depend on, who may name whom, how long a file may grow, what
-//! a file may be called, and that every invariant in ARCHITECTURE.md has its test. Each finding says where, and why.
+//! a file may be called, how long documents may grow, and that every invariant in ARCHITECTURE.md has its test. Each finding
+//! says where, and why.
 
+#[path = "tidy/document.rs"]
+mod document;
 #[path = "tidy/invariant.rs"]
 mod invariant;
 #[path = "tidy/manifest.rs"]
@@ -93,6 +96,19 @@ fn nothing_new_lies_at_the_top() {
 fn every_invariant_names_its_test() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     none(&invariant::invariant_tests(&text, &invariant::test_names(&tree())));
+}
+
+#[test]
+fn documents_are_short_and_name_what_is_there() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect(name);
+    let (readme, architecture) = (read("README.md"), read("ARCHITECTURE.md"));
+    let is_there = |path: &str| root().join(path).exists();
+    let mut found = document::lost_paths("README.md", &readme, is_there);
+    found.extend(document::lost_paths("ARCHITECTURE.md", &architecture, is_there));
+    let (lines, words) = (readme.lines().count(), architecture.split_whitespace().count());
+    found.extend(document::too_long("README.md", lines, document::README_LINES, "lines"));
+    found.extend(document::too_long("ARCHITECTURE.md", words, document::ARCHITECTURE_WORDS, "words"));
+    none(&found);
 }
 
 #[test]

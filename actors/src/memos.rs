@@ -2,6 +2,17 @@
 //!
 //! The words of a memo are on disk before the event that names them, and leave it after the event by which nothing names them
 //! any more. A crash in between leaves words that no event names, which [`Memos::tidy`] removes when the next daemon starts.
+//!
+//! # Hazards
+//!
+//! - Roots and memos both write to `home`, with the version that the table has; memos tries again on a
+//!   conflict.
+//!
+//! # Decisions
+//!
+//! - An episode's deletion stands in its session's stream and not in `home`. `clear_graph` counts by the
+//!   position at which content came into its group. What an agent deletes or clears is only hidden; a person's
+//!   `forget --undo` brings it back (`episode_restored`, `group_restored`). Deleted notes are gone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -4,6 +4,10 @@
 //! `{position, stream, sequence, type, v, at, correlation?, cause?, data}`. `data` is the event's own JSON, kept
 //! as it was written: this module knows no event. `at` is an integer, milliseconds since 1970 in UTC: RFC 3339
 //! ends at the year 9999 and costs a parser, and a record must give back exactly what was put in.
+//!
+//! # Decisions
+//!
+//! - `at` is milliseconds since 1970: RFC 3339 cannot write every moment that a broken clock tells.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -3,6 +3,11 @@
 //!
 //! Decided and folded like a session, only smaller: a memo is kept, kept again with other words, or deleted. Its events
 //! carry no word of it: the [`Words`] lie in a file beside the log, named by the hash in the event and durable before it.
+//!
+//! # Decisions
+//!
+//! - Notes are bounded by those that stand, in number and bytes; a deleted one keeps a row of a few bytes. A
+//!   note added twice with the same words is one.
 
 mod turn;
 mod words;

@@ -1,4 +1,9 @@
 //! `baton replay`: an exported log run again, event by event.
+//!
+//! # Decisions
+//!
+//! - `--json` prints one object a line, as `log tail --json` does: events are a stream. The last line is the
+//!   summary.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};

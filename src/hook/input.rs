@@ -2,6 +2,11 @@
 //!
 //! Read byte by byte as it comes, so that neither its end nor its size matters: what is not asked for is passed over and
 //! never kept, and of an object that breaks off or goes wrong everything before that counts.
+//!
+//! # Decisions
+//!
+//! - A hook waits longer for its input than for the daemon, whose time begins when the input is there:
+//!   otherwise a late input would lose the signal.
 
 /// Bytes after which nothing more is read; prompts may be long, and what is taken comes before them.
 const BYTES: usize = 8 * 1024 * 1024;

@@ -1,6 +1,10 @@
 //! A JSON file that is changed by cutting and inserting, so that every byte outside of a change stays as it is: order,
 //! indentation, line ends, a byte order mark, comments, a trailing comma. What was inserted is taken away again without
 //! a trace.
+//!
+//! # Hazards
+//!
+//! - Where a file had an empty object or list over several lines, only the backup tells how it was written.
 
 use std::ops::Range;
 

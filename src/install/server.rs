@@ -1,5 +1,10 @@
 //! Baton's MCP server in an agent: registered through the agent's own command for a user, in `.mcp.json` for a project of
 //! Claude Code.
+//!
+//! # Hazards
+//!
+//! - `claude mcp get` starts each server that it is asked about: it gets 30 s, and is asked only when
+//!   `.claude.json` does not name ours.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,6 +3,12 @@
 //! Every line gets what JSON-RPC says of it: broken JSON and wrong arguments an error of their own, and the next line is read.
 //! While a client does not take its answers nothing more is read from it, so that they do not pile up here; [`Untaken`] tells
 //! when that lasts.
+//!
+//! # Hazards
+//!
+//! - rmcp's own transport answers neither broken JSON nor lines over 16 MB, and reads on from a client that
+//!   takes no answers; this one stands in its place. rmcp reports its own name unless told ours, and waits 5 s
+//!   for calls after the end of input, which `mcp` bounds.
 
 use std::io;
 use std::sync::Arc;

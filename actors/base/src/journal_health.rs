@@ -3,6 +3,11 @@
 //!
 //! Nobody asks the log itself. The first refused write begins an outage and the first one that is stored ends it; meanwhile
 //! the supervisor lets one session at a time try (see [`limits::OUTAGE_PROBE`](crate::limits::OUTAGE_PROBE)).
+//!
+//! # Hazards
+//!
+//! - On a full or read-only disk background jobs wait in place, and what is asked for is answered with the
+//!   reason. Memory and index that were lost for it are rebuilt while the daemon runs.
 
 use std::sync::Arc;
 

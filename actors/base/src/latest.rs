@@ -1,4 +1,10 @@
 //! The newest of what somebody publishes.
+//!
+//! # Hazards
+//!
+//! - A guard of a watch channel holds off its publisher, and two guards in one expression with the publisher
+//!   between them wait for each other for ever. Tables and settings are read through this type, which gives out
+//!   no guard.
 
 use tokio::sync::watch;
 

@@ -11,6 +11,11 @@
 //! c       position u64 · chain hash 16 · form of the rows u32 · records that could not be read u64
 //! t name  sequence u64 · position u64 · form of the row u32 · nothing, or: length of the row u32 · row, zstd with its checksum
 //! ```
+//!
+//! # Decisions
+//!
+//! - The session table is kept row by row, not as one value: only what has changed is written, and a row may be
+//!   newer than the checkpoint.
 
 use std::io;
 

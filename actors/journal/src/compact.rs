@@ -9,6 +9,10 @@
 //!
 //! The new one is complete and durable before the old one is moved, so a crash at any step leaves one that can be used:
 //! [`settle`] finds it when the log is next opened, and removes the rest.
+//!
+//! # Hazards
+//!
+//! - sled takes some MB for next to nothing, so an index below 32 MB is never rewritten unasked.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

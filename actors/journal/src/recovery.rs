@@ -4,6 +4,18 @@
 //!
 //! With a checkpoint the bodies of the segments before it are not read: that they are what they were is what `verify`
 //! looks at. They are read, verified and refused if need be, when the index has to be rebuilt.
+//!
+//! # Hazards
+//!
+//! - A tail that is cut may in theory have been acknowledged (a bit flip in the last group that sled does not
+//!   hold). It is kept and reported.
+//!
+//! # Decisions
+//!
+//! - A checkpoint is believed only if it and the index lie on the chain and the heads of all streams add up to
+//!   the position of the log; otherwise it is ignored as a whole, with one log line, and everything is read.
+//! - With a checkpoint every segment must be there under its name, with a whole header that follows the one
+//!   before it and, if sealed, with the length and end that its header states.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -14,6 +14,15 @@
 //! synced, so whatever lies before a group's first frame was once on the disk for certain: if it is bad, that is
 //! damage. What is bad with no later group behind it is the torn tail of a write that nobody had an answer to, or at
 //! worst the last group. Nothing else can tell the two apart, so nothing else is cut.
+//!
+//! # Hazards
+//!
+//! - No hash covers the marks in a frame's length (begins a group, goes on). A changed one is harmless, cut
+//!   with a report, or refused.
+//!
+//! # Decisions
+//!
+//! - Records of one append carry a mark, so that damage and a torn tail are told apart to the bit.
 
 use std::fs;
 use std::io::{self, Read};

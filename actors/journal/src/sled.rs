@@ -10,6 +10,13 @@
 //! sled writes what
 //! it holds several times over, as pages split and are consolidated, so what it is given is small: records that came
 //! together lie together, compressed.
+//!
+//! # Hazards
+//!
+//! - A crash can leave sled unopenable; the guarded open puts it aside and rebuilds it. `panic = "abort"` would
+//!   defeat that guard and the supervision.
+//! - After very many events in one run the next open takes seconds once: sled writes its snapshot when it
+//!   opens.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

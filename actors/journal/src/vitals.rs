@@ -1,6 +1,12 @@
 //! What the daemon cannot go on without: its home, and a log that takes writes. When one of them is lost the process is to end
 //! at once, as by a kill: everything that was acknowledged is durable, the next start recovers, and taking the daemon down in
 //! order would write to a home that is not its own any more.
+//!
+//! # Hazards
+//!
+//! - A copy of a file system in use is of no one instant and may hold what no disk ever held, so the power-cut
+//!   test holds the daemon still. It does not see what is made durable by other ways than `durable` and the
+//!   journal's `Files`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Turns of an author whom the query names: who speaks, or the file that a tool's line is about.
+//!
+//! # Decisions
+//!
+//! - Named speakers order the turns of a session, never the sessions.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,11 @@
 //! Of a record that several sessions of a family hold, the eldest owner's is found: what a fork has copied is no second
 //! finding.
+//!
+//! # Hazards
+//!
+//! - Which of two sessions is the elder is told by the first record, then by discovery, and for files found
+//!   within ten minutes of each other by which was left first. A session that may not be shown owns nothing.
+//!   The record key is 64 bits of a digest.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,8 @@
 //! Dates that a query names: `in May 2023`, `on 14 March`, `2026-03-14`. Only those that need no clock.
+//!
+//! # Decisions
+//!
+//! - A date that the query names adds 0.4 to sessions of that time.
 
 use baton_ask::query::MONTHS;
 use baton_conversation::record::Timestamp;

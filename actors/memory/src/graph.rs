@@ -3,6 +3,13 @@
 //! Stored are mentions and assertions, each with its session and its episode; an entity is the group of its mentions
 //! and a fact that of its assertions, put together when asked. So a session that goes takes with it exactly what only it
 //! supported. A [`Searcher`] finds groups by the words of their members.
+//!
+//! # Decisions
+//!
+//! - An entity is the group of its mentions, a fact that of its assertions; each belongs to one session and
+//!   goes with its episode, so a hidden session supports nothing. Uuids are computed from what is stored.
+//!   Documents are grouped by the first 64 bits of them and deleted by session, which has at most one current
+//!   episode.
 
 mod center;
 mod group;

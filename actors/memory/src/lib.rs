@@ -9,6 +9,12 @@
 //! starts afterwards; a memory that was maintained through any history holds the same documents and fields as one
 //! filled afresh (scores may differ until deleted documents are merged away). Nothing is read from the clock, and no
 //! query text can be a syntax error.
+//!
+//! # Hazards
+//!
+//! - Raise `PROJECTION_VERSION` with any change of extraction, of an episode's text or of the analyzer. An
+//!   append rewrites all entities and facts of its session, for they name the episode: in a session of
+//!   thousands of lines that is most of what an append costs.
 
 mod analyzer;
 mod authors;

@@ -1,4 +1,8 @@
 //! Why a hit is there.
+//!
+//! # Hazards
+//!
+//! - A turn that is found only by its neighbours (`context`) may stand beside an excluded word.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,13 @@
 //! The writing side of the memory: one owner, one transaction at a time.
+//!
+//! # Hazards
+//!
+//! - A new tantivy writer gives its first operation the number of the last commit, and a merge takes that
+//!   number for committed. With segments of former writers still to be merged, the first deletion could be left
+//!   out in some of them, so `Store` lets the first number pass. It also checks at each new writer that the
+//!   index is committed as far as it knows: a commit that was said to have failed may have reached the disk.
+//! - tantivy writes `<segment>.<number>.del` before `meta.json` and refuses one that is there: the next writer
+//!   removes what a commit that was cut off has left.
 
 mod purge;
 

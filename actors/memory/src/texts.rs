@@ -1,4 +1,8 @@
 //! Texts that are read to see whether they have what is demanded: of one question no more than [`READ_BYTES`].
+//!
+//! # Hazards
+//!
+//! - A phrase of stop words that hardly occurs reads up to this bound; what was left unread is said.
 
 use tantivy::schema::Value;
 use tantivy::{DocAddress, TantivyDocument};

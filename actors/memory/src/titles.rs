@@ -1,6 +1,10 @@
 //! Titles that transcripts give to other sessions: old versions of Claude Code wrote the title of a session into the next
 //! transcript of its project, beside the id of the record that it was made of. Whose title it is is looked up when it is asked
 //! for, so it does not matter which of the two is indexed first, and it goes with the transcript that gives it.
+//!
+//! # Decisions
+//!
+//! - A transcript without a conversation gives no title; a title's words do not find the session.
 
 use std::collections::VecDeque;
 

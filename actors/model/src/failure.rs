@@ -1,5 +1,13 @@
 //! Why a model did not answer: what happened in one line, what to do next, and whether asking again helps. What an endpoint
 //! says may hold anything: it is cut short, and neither a key nor what was sent to it is said again.
+//!
+//! # Hazards
+//!
+//! - Status 200 with what is no answer of the API (no JSON, no `choices`) is the endpoint's failure: owed on,
+//!   held up by its breaker, of unknown cost, for a model may have been asked by whoever broke it. A page for
+//!   browsers is nobody's answer and costs nothing (`web_page` in the ledger), or a night behind a login would
+//!   use up the day's budget. Only what came by the API and cannot be used is a bad answer, asked once more and
+//!   then given up.
 
 use std::fmt;
 use std::time::Duration;

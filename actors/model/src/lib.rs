@@ -4,6 +4,10 @@
 //! A call is one request with a deadline. Whether and when the next one may follow a failure is for the breaker alone to
 //! say, so that an endpoint that is down costs neither waiting nor a flood of requests. A key is read from the daemon's
 //! environment or its file for each request, and stands in no value, file, message or line of the log.
+//!
+//! # Decisions
+//!
+//! - Vectors are off unless address and model are both configured.
 
 mod breaker;
 mod chat;

@@ -1,6 +1,12 @@
 //! How a request goes out: once, with the key put in at the last moment, and an answer that is bounded before anybody
 //! reads it. async-openai's own way would try again by itself, wait as long as an endpoint says, read without bound,
 //! and write what it cannot read into the log.
+//!
+//! # Hazards
+//!
+//! - async-openai retries, obeys `Retry-After` without bound, and `OpenAIConfig::new` reads variables of its
+//!   own; none of this is used. Without certificates reqwest builds no client: an `http` address gets an empty
+//!   store. Redirects are not followed, nor proxies for this machine.
 
 use std::future::Future;
 use std::pin::Pin;

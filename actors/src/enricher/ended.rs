@@ -1,4 +1,10 @@
 //! How a call has ended, as the log says it, and what it cost.
+//!
+//! # Hazards
+//!
+//! - What a call cost that was cut off is unknown and counts as estimated. The first such call is made again at
+//!   once, after further ones it is waited. An answer that arrives while the daemon stops is lost after two
+//!   seconds: of unknown cost, and asked for again.
 
 use baton_enrichment::{Answer, Complaint, Finish, Lines, check};
 use baton_events::prices::Price;

@@ -4,6 +4,10 @@
 //! for a moment goes first, then whoever has long been idle; those of the process with most seats before others. Whoever
 //! waits for an answer keeps its seat, and so does a connection that is held open on purpose ([`Guest::stay`]), which has
 //! a bound of its own.
+//!
+//! # Hazards
+//!
+//! - Where the system tells no pid of a peer (macOS) only the total of 128 holds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -3,6 +3,11 @@
 //!
 //! Three locks on a Unix socket: its folder belongs to the user and nobody else can write to it (a folder that is not the
 //! home is the user's alone), its mode, and the uid of every peer.
+//!
+//! # Hazards
+//!
+//! - A socket on which somebody answers is never taken over, also under the home's lock. A socket folder
+//!   outside the home must be 0700.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,9 @@
 //! Taking in what lies in the spool: when the daemon starts, and whenever the folder has changed since.
+//!
+//! # Hazards
+//!
+//! - A session that alone takes nothing holds up no other; after five minutes its files are put aside in
+//!   `spool/unreadable/`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

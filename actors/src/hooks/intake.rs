@@ -1,4 +1,15 @@
 //! Whether a hook is of anything that is read here, and what it says then.
+//!
+//! # Hazards
+//!
+//! - Only `SubagentStop`, a subagent's transcript, or an agent's name on a transcript that is not the session's
+//!   own means a subagent. A session id from a hook must look like one that an agent gives, and match its
+//!   transcript's name.
+//!
+//! # Decisions
+//!
+//! - A hook may be 30 days old (a laptop that was off); an older one is ignored and counted. With hooks
+//!   switched off a running daemon still counts them, and nothing is spooled.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

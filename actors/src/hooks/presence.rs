@@ -1,5 +1,14 @@
 //! Which MCP servers of agents are there: each holds a connection for as long as its agent lives, and its end is seen even
 //! when the agent was killed.
+//!
+//! # Hazards
+//!
+//! - A server that goes while the daemon is down is not noticed; the timeout catches its session.
+//!
+//! # Decisions
+//!
+//! - A server whose calls name their sessions holds a connection for each of the last 16; one whose environment
+//!   names its session, one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,6 +1,11 @@
 //! What hooks have left in the home while nobody answered: a folder of small files, one for each signal. Each is taken in
 //! once, in the order of its time, and its file removed when it is durable. What cannot be one is put aside, and nothing is
 //! ever followed out of the folder.
+//!
+//! # Hazards
+//!
+//! - A folder's time of change may stand still for two changes within one tick, so it is believed only after
+//!   two seconds of rest.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};

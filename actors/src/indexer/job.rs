@@ -3,6 +3,12 @@
 //! Reads from where the stored conversation ends, if the transcript still continues it and the filter is the same; else
 //! from the beginning. Unchanged content stores nothing. Runs in the blocking pool, in two steps: first what takes the
 //! processor, then what waits for the disk, so that jobs which wait do not keep others from working.
+//!
+//! # Decisions
+//!
+//! - A job asks once more, when its turn has come, whether it is owed and may read. One that already runs may
+//!   end, and what no event names of it is collected at once. When a transcript moves under a job, that job is
+//!   void and a new one reads the new path.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;

@@ -2,6 +2,15 @@
 //! up when somebody waits for something else, and let alone for a while after each time.
 //!
 //! What is owed here is owed by the log: the memory's checkpoint stays before it, so a daemon that is killed comes to it again.
+//!
+//! # Decisions
+//!
+//! - The memory goes through all of a conversation for every append. A large one (2,000 items, or 8 MB of
+//!   transcript) is put off until nothing else is to be taken in, and given up when somebody waits for
+//!   something else: at once, then after twice as long each time, up to 2 s; after ten minutes no more. It
+//!   rests ten times as long as it took, unless somebody waits for it. The checkpoint stays before what is put
+//!   off, so a killed daemon comes to it again. Who waits for everything waits 1 s for one in which somebody
+//!   worked within five minutes; a close waits as long as it takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};

@@ -2,6 +2,11 @@
 //!
 //! Nothing is believed but hashes: what the transcript gives must be the conversation that the log names, to the byte, or
 //! nothing is written. So this needs no event: the very same files stand there again.
+//!
+//! # Hazards
+//!
+//! - A conversation is restored only while nothing else of its session is under way: after 2 s the session is
+//!   left out and tried again after a minute.
 
 use baton_memory::Searcher;
 use std::sync::Arc;

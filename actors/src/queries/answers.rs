@@ -1,4 +1,10 @@
 //! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
+//!
+//! # Decisions
+//!
+//! - Directories that are called like a key stand redacted in the memory and in the vault's register, and two
+//!   that read alike then are one project there. The log has them as they are: transcripts are found by their
+//!   paths.
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,11 @@
 //! Project, agent, state and time are decided by the session table; file, tool and branch by what the memory says that a
 //! session has to do with. Of one field one value must fit, of several fields each, and nothing that is negated. Active is
 //! every session whose end has not come, indexed or not: the search itself indexes it.
+//!
+//! # Decisions
+//!
+//! - `state:active` finds sessions whose end has not come, also when they are indexed; the row's `state` stays
+//!   the phase.
 
 use baton_views::visibility;
 use std::cmp::Reverse;

@@ -1,4 +1,8 @@
 //! Long lists in pages: each answer is bounded in bytes, and says where the next one goes on.
+//!
+//! # Decisions
+//!
+//! - Cursors carry a digest of the question: against mistakes, not as a secret.
 
 use baton_protocol::{Failure, code};
 

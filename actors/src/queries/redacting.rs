@@ -7,6 +7,11 @@
 //! yet is tried again, and only when nothing is owed any more the list goes. How far it is stands beside the log, with those
 //! that cannot be redacted and are looked at again by the next daemon; after a kill it goes on there, and what is done twice
 //! changes nothing.
+//!
+//! # Hazards
+//!
+//! - What cannot be redacted again (damaged, with events of a newer version, another text each time) is left
+//!   and named by `status`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, OpenOptions};

@@ -3,6 +3,12 @@
 //! Nobody may have the home open: its lock is held by whoever calls. A cut keeps what it takes away in `log/cut-<time>/`: the
 //! segments' bytes from there on, under `blobs/` the files of conversations that only events behind the cut name, and under
 //! `sled/` the index of the log. The memory is removed; both are built anew from what stays.
+//!
+//! # Hazards
+//!
+//! - After a cut the conversation of an earlier episode may already be collected: it is counted
+//!   (`conversations_missing`) and comes back only with its transcript. A cut takes whole appends, so the log
+//!   may end before the position that was asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

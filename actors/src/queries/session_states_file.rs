@@ -5,6 +5,10 @@
 //! all of it or what was there before. Written when the daemon starts, when the table or the configuration has changed
 //! but not again within ten seconds (longer where there is so much that it takes long), and at the end. While nothing changes nothing is done; but what could not be written
 //! is tried again.
+//!
+//! # Decisions
+//!
+//! - It holds the rows of `sessions --json`, so no subagents; the first after a start may lag by ten seconds.
 
 use std::cell::Cell;
 use std::io;

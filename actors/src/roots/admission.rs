@@ -1,4 +1,13 @@
 //! Whether a directory that a client named may be read. Whoever can write into it can put words into the memory.
+//!
+//! # Decisions
+//!
+//! - A named root is refused where the client works and in any tracked project, also one found later; what
+//!   holds the daemon's own root counts as a home and is exempt. A refused directory that a variable names
+//!   stops a person's command; nothing is read in its place, and no daemon is started with it. One that a hook
+//!   or the MCP server starts leaves it out: it reads `~/.claude` and `~/.codex` if its home is `~/.baton`,
+//!   otherwise nothing of that agent. Where the directory of one agent is named, the default of the other is
+//!   not read.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,9 @@
 //! How a session reads its file: whether a file is its own, and everything from its offset to the end, counted and
 //! recorded.
+//!
+//! # Decisions
+//!
+//! - A transcript that was gone resumes its session when it is found again, also with nothing new in it.
 
 use std::path::Path;
 use std::time::Duration;

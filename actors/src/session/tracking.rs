@@ -1,5 +1,11 @@
 //! Whether a session may be read: what the configuration says, learnt from the head of its transcript if need be, and what
 //! somebody says of this session alone.
+//!
+//! # Hazards
+//!
+//! - Where switches depend on projects a transcript's head is peeked at (up to 8 MB) before it is discovered;
+//!   one without a conversation stays undiscovered until it grows. Where a passed-over file's session works is
+//!   learnt once: a change of its git top level counts after the next change of settings or a restart.
 
 use std::sync::Arc;
 

@@ -1,5 +1,10 @@
 //! What is to be read, indexed or woken, in order, some at a time: a start with ten thousand transcripts must not be ten
 //! thousand reads at once. What a query was promised comes first, then the newest.
+//!
+//! # Decisions
+//!
+//! - Unread transcripts come in pages, newest first, and the watcher is asked for the next page: a backlog of
+//!   half a million would take as much memory as everything else. What lies beyond the page counts as waiting.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,4 +1,20 @@
 //! What becomes of a child that has failed: it is made anew from the log, or left alone for a while and named in `status`.
+//!
+//! # Hazards
+//!
+//! - ractor: mailboxes are unbounded, so the gateway's permits, the backlog and the restart budget are the
+//!   bounds. The default supervisor dies with any child, so `handle_supervisor_evt` is overridden. A failed
+//!   actor loses its mailbox: index jobs are handed out again (`session::Handle::hand_out_again`). Two
+//!   incarnations of a session may overlap for a moment; the journal's expected version decides and the loser
+//!   is rebuilt.
+//! - An actor's state travels in ractor's event of its end: drop it before the successor starts. Threads of a
+//!   killed actor outlive it: the indexer closes the former memory before it opens its own.
+//!
+//! # Decisions
+//!
+//! - Only a failed gateway or supervisor ends the daemon. Any other child that keeps failing rests for a pause
+//!   that doubles (1 to 64 minutes) and is named in `status`. A restart is two log lines: that it failed, and
+//!   that it was restarted.
 
 use baton_conversation::record::{SessionId, Timestamp};
 use ractor::{ActorId, ActorRef};

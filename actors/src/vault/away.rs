@@ -3,6 +3,13 @@
 //! Where a folder of notes is not any more, and the same one lies elsewhere (it is known by its id), it was moved; or somebody
 //! has copied it, and the disk of the original is not there just now. Nobody can tell. So what is forgotten meanwhile is
 //! remembered for such a place, without a word of it, and is removed there should it come back.
+//!
+//! # Hazards
+//!
+//! - A folder of notes is known by the `.baton.id` in it, which the register keeps. Where a folder is gone from
+//!   a vault that is there, what is forgotten then is `lost` until some configured vault has that id; another
+//!   folder made in its place is not the one. Hashes kept for a place that is away are sealed by
+//!   `Register::seal`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

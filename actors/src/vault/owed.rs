@@ -1,4 +1,10 @@
 //! Which ends of sessions are in no note yet: told by the table and what the register says was brought in.
+//!
+//! # Hazards
+//!
+//! - What is owed is kept up to date by what has changed (`Owing`): everything is looked at only at the start,
+//!   once a day, with other settings, and when a group is cleared. An entry that is changed otherwise than by
+//!   `Register::put` is not seen. Changing how notes are written needs a new `NOTES_VERSION`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

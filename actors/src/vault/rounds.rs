@@ -1,4 +1,9 @@
 //! Rounds: what is owed is brought in, and once a day every note is looked at.
+//!
+//! # Hazards
+//!
+//! - A disk of notes that hangs keeps the thread and the desk of who touched it until it answers; nobody waits
+//!   for them longer than `ANSWER`, and the background gets its room back after `ROOM`.
 
 mod compact;
 mod sweep;

@@ -5,6 +5,14 @@
 //! made before is among what was gathered. Its events come in the order in which things happened, so a marker file whose own
 //! event has come has everything else behind it. That holds for inotify on file systems of this machine, while no event was
 //! lost and every folder could be watched.
+//!
+//! # Hazards
+//!
+//! - notify misses files in directories made a moment ago, and watches a new folder only behind its event:
+//!   every query looks for itself, a sweep every 30 s covers the rest, and a look waits for the event of a new
+//!   folder.
+//! - At inotify's limit notify keeps half a tree watched: it is unwatched at once and tried again after a
+//!   while, never by a query. notify wakes for every directory that is opened, also by our own sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

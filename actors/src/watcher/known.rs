@@ -1,4 +1,12 @@
 //! What is known of each transcript: how it was when its session had read it to the end, and which have changed since.
+//!
+//! # Hazards
+//!
+//! - `stat` is believed for files that this process has not read yet: same size and inode as recorded counts as
+//!   read. From then on the time of change counts too.
+//! - Two subagents with the same short id in one root share a stream: the second file is passed over and named
+//!   in `status`. A live transcript may move and leave a stub: what moved (same inode) comes before what lies
+//!   in its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};

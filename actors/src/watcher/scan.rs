@@ -1,4 +1,9 @@
 //! Finding transcripts: names and `stat`, never content.
+//!
+//! # Hazards
+//!
+//! - Links to files and folders are followed, also out of a root; circles end. Pipes, devices and folders named
+//!   `*.jsonl` are passed over. A transcript whose name begins with `memory:` belongs to no session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,10 @@
 //! Looks at everything: each root on a thread of its own, for one may hang.
+//!
+//! # Decisions
+//!
+//! - A root whose file system does not answer within a second is left out, named by `status` and by answers,
+//!   and taken up again when it answers. A look that hangs keeps its thread; there is at most one for each
+//!   root, and nobody waits for it twice.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

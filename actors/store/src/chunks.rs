@@ -10,6 +10,13 @@
 //!
 //! This module knows lines, not items, and no event: who calls it makes durable what it wrote before the event that
 //! names it, and collects what no event names.
+//!
+//! # Hazards
+//!
+//! - Chunks that no event names (a crash between chunk and event) are collected by the next start; those of
+//!   sessions that the log does not know are kept. Notes are not collected with superseded chunks: one may be
+//!   written for an event that is still to come. At a start notes in folders that no event names are removed,
+//!   but not while a repair's `log/cut-…` is there.
 
 use std::collections::BTreeSet;
 use std::fmt;

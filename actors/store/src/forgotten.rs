@@ -2,6 +2,13 @@
 //! fork that is made later begins with the same records, and must not bring back what was forgotten.
 //!
 //! They lie in one small file beside the log, durable before anything of a session is deleted.
+//!
+//! # Hazards
+//!
+//! - At most 64 fingerprints of 64 bits stay of a session; a fork that shares none of them is not recognised.
+//!   `forget --only` keeps none, `--undo` removes them, a whole export carries them. A start drops fingerprints
+//!   of sessions that the log knows and does not hold for forgotten (a kill between keeping them and the
+//!   event); those that a repair has cut off stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -3,6 +3,11 @@
 //! A session reads for counting, an index job for items; both through [`read`]. Before anything is read, the bytes before
 //! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
 //! one, not a failed one. Memory is one block and one line, whatever the file.
+//!
+//! # Hazards
+//!
+//! - A rewrite in the middle of a file, of the same size and before the last 4 KB that were read, is not
+//!   noticed.
 
 mod beside;
 mod content;

@@ -4,6 +4,13 @@
 //! is mostly one token, an accented letter somewhat less). No tokenizer of any model is asked.
 //!
 //! What the filter saves is told in characters, four of which count as a token on both sides: see [`chars_of_content`].
+//!
+//! # Hazards
+//!
+//! - Where tokens are paid for they are counted at three bytes of ASCII each, other characters at each byte
+//!   behind the first (`at_most`), which is more than most texts take. A CJK session is therefore divided into
+//!   up to twice as many parts as needed. A request that is too large is refused after it was sent; one with
+//!   room left only repeats what goes with each request.
 
 use crate::hash::canonical_json;
 use crate::item::{Body, Item};

@@ -7,6 +7,12 @@
 //!
 //! One agent's format is one file below this one (`format.rs` holds what it must know): [`classify`] tells whose a path
 //! is, and the reader hands each record to that agent's file.
+//!
+//! # Hazards
+//!
+//! - A record over which the reader panics is left out alone, its state thrown away. The manifest names the
+//!   line, so do `status` and `show`, and `reindex` reads it again. A digest, graph or outcomes that panic are
+//!   left out of the memory the same way, and the words of the session are still found.
 
 mod claude;
 mod codex;

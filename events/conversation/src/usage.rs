@@ -1,4 +1,9 @@
 //! What a conversation took of its models: tokens, counted once for each request, whatever its transcript repeats.
+//!
+//! # Decisions
+//!
+//! - A message of the model is counted once by its message id; the request id stands in only where there is
+//!   none. A single count of tokens is believed up to 10^9.
 
 use std::collections::BTreeMap;
 

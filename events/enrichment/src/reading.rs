@@ -1,4 +1,9 @@
 //! An answer read against its schema: every type checked, every text redacted and bounded, every line looked up.
+//!
+//! # Hazards
+//!
+//! - No claim of a model may begin as a person's words do (`User: `, `User refused `): that is taken off, for
+//!   rules and decisions of people are known by it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,10 @@
 //! What is sent: one request for a conversation that fits, else one for each part and those that join their answers.
+//!
+//! # Hazards
+//!
+//! - A request is known by its hash: a change of the system text asks anew for the parts of long conversations
+//!   that are under way, never for what is enriched. Answers, superseded ones too, stay as notes until the
+//!   session is forgotten.
 
 use sha2::{Digest, Sha256};
 

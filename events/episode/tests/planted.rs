@@ -1,4 +1,9 @@
 //! The secrets that are planted in the example sessions are in nothing that is made of them.
+//!
+//! # Hazards
+//!
+//! - A new planted secret in the example transcripts needs its file here. A transcript of the examples is never
+//!   edited: `expected/`, `golden/` and `PLANTED.md` point to its lines.
 
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::open_calls::OpenCalls;

@@ -4,6 +4,11 @@
 //! *rests on* answers, and a few assertions *settle* them. A fact ends when a slot that it rests on is settled otherwise
 //! later than the fact was last said. That is computed when somebody asks, from all that was ever said, so it is the same
 //! whatever was indexed first; nothing is deleted by it.
+//!
+//! # Decisions
+//!
+//! - A fact has a slot only where a name or a fixed phrase gives it: a missed reversal costs less than a
+//!   made-up one. A failure holds until it is resolved, so most facts with `invalid_at` are mended failures.
 
 use uuid::Uuid;
 

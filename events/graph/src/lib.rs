@@ -4,6 +4,10 @@
 //! (an entity as one session has it) and **assertions** (a fact as one session supports it). An entity is the group of
 //! its mentions, a fact the group of its assertions: what one session says is added and taken away without knowing the
 //! others. Uuids are made of names alone, so the same entity of the same group has the same uuid in every session.
+//!
+//! # Hazards
+//!
+//! - A change of how names are made splits every entity; a test pins one uuid.
 
 mod claim;
 mod error;

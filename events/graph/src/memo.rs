@@ -1,5 +1,9 @@
 //! What a memo says of the world: a node of its name, what it names, the preferences and decisions in it as sessions have
 //! them, and, for the rest of it, that it was noted: so that whoever asks for facts finds it.
+//!
+//! # Hazards
+//!
+//! - `NOTED` facts cut from one note are told apart by `value` (`part 2`), which is part of their uuid.
 
 use super::extract::decisions::{NAME, WHO, settled};
 use super::gather::{Gather, Moment, Said, one_line};

@@ -1,4 +1,9 @@
 //! What a person wants to be done always, or never: sentences of their prompts that lay down a rule and not a task.
+//!
+//! # Hazards
+//!
+//! - Preferences are told by English patterns; a new pattern needs a sentence that must not match. Ended facts
+//!   rank like others.
 
 use super::claim::Claim;
 use super::stance::{self, Claims};

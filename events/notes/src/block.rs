@@ -1,4 +1,10 @@
 //! Blocks in a text: where they are, and whether they are as Baton left them.
+//!
+//! # Decisions
+//!
+//! - A note carries what is needed to merge into it: a hash in each opening marker and one line behind the
+//!   frontmatter for keys. Status and dates change only with another change of the note, so that a second run
+//!   writes nothing.
 
 use std::collections::BTreeMap;
 

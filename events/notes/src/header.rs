@@ -1,4 +1,10 @@
 //! The frontmatter of a note: only Baton's keys are ever changed; all others, their order and remarks stay.
+//!
+//! # Hazards
+//!
+//! - The last of `session_ids` alone says which session a note is of, as long as Baton wrote the list; those
+//!   before it are what it continues, and have notes of their own. A note whose list was changed is found by
+//!   the register alone (`Identity::is_sure`).
 
 use std::collections::BTreeMap;
 

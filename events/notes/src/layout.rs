@@ -14,6 +14,12 @@
 //! Notes of sessions are linked by their name alone, which is unique below the root, so that a person may move them; the copy in
 //! the archive says in its name what it is, for a link must lead to one note. All others are linked by their whole path, since
 //! two projects may have an entity of one name.
+//!
+//! # Decisions
+//!
+//! - Notes of sessions are linked by their name alone, which is unique below the vault's root, so that people
+//!   may move them and Obsidian changes no block of ours for it; all others by their whole path. Copies in the
+//!   archive have names of their own (`… (archived)`), so that a link means one note.
 
 use super::{markdown, name};
 

@@ -1,4 +1,9 @@
 //! Bringing a wanted note into a file as it is, whoever wrote what in it.
+//!
+//! # Hazards
+//!
+//! - A note that somebody removed is not written again unasked. A block of which a person has changed one line
+//!   is theirs as a whole, also when its session is forgotten.
 
 mod section;
 

@@ -1,4 +1,11 @@
 //! Notes that a person has given another name, or put elsewhere: what leads to them follows.
+//!
+//! # Hazards
+//!
+//! - Links to renamed notes of entities follow by what they show, which is the entity's name (`followed`): no
+//!   register names entities, for forgetting would have to find them there. Of two entities of one name that
+//!   are both renamed neither is followed. A block in which a program changed such links is Baton's again if
+//!   some former names give its hash; a name before the last one is known only within the life of the daemon.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,9 @@
 //! The note of one session.
+//!
+//! # Decisions
+//!
+//! - A session's own note links only to entities that it says something of itself about, whatever other notes
+//!   there are: a second run says the same.
 
 use super::compaction::{REASON, REASON_ASKED};
 use super::layout::{Layout, Place};

@@ -4,6 +4,11 @@
 //! itself: `#decisions~=n0dA5x.w9Kc1eQm2f`. A trace is a short hash of a line, without what may change of it although it says
 //! the same: where its links lead, and how many lines of a file were changed. Where a line is told for a session, or leads to
 //! a note, a tag of that one's name stands behind the hash; by it the trace goes when that one is forgotten.
+//!
+//! # Hazards
+//!
+//! - Hashes have 36 bits, tags 24 bits of a session's name. Code that takes lines out of Baton's blocks other
+//!   than by `merge` must take their traces out too (`take_back`), or they are never told again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

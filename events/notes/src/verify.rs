@@ -1,4 +1,9 @@
 //! Whether a set of notes is sound: frontmatter that can be read, markers in pairs, links that lead somewhere, safe names.
+//!
+//! # Hazards
+//!
+//! - YAML is read line by line (quotes, brackets, colons, keys twice); nested values of people are taken as
+//!   they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 

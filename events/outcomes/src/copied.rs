@@ -1,4 +1,10 @@
 //! What a fork has copied of its elder: it is counted there, once.
+//!
+//! # Decisions
+//!
+//! - The first 2,000 calls of a session are kept one by one, so that what a fork has copied is taken away when
+//!   both are heard, and nothing is decided by the order of indexing. What a fork has copied beyond them counts
+//!   twice.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

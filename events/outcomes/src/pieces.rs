@@ -1,4 +1,8 @@
 //! The outcomes of a conversation that is too long to be held: it is given item by item, and looked at a piece at a time.
+//!
+//! # Decisions
+//!
+//! - A failure is tied to a success within the same 4 MB of items; counts are of all.
 
 use std::collections::BTreeSet;
 

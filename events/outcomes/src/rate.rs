@@ -1,4 +1,9 @@
 //! How often runs succeed, and of which runs that can be said.
+//!
+//! # Decisions
+//!
+//! - `ok` and `failed` are what a rate is of; the rest is counted as unknown. `baton reindex` makes episodes of
+//!   older filters anew.
 
 use super::TOO_FEW;
 use baton_conversation::record::Timestamp;

@@ -1,5 +1,10 @@
 //! The tools that agents call: one table, from which come what they are told of each tool and how their arguments are
 //! checked.
+//!
+//! # Decisions
+//!
+//! - No output schemas are listed, and schemas of listed tools state no bounds of numbers: the list stays under
+//!   8 KB.
 
 mod arguments;
 mod coding;

@@ -1,4 +1,9 @@
 //! What was drawn by lot, and what a person wrote.
+//!
+//! # Decisions
+//!
+//! - Chance is asked last. A text under 64 bytes of letters, digits and `_-./~` can only hide a run and is
+//!   searched for nothing else; one of up to 1 KiB only in those ways that begin at a sign which it has.
 
 use super::alphabet::{DIGIT, HEX, LOWER, UPPER, is};
 

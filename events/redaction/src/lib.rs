@@ -22,6 +22,13 @@
 //! Speed: nothing is looked for byte by byte. Long runs are found by looking at every twentieth byte, separators and
 //! words by vector instructions; names are read only at separators, values only behind names that tell. A short text is
 //! looked at only in the ways that begin at a sign which it has.
+//!
+//! # Decisions
+//!
+//! - Redaction is our own table: of the known rule libraries one (kingfisher) needs a newer Rust and a regex
+//!   engine in C++, others run one regular expression per rule. A test counts some 400 kinds of secrets and 200
+//!   look-alikes.
+//! - A `</private>` that was never opened redacts from the beginning of its text.
 
 #![deny(clippy::float_arithmetic, reason = "platforms differ in it, and what is cut decides a content hash")]
 

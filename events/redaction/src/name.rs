@@ -1,4 +1,9 @@
 //! Names that say what their value is: `DB_PASSWORD`, `apiKey`, `X-Auth-Token`, `refresh_token`.
+//!
+//! # Decisions
+//!
+//! - A name is read from its end, in a tree built at compile time. Ids of sessions are not secrets: no name
+//!   with `session` or `session_id` redacts.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, UPPER, class, is, run_start};
 use super::run::in_mark;

@@ -1,4 +1,9 @@
 //! Why an event happened, for a person who wonders: from the state before it and the timeouts that hold now.
+//!
+//! # Hazards
+//!
+//! - Reasons and times owed follow the default timeouts in a replay and the configured ones in `explain`;
+//!   neither knows what was configured when the event was recorded.
 
 use super::owed::{quiet, span};
 use crate::session::{

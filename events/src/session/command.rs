@@ -1,4 +1,9 @@
 //! Wishes: what somebody would like to happen to a session. A wish may be refused.
+//!
+//! # Decisions
+//!
+//! - `Close` and `Wake` carry whether the file could not be read: otherwise an unreadable session would look
+//!   like an empty one.
 
 use uuid::Uuid;
 

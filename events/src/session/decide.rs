@@ -1,4 +1,10 @@
 //! The rules: which facts follow from a wish in a state. May refuse, changes nothing.
+//!
+//! # Decisions
+//!
+//! - A lazy query that finds nothing to do, or a job running that covers everything, records nothing: recording
+//!   it as skipped would let the log grow with each query. A session whose last index failed is not tried again
+//!   by every query, but when its time has come, its file has changed, or by a close.
 
 mod enrichment;
 mod signal;

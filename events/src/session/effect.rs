@@ -1,5 +1,11 @@
 //! What the world still owes a session. Derived from the state alone, so the live path and the recovery after a crash
 //! are one path: after each commit and after each rehydration the shell starts what is pending and not in flight.
+//!
+//! # Decisions
+//!
+//! - What a person typed after an end resumes the session even within the two seconds in which records count as
+//!   late. A transcript that is emptied leaves its last episode in place, like one that is deleted. A close
+//!   that only wants the content (query, sync, compaction) leaves the reason and note of a standing end alone.
 
 use super::enrichment::{EnrichJob, enrich_job};
 use super::event::{CloseReason, EffectId, FileIdentity};

@@ -3,6 +3,11 @@
 //! Owed is recorded when a session ends while a model is enabled, so a later change of the configuration owes nothing
 //! for the past and a restart loses nothing. A call is recorded before it is made and again when it has ended: one that
 //! has no end was cut off, and what it cost is unknown. What was answered to the same request is never asked again.
+//!
+//! # Decisions
+//!
+//! - Sessions of subagents are owed nothing by a model: their results stand in the parent's conversation.
+//!   `baton enrich` of one works.
 
 use std::fmt;
 

@@ -1,6 +1,12 @@
 //! Facts: what has happened to a session. A fact is never refused and never edited.
 //!
 //! No text of a conversation is ever in an event: ids, paths, hashes, counts, times and enumerated reasons only.
+//!
+//! # Decisions
+//!
+//! - Added to the design: `Located`, `ParentFound` and `Moved` (where a session works, whose subagent it is and
+//!   a rename are often known only after the discovery), and `TrackingForced` (that tracking was forced past a
+//!   switch must survive a restart; it passes switches, not an exclusion).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,25 @@
 //! What an agent's hooks say of a session, and what the end of its connection hints at. A hint like every other layer: it
 //! is recorded, and the rules say what comes of it.
+//!
+//! # Hazards
+//!
+//! - An end after noticed work is an end of its own, also while the lines before it are unread; that a session
+//!   was merely opened again is not work. A lost connection says nothing of a session that has ended, and its
+//!   transcript is read first. It may close up to 10 s after its grace: a session just woken is not woken again
+//!   sooner.
+//!
+//! # Decisions
+//!
+//! - What a session was told, and that it has taken over, stand in its own stream and not in `home`: one append
+//!   with the signal, one checkpoint, one history to explain. A claim holds for good, unless the session that
+//!   made it is forgotten.
+//! - A `SessionEnd` is recorded as `Ended` and `Signalled` before the file is read, and owes a close, which a
+//!   crash in between leaves owed; so the acknowledgement costs one sync and no reading. An end that comes
+//!   while another stands is kept as an owed close: when what is read lifts the first end, it ends the session
+//!   at once.
+//! - A session of which only hooks have told is a row of phase *new*, which no list shows. Without a transcript
+//!   it is let go as `empty` a check interval after its end, or when the timeout or a lost connection ends it;
+//!   a transcript that comes later is read all the same.
 
 use std::fmt;
 

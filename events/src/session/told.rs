@@ -1,6 +1,10 @@
 //! An event as one line for a person: what happened, in words and numbers. Its time, place and type stand beside it.
 //!
 //! Paths are told as they were recorded: who shows a line to anybody redacts it.
+//!
+//! # Hazards
+//!
+//! - A change of wording changes every `expected.txt` of the journeys; their logs are never edited.
 
 use std::fmt;
 

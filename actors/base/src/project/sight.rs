@@ -1,6 +1,11 @@
 //! Looks at directories that anybody may name, and whose file systems may not answer. Callers wait at most [`limits::ROOT`] for
 //! a directory the first time, and not at all until it answers. A look that hangs cannot be cancelled and keeps its thread, so
 //! a mount of which several directories hang is not looked at any more.
+//!
+//! # Hazards
+//!
+//! - A directory that has not answered for a second is taken as it is written until it does, and a session is
+//!   not told to work there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,11 @@
 //! `config.json` and the copy of the last one that was good, on disk.
+//!
+//! # Decisions
+//!
+//! - A `config.json` that vanishes stays in force until `config.last-good.json` is deleted too: editors write
+//!   files anew. A mistaken one without a good copy turns tracking off until it is mended, because an exclusion
+//!   that is not understood must not read more. Configuration is read below `actors/`, not in `src/`: the
+//!   daemon writes and watches the file.
 
 use std::fs;
 use std::io::{self, Read as _};

@@ -5,6 +5,11 @@
 //! `[` without its `]` is itself. A backslash is a slash on Windows and behind a drive, and a character elsewhere.
 //!
 //! Matching takes the pattern's length times the path's, whatever both are: paths come from transcripts.
+//!
+//! # Decisions
+//!
+//! - A pattern without a slash fits a directory name at any level; a plain path covers what lies below. Links
+//!   in a project's path are resolved where the directory exists.
 
 use std::borrow::Cow;
 use std::fs;

@@ -1,4 +1,9 @@
 //! A question's meaning, and the turns that are nearest to it, beside those that its words found.
+//!
+//! # Decisions
+//!
+//! - The best hit of a question gets 1 by either kind, weighted 0.8 for vectors. On no real model was a gain
+//!   shown: the endpoint of the benchmark hashes words and says nothing about meaning.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;

@@ -1,5 +1,11 @@
 //! What the memory's thread does after an error: it applies again what was not committed, and deletes a memory that cannot be
 //! written although the disk takes writes, to build it anew from the log.
+//!
+//! # Hazards
+//!
+//! - A conversation that makes the memory panic twice is left out of searches and named in `status`. A memory
+//!   whose files vanish, or that cannot be written twice in a row though the disk takes writes, is deleted and
+//!   rebuilt from the log.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

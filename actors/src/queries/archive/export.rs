@@ -5,6 +5,11 @@
 //! as they may be replaced while a daemon writes on, go to a [`Spool`] then; records are read again, they stay what they
 //! are. Where a conversation was replaced before it could be read, the export is of a later end of the log, at which
 //! it stands.
+//!
+//! # Decisions
+//!
+//! - An export that redaction changes is not whole. Only a whole one can be imported; roots that clients of the
+//!   other home named stay in the log for the chain's sake and are not read, which `log/imported.json` says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

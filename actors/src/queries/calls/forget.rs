@@ -3,6 +3,10 @@
 //!
 //! Once begun it goes on without whoever asked. A daemon that is killed over it goes on at its next start, for what is owed is
 //! told by the table: a forgotten session has neither files nor documents.
+//!
+//! # Hazards
+//!
+//! - It waits for a running `log verify`, 10 minutes at most.
 
 mod aside;
 mod chosen;

@@ -1,4 +1,10 @@
 //! Lazy index, then search.
+//!
+//! # Decisions
+//!
+//! - A query that does not wait lets the memory catch up with what others have indexed for one budget; if it
+//!   has not, `freshness` counts one more pending session, which is not named. What it could not wait for is
+//!   indexed by the backlog, before everything else there.
 
 use baton_views::conversation::given_title;
 use baton_views::visibility;

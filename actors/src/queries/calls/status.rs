@@ -1,4 +1,8 @@
 //! Daemon, log, memory, roots, counts, problems.
+//!
+//! # Decisions
+//!
+//! - `sessions` counts sessions without subagents, which stand in `subagents`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

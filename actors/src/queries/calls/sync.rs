@@ -2,6 +2,11 @@
 //!
 //! The range is of main sessions, newest first. The sessions of their subagents are worked on with them; so are subagents
 //! whose parent nobody knows, when the range is not cut by number. Whatever is done stays done, whoever goes away.
+//!
+//! # Decisions
+//!
+//! - A range counts main sessions; subagents are worked on with their parents and counted apart. Tokens and
+//!   price include them.
 
 use baton_views::visibility;
 use std::collections::BTreeSet;

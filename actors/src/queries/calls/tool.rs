@@ -2,6 +2,12 @@
 //!
 //! Whatever an agent can mend (a wrong argument, an unknown session) or should know (the memory is being rebuilt) is a
 //! result that says so. A JSON-RPC error is left to what concerns the call itself: no such tool, a daemon that is stopping.
+//!
+//! # Decisions
+//!
+//! - A failure of a tool is a result with `isError`, so that the agent sees it; an unknown tool and a stopping
+//!   daemon are errors. A close's command id is made for each call, not taken from the request's id, which
+//!   clients use again.
 
 mod bounded;
 

@@ -1,5 +1,12 @@
 //! The graph's facts of sessions that continue or follow each other. The memory holds what a session's own transcript and
 //! hooks say; the rest depends on which other sessions there are, so it is told from the table when it is asked for.
+//!
+//! # Decisions
+//!
+//! - Relations of a session are computed when it is shown; the memory has what its own records and signals say.
+//!   Forks found by shared records and sessions that follow each other in a directory depend on which others
+//!   there are, so they are told from the table when a fact of that session is asked for, by its node, its id,
+//!   its episode or the fact's uuid. Other words do not find them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,10 @@
 //! What a query would miss: transcripts that have grown, and sessions that were read and not indexed.
+//!
+//! # Decisions
+//!
+//! - Unread bytes within the bound are read before an answer in however many sessions they lie, if these were
+//!   read before. More than 32 that were never read mean that history is read for the first time: a query that
+//!   does not wait then answers within its budget and says how many sessions it lacks.
 
 use baton_views::visibility;
 use std::collections::{BTreeMap, HashMap, HashSet};

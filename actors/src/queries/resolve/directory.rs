@@ -1,4 +1,9 @@
 //! Which session works in a directory, for callers that nothing else is known of.
+//!
+//! # Decisions
+//!
+//! - A call without an id from a session that was left by `/clear` or `/resume`, with nobody known to follow
+//!   it, is an error that lists the open sessions of its directory.
 
 use baton_views::visibility;
 use std::cmp::Reverse;

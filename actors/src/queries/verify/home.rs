@@ -1,4 +1,8 @@
 //! A home that nobody has open: of the index of its log and of its memory copies are opened, for opening writes.
+//!
+//! # Hazards
+//!
+//! - The copies lie in `verify.tmp/`, so this needs the room of index and memory again.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,6 +1,11 @@
 //! Whether the notes are as they were when they were last gone through, but for what was written here since: a sum over all of
 //! them, so that nothing is kept for each. What it misses is a file that is changed twice within one tick of its file system's
 //! clock and keeps its size, as [`Place::write`](super::super::place::Place::write) does, too.
+//!
+//! # Hazards
+//!
+//! - Code that writes notes otherwise than by `Open::edit` or `Open::take_in` costs a reading of all; the daily
+//!   look reads them anyway.
 
 use std::hash::{BuildHasher as _, RandomState};
 

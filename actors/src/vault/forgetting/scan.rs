@@ -1,4 +1,11 @@
 //! Notes gone through for some sessions, each read once: which may tell of them, and what leads where.
+//!
+//! # Hazards
+//!
+//! - Forgetting is owed until it is done (`Removal`), in every place that the registers know, except those in
+//!   which nothing was ever written. Notes without a head are known by hashes of blocks in the register, which
+//!   names a session's note before any line does, so that a write cut off half-way is forgotten too. What waits
+//!   in `vault-pending/` and names the session is dropped and made anew without it.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -4,6 +4,12 @@
 //! Such a name tells what its session was about. It begins with the day on which the session did; by that it goes with every
 //! session of that day that is forgotten. A line of another session that goes with it leads nowhere, too; where that one has a
 //! note, lines that lead there stand beside it, or come when it is brought in.
+//!
+//! # Hazards
+//!
+//! - A name that another session's note has as well means its own in the project's folder alone; in notes of
+//!   all projects only where the register knows the other session, which puts back what is its own
+//!   (`Entry::lacks`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,8 @@
 //! What there is in a vault: folders gone through, and the links in it that stay in it.
+//!
+//! # Hazards
+//!
+//! - An empty folder where notes were is taken for an unmounted vault until `baton vault sync`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,10 @@
 //! Appends that become durable together: all files are written under temporary names, synced, and only then given
 //! their own. A file that an event names is thereby never replaced by one that a power cut could still empty.
+//!
+//! # Hazards
+//!
+//! - On Linux several conversations are made durable by one `syncfs`: kernels before 5.8 do not report its
+//!   write errors, and it writes out other programs' data too.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

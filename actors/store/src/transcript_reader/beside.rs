@@ -4,6 +4,12 @@
 //! The transcript names an output by a path, which anybody may have written into it; so of that only the name of a file is
 //! used. It is looked for where the agent puts such files and nowhere else: in the `tool-results` folder that belongs to the
 //! session. No link is followed on the way from the transcript to a file.
+//!
+//! # Hazards
+//!
+//! - At most 16 MB of an output are read. When such a file has aged out, reading the transcript from its start
+//!   gives another hash. A title beside a transcript (`custom-title.json`) is read when the session is indexed:
+//!   a rename alone waits for the next change.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;

@@ -3,6 +3,11 @@
 //! Offsets count the bytes of the transcript itself. A compressed one is streamed from its beginning whenever something of
 //! it is wanted: it is cold, and grows no more before its agent has turned it back. Memory is bounded by the window that a
 //! stream may ask for, and what it may come to by its size on the disk.
+//!
+//! # Hazards
+//!
+//! - A compressed transcript is always read from its beginning to its end, so its time is not bounded, and one
+//!   that is damaged anywhere fails as a whole.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

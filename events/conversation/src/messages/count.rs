@@ -1,4 +1,9 @@
 //! How many messages a conversation has: typed prompts, and messages of the agent that carry text.
+//!
+//! # Decisions
+//!
+//! - `message_count` is exact as soon as anything follows a withdrawn prompt: what was counted is made up for
+//!   by the next message.
 
 use std::collections::BTreeSet;
 

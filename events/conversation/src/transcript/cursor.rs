@@ -1,4 +1,8 @@
 //! Where reading stands in one file: small enough for an event, and without a word of the conversation.
+//!
+//! # Decisions
+//!
+//! - A cursor holds 64-bit fingerprints of ids, not the ids.
 
 use std::fmt;
 

@@ -1,6 +1,12 @@
 //! A conversation as far as a digest holds it: whole, if it takes no more than [`WHOLE_BYTES`], as nearly every one does; of a
 //! longer one its beginning, its end, and from between what a person typed and which files were changed. Told is how many
 //! items that leaves out.
+//!
+//! # Hazards
+//!
+//! - Over 16 MB of items (a transcript of some 100 MB) digest, graph and outcomes are made of this. All turns
+//!   are still found; for the session as a whole its first 8 MB of words count. A call has no result if that
+//!   comes more than 2 MB of text later.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,4 +1,10 @@
 //! An episode's text in which a program can tell apart what only a model says: what is searched.
+//!
+//! # Hazards
+//!
+//! - The marks are characters that are no word (`MODEL_BEGINS`, `MODEL_ENDS`), so nothing is found by them.
+//!   Snippets are cut without them, and what was between them gets the mark that people and agents read. Such
+//!   characters in somebody's own text are taken out.
 
 use super::Episode;
 

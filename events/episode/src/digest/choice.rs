@@ -3,6 +3,11 @@
 //! A choice shows in what it is made against (`instead of`), in who makes it (`I take …`) and in its reason (`because`).
 //! One of these alone is mostly something else: a description, a step of the work, an explanation. So two are asked for,
 //! or a word that says nothing but a choice.
+//!
+//! # Hazards
+//!
+//! - Choices are told by English patterns (a few Chinese and Japanese marks are known); other languages mostly
+//!   give answers, errors and files. A new pattern needs a sentence that must not match.
 
 mod vocabulary;
 

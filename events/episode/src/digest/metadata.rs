@@ -1,4 +1,8 @@
 //! Numbers about a session: how long, how much, at what price.
+//!
+//! # Decisions
+//!
+//! - Start and end of a session leave out times before 2020 and those more than five years from the median.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,10 @@
 //! Forks and copies: sessions whose transcripts hold the same records as one that is to be forgotten. What is indexed is known
 //! to the memory; transcripts that are not are looked into.
+//!
+//! # Hazards
+//!
+//! - Related sessions are bounded by `MAX_KIN` and found by record uuids. A fork made by the SDK has new ones,
+//!   but each of its records names the one it copies, and is read under that name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

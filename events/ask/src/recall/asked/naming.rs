@@ -1,4 +1,9 @@
 //! Which projects a question names: `in ledger-api`, `harbor-ui's`, `in this project`.
+//!
+//! # Hazards
+//!
+//! - A project whose name is a plain word narrows a question only behind `in` or beside `project`. If nothing
+//!   is found there, the question is asked again of all projects, and the answer says so.
 
 use std::ops::Range;
 

@@ -3,6 +3,11 @@
 //! It is more than a third of all bytes, and mostly repeats the result. What it alone says is small: how long a call took,
 //! which agent did it, what an exit code means, which lines a write changed. It is looked through only for tools of which
 //! something is wanted, without reading what stands between.
+//!
+//! # Decisions
+//!
+//! - The copy is looked through only for what it alone says: duration, subagent, background task, meaning of an
+//!   exit code, lines changed.
 
 use crate::filter::one_line;
 use crate::filter::result::Told;

@@ -1,4 +1,9 @@
 //! Who said what in a text that stands where a prompt would: a person, or the harness in a person's place.
+//!
+//! # Decisions
+//!
+//! - Summaries of an away screen and errors of the service are notices; a picture alone is a prompt without
+//!   words.
 
 use std::borrow::Cow;
 

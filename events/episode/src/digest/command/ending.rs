@@ -1,5 +1,10 @@
 //! What the end of a command line says of the programs in it: which succeeded, which may have failed, and of which nobody
 //! knows.
+//!
+//! # Hazards
+//!
+//! - A shell's exit code is its last program's: of `a && b` that failed, `b` is taken to have; of a program
+//!   before `;` or `||` nothing is known.
 
 use super::words::Joint;
 use super::{Command, Pipe, Step};

@@ -1,4 +1,8 @@
 //! What stands behind a pipe, and what that leaves to be known of what stands before it.
+//!
+//! # Decisions
+//!
+//! - What a pipe hides (`… | tail`, `|| true`) is unknown, unless the output's own summary says how it went.
 
 use super::words::Word;
 
