@@ -1,7 +1,7 @@
 //! Long help by topic: Markdown files that are part of the program, read with `baton help TOPIC`.
 //!
 //! A topic is one file in `src/help/`. Its first line is its heading, `# name: what it is about`. A line that holds only
-//! one of the [`GENERATED`] markers is replaced by a list that the program makes from its own tables, so that no copy of
+//! a marker such as `{{keys}}` is replaced by a list that the program makes from its own tables, so that no copy of
 //! these tables can go stale.
 
 use baton_config::configuration::{former_keys, keys};
@@ -9,10 +9,6 @@ use baton_protocol::tool;
 
 /// Columns of generated text; the files keep to 80.
 const WIDTH: usize = 78;
-
-/// Markers in a topic, and what stands in their place.
-const GENERATED: [(&str, fn() -> String); 3] =
-    [("{{keys}}", key_list), ("{{former keys}}", former_key_list), ("{{tools}}", tool_list)];
 
 /// Words under which a topic may be looked for, besides its own name.
 const SYNONYMS: &[(&str, &str)] = &[
@@ -105,10 +101,7 @@ impl Topic {
 
     /// The whole text, as Markdown.
     pub fn text(&self) -> String {
-        let line = |line: &str| {
-            let generated = GENERATED.iter().find(|(marker, _)| *marker == line);
-            generated.map_or_else(|| format!("{line}\n"), |(_, list)| list())
-        };
+        let line = |line: &str| generated(line).unwrap_or_else(|| format!("{line}\n"));
         self.source.lines().map(line).collect()
     }
 }
@@ -116,6 +109,16 @@ impl Topic {
 /// Words that name a topic.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|topic| topic.name).chain(SYNONYMS.iter().map(|(word, _)| *word))
+}
+
+/// What stands in the place of a line that is a marker.
+fn generated(line: &str) -> Option<String> {
+    match line {
+        "{{keys}}" => Some(key_list()),
+        "{{former keys}}" => Some(former_key_list()),
+        "{{tools}}" => Some(tool_list()),
+        _ => None,
+    }
 }
 
 fn key_list() -> String {
