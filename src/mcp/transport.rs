@@ -7,8 +7,8 @@
 //! # Hazards
 //!
 //! - rmcp's own transport answers neither broken JSON nor lines over 16 MB, and reads on from a client that
-//!   takes no answers; this one stands in its place. rmcp reports its own name unless told ours, and waits 5 s
-//!   for calls after the end of input, which `mcp` bounds.
+//!   takes no answers; this one stands in its place. rmcp reports its own name unless it is given ours, and
+//!   waits 5 s for calls after the end of input, which `mcp` bounds.
 
 use std::io;
 use std::sync::Arc;

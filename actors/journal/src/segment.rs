@@ -22,7 +22,7 @@
 //!
 //! # Decisions
 //!
-//! - Records of one append carry a mark, so that damage and a torn tail are told apart to the bit.
+//! - Records of one append carry a mark, which distinguishes damage from a torn tail to the bit.
 
 use std::fs;
 use std::io::{self, Read};

@@ -3,7 +3,7 @@
 //!
 //! # Hazards
 //!
-//! - Which of two sessions is the elder is told by the first record, then by discovery, and for files found
+//! - Which of two sessions is the elder is decided by the first record, then by discovery, and for files found
 //!   within ten minutes of each other by which was left first. A session that may not be shown owns nothing.
 //!   The record key is 64 bits of a digest.
 

@@ -13,7 +13,7 @@
 //! # Hazards
 //!
 //! - Raise `PROJECTION_VERSION` with any change of extraction, of an episode's text or of the analyzer. An
-//!   append rewrites all entities and facts of its session, for they name the episode: in a session of
+//!   append rewrites all entities and facts of its session, because they name the episode: in a session of
 //!   thousands of lines that is most of what an append costs.
 
 mod analyzer;

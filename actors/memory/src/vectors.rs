@@ -10,8 +10,8 @@
 //!
 //! # Hazards
 //!
-//! - A vector leaves the files when nobody says its text any more, judged by a memory that has the whole log.
-//!   All vectors are held in memory, about 40 MB for 100,000 of 384 numbers; filling stops at 1 GB.
+//! - A vector leaves the files when no stored turn has its text any more, judged by a memory that has the whole
+//!   log. All vectors are held in memory, about 40 MB for 100,000 of 384 numbers; filling stops at 1 GB.
 
 mod file;
 mod missing;

@@ -3,11 +3,11 @@
 //!
 //! # Hazards
 //!
-//! - Status 200 with what is no answer of the API (no JSON, no `choices`) is the endpoint's failure: owed on,
-//!   held up by its breaker, of unknown cost, for a model may have been asked by whoever broke it. A page for
-//!   browsers is nobody's answer and costs nothing (`web_page` in the ledger), or a night behind a login would
-//!   use up the day's budget. Only what came by the API and cannot be used is a bad answer, asked once more and
-//!   then given up.
+//! - Status 200 with what is no answer of the API (no JSON, no `choices`) is the endpoint's failure: the
+//!   request stays owed and waits for the breaker. Its cost is unknown, since a model may have been asked all
+//!   the same. A page for browsers is nobody's answer and costs nothing (`web_page` in the ledger), or a night
+//!   behind a login would use up the day's budget. Only what came by the API and cannot be used is a bad
+//!   answer, asked once more and then given up.
 
 use std::fmt;
 use std::time::Duration;

@@ -9,8 +9,8 @@
 //!   transcript) is put off until nothing else is to be taken in, and given up when somebody waits for
 //!   something else: at once, then after twice as long each time, up to 2 s; after ten minutes no more. It
 //!   rests ten times as long as it took, unless somebody waits for it. The checkpoint stays before what is put
-//!   off, so a killed daemon comes to it again. Who waits for everything waits 1 s for one in which somebody
-//!   worked within five minutes; a close waits as long as it takes.
+//!   off, so a killed daemon comes to it again. A query that waits for everything waits 1 s for one in which
+//!   somebody worked within five minutes; a close waits as long as it takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};

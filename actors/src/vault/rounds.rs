@@ -2,8 +2,8 @@
 //!
 //! # Hazards
 //!
-//! - A disk of notes that hangs keeps the thread and the desk of who touched it until it answers; nobody waits
-//!   for them longer than `ANSWER`, and the background gets its room back after `ROOM`.
+//! - A disk of notes that hangs keeps the thread and the desk that touched it until it answers. Callers wait at
+//!   most `ANSWER`; the background gets its room back after `ROOM`.
 
 mod compact;
 mod sweep;

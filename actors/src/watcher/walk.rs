@@ -4,7 +4,7 @@
 //!
 //! - A root whose file system does not answer within a second is left out, named by `status` and by answers,
 //!   and taken up again when it answers. A look that hangs keeps its thread; there is at most one for each
-//!   root, and nobody waits for it twice.
+//!   root, and no caller waits for it twice.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -6,10 +6,11 @@
 //! # Hazards
 //!
 //! - Parts beyond `MAX_PARTS` (parts and the steps that join their answers cost up to twice as many calls) are
-//!   `Plan::left_out`: told to the model in the requests around the gap, kept as `unseen`, told to people. What
-//!   `Abridged` does not hold of a giant (`Plan::not_held`) is kept beside it: no context helps against that,
-//!   so it counts in no comparison. A wish to ask again ends by `enrichment_given_up` with `no_more_to_send`
-//!   where no more would be sent. The shape of parts and steps follows from items and limits alone.
+//!   `Plan::left_out`: the requests around the gap tell the model, `unseen` keeps the count, and people see it.
+//!   What `Abridged` does not hold of a giant (`Plan::not_held`) is kept beside it: no context helps against
+//!   that, so it counts in no comparison. A wish to ask again ends by `enrichment_given_up` with
+//!   `no_more_to_send` where no more would be sent. The shape of parts and steps follows from items and limits
+//!   alone.
 
 use super::form;
 use super::telling::Told;

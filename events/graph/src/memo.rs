@@ -3,7 +3,7 @@
 //!
 //! # Hazards
 //!
-//! - `NOTED` facts cut from one note are told apart by `value` (`part 2`), which is part of their uuid.
+//! - `NOTED` facts cut from one note differ in `value` (`part 2`), which is part of their uuid.
 
 use super::extract::decisions::{NAME, WHO, settled};
 use super::gather::{Gather, Moment, Said, one_line};

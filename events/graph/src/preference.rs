@@ -2,8 +2,8 @@
 //!
 //! # Hazards
 //!
-//! - Preferences are told by English patterns; a new pattern needs a sentence that must not match. Ended facts
-//!   rank like others.
+//! - Preferences are recognised by English patterns; a new pattern needs a sentence that must not match. Ended
+//!   facts rank like others.
 
 use super::claim::Claim;
 use super::stance::{self, Claims};

@@ -3,7 +3,7 @@
 //! # Hazards
 //!
 //! - Links to renamed notes of entities follow by what they show, which is the entity's name (`followed`): no
-//!   register names entities, for forgetting would have to find them there. Of two entities of one name that
+//!   register names entities, since forgetting would have to find them there. Of two entities of one name that
 //!   are both renamed neither is followed. A block in which a program changed such links is Baton's again if
 //!   some former names give its hash; a name before the last one is known only within the life of the daemon.
 

@@ -8,7 +8,7 @@
 //! # Hazards
 //!
 //! - Hashes have 36 bits, tags 24 bits of a session's name. Code that takes lines out of Baton's blocks other
-//!   than by `merge` must take their traces out too (`take_back`), or they are never told again.
+//!   than by `merge` must take their traces out too (`take_back`), or the lines are never written again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,16 +10,16 @@
 //!
 //! # Decisions
 //!
-//! - What a session was told, and that it has taken over, stand in its own stream and not in `home`: one append
-//!   with the signal, one checkpoint, one history to explain. A claim holds for good, unless the session that
-//!   made it is forgotten.
+//! - The handoff that a session was offered, and that it claimed it, stand in its own stream and not in `home`:
+//!   one append with the signal, one checkpoint, one history to explain. A claim holds for good, unless the
+//!   session that made it is forgotten.
 //! - A `SessionEnd` is recorded as `Ended` and `Signalled` before the file is read, and owes a close, which a
 //!   crash in between leaves owed; so the acknowledgement costs one sync and no reading. An end that comes
 //!   while another stands is kept as an owed close: when what is read lifts the first end, it ends the session
 //!   at once.
-//! - A session of which only hooks have told is a row of phase *new*, which no list shows. Without a transcript
-//!   it is let go as `empty` a check interval after its end, or when the timeout or a lost connection ends it;
-//!   a transcript that comes later is read all the same.
+//! - A session known only from hooks is a row of phase *new*, which no list shows. Without a transcript it is
+//!   let go as `empty` a check interval after its end, or when the timeout or a lost connection ends it; a
+//!   transcript that comes later is read all the same.
 
 use std::fmt;
 

@@ -4,8 +4,8 @@
 //!
 //! # Hazards
 //!
-//! - A directory that has not answered for a second is taken as it is written until it does, and a session is
-//!   not told to work there.
+//! - A directory that has not answered for a second is taken as it is written until it does, and no session is
+//!   recorded as working there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@
 //!
 //! - Relations of a session are computed when it is shown; the memory has what its own records and signals say.
 //!   Forks found by shared records and sessions that follow each other in a directory depend on which others
-//!   there are, so they are told from the table when a fact of that session is asked for, by its node, its id,
-//!   its episode or the fact's uuid. Other words do not find them.
+//!   there are, so they are computed from the table when a fact of that session is asked for, by its node, its
+//!   id, its episode or the fact's uuid. Other words do not find them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 //!
 //! # Decisions
 //!
-//! - A session's end is when it was told; one that was only inferred (timeout, lost connection) counts from its
-//!   last work. A session begun again after its end counts as running for the inactivity timeout, or until its
-//!   connection is gone. A fork whose parent is not known is told nothing.
+//! - A session ends when that was reported; one that was only inferred (timeout, lost connection) counts from
+//!   its last work. A session begun again after its end counts as running for the inactivity timeout, or until
+//!   its connection is gone. A fork whose parent is unknown gets no handoff.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -6,8 +6,8 @@
 //!
 //! # Hazards
 //!
-//! - Choices are told by English patterns (a few Chinese and Japanese marks are known); other languages mostly
-//!   give answers, errors and files. A new pattern needs a sentence that must not match.
+//! - Choices are recognised by English patterns (a few Chinese and Japanese marks are known); other languages
+//!   mostly give answers, errors and files. A new pattern needs a sentence that must not match.
 
 mod vocabulary;
 

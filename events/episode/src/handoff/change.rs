@@ -2,9 +2,9 @@
 //!
 //! # Hazards
 //!
-//! - Whether a file is gone is told only below a project that is there, and not where the session ran a command
+//! - A missing file is reported only below a project that is there, and not where the session ran a command
 //!   that may have removed it. Most of many files written within two seconds count as a checkout and are not
-//!   told. Changes are told by time of change, not by git.
+//!   reported. Changes go by time of change, not by git.
 
 use super::File;
 use baton_conversation::record::Timestamp;
