@@ -91,11 +91,15 @@ fn of_topic(topic: &Topic, command: &Command) -> String {
 
 /// What `--help` prints of a command that is named by these words.
 fn of_command(command: &Command, words: &[String]) -> Option<String> {
-    let named = words.iter().try_fold(command, |command, word| command.find_subcommand(word));
-    named?;
+    words.iter().try_fold(command, |command, word| command.find_subcommand(word))?;
+    let mut command = command.clone();
     let line = ["baton"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
-    let help = command.clone().try_get_matches_from(line).err()?;
-    Some(help.render().to_string())
+    if let Err(help) = command.try_get_matches_from_mut(line) {
+        return Some(help.render().to_string());
+    }
+    // One that hands all of its arguments on has no such option.
+    let named = words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word))?;
+    Some(named.render_long_help().to_string())
 }
 
 fn unknown(name: &str, command: &Command) -> String {
