@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 
 use baton_actors::gateway::Endpoint;
 use baton_actors::roots;
-use baton_actors::watcher::Root;
+use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
 use baton_protocol::{Caller, Welcome};

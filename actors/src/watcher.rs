@@ -13,13 +13,11 @@ mod scan;
 mod swept;
 mod walk;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use baton_conversation::item::Agent;
-use baton_conversation::transcript;
 use baton_events::session::Place;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::JoinHandle;
@@ -30,6 +28,7 @@ use baton_base::actor_address::{CallError, Slot};
 use baton_base::limits;
 use baton_base::supervised_task::TaskSupervisor;
 use baton_base::transcript_file::FileSeen;
+use baton_base::transcript_root::Root;
 use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
 
@@ -40,28 +39,6 @@ use finding::Finding;
 use known::{Known, Until};
 use scan::{Scan, Stamps};
 use walk::{Walk, Walked, Walks};
-
-/// A directory whose transcripts are read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Root {
-    /// Which agent writes there.
-    pub agent: Agent,
-    /// The directory below which its transcripts lie, absolute: with one folder per project, or per year.
-    pub projects: PathBuf,
-}
-
-impl Root {
-    /// The root that Claude Code writes below its directory (`~/.claude`).
-    pub fn claude_code(config_dir: &Path) -> Self {
-        Self { agent: Agent::ClaudeCode, projects: config_dir.join("projects") }
-    }
-
-    /// The roots that an agent writes below its directory: Codex has an archive beside its sessions.
-    pub fn of(agent: Agent, directory: &Path) -> Vec<Self> {
-        let folders = transcript::layout(agent).folders.iter();
-        folders.map(|folder| Self { agent, projects: directory.join(folder) }).collect()
-    }
-}
 
 /// What the watcher needs.
 #[derive(Clone)]

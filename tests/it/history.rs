@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use baton_actors::System;
 use baton_actors::system::Options;
-use baton_actors::watcher::Root;
 use baton_base::clock::SystemClock;
+use baton_base::transcript_root::Root;
 use baton_config::settings::Settings;
 use baton_events::session::{Event, Policy};
 use serde_json::Value;

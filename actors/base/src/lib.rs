@@ -17,3 +17,4 @@ pub mod restart_budget;
 pub mod supervised_task;
 pub mod throttle;
 pub mod transcript_file;
+pub mod transcript_root;

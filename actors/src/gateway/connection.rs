@@ -17,7 +17,8 @@ use super::guests::{Doing, Guest};
 use super::rate::Rate;
 use crate::hooks::Present;
 use crate::queries::Services;
-use crate::queries::calls::{self, Ended};
+use crate::queries::calls;
+use crate::queries::calls::Ended;
 use crate::queries::client::{Client, Out, failure, params, redacted};
 use baton_base::limits;
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use baton_conversation::transcript;
 use baton_conversation::transcript::Located;
 
-use crate::watcher::Root;
+use baton_base::transcript_root::Root;
 
 /// Longest path that is looked at, in bytes.
 const PATH_BYTES: usize = 4_096;

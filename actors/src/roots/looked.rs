@@ -12,9 +12,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::holding;
-use crate::watcher::{Root, Swept};
+use crate::watcher::Swept;
 use baton_base::limits;
 use baton_base::transcript_file;
+use baton_base::transcript_root::Root;
 
 /// A root that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]

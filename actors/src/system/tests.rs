@@ -13,10 +13,10 @@ use super::{Log, Options, System};
 use crate::gateway::Endpoint;
 use baton_base::clock::{Clock, ManualClock};
 
-use crate::watcher::Root;
 use baton_base::actor_address::Slot;
 use baton_base::limits;
 use baton_base::lock::HomeLock;
+use baton_base::transcript_root::Root;
 use baton_config::settings::Settings;
 use baton_journal::session_table::TableFold;
 use baton_journal::{DiskJournal, Fold, Journal, MemoryJournal};

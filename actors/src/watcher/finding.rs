@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Root, scan};
+use super::scan;
 use baton_base::transcript_file::FileSeen;
+use baton_base::transcript_root::Root;
 
 /// Longest look: what the other roots say must be known before nobody waits any more.
 const FIND: Duration = Duration::from_secs(30);

@@ -15,10 +15,10 @@ use std::time::SystemTime;
 use baton_conversation::transcript;
 use baton_events::session::FileIdentity;
 
-use super::Root;
 use baton_base::limits;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
+use baton_base::transcript_root::Root;
 
 /// Unreachable paths that are named; further ones look alike. As many of those whose name is no text.
 const UNREACHABLE_MAX: usize = 20;

@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 
 use ractor::RpcReplyPort;
 
+use super::Unread;
 use super::changes::Taken;
 use super::scan::{self, Scan};
-use super::{Root, Unread};
 use baton_base::limits;
+use baton_base::transcript_root::Root;
 
 /// A look at everything that is under way.
 #[derive(Default)]

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 
 use crate::session::{CloseCall, Switch, Switched};
 use crate::system::{Log, Options, System};
-use crate::watcher::Root;
 use baton_base::clock::ManualClock;
 use baton_base::lock::HomeLock;
+use baton_base::transcript_root::Root;
 use baton_config::settings::Settings;
 use baton_journal::MemoryJournal;
 use baton_journal::session_table::TableFold;

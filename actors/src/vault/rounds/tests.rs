@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use super::*;
 use crate::session::CloseCall;
 use crate::system::{Options, System};
-use crate::watcher::Root;
 use baton_base::clock::ManualClock;
+use baton_base::transcript_root::Root;
 use baton_config::settings;
 use baton_config::settings::Settings;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use baton_conversation::item::Agent;
 use notify::ErrorKind;
 
-use super::super::Root;
 use baton_base::transcript_file;
+use baton_base::transcript_root::Root;
 
 /// A system whose change notification does as it is told.
 #[derive(Clone, Default)]
