@@ -125,15 +125,15 @@ fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
         Registered::Otherwise(command) if is_there(Path::new(&command)) => {
             Finding::ok("codex", format!("Codex knows the MCP server as {command}"))
         }
-        Registered::Otherwise(command) => Finding::error(
-            "codex",
-            format!("Codex starts {command} as MCP server, which is not there"),
-            format!("run: {} && {add}", server.remove_line()),
-        ),
-        Registered::OtherHome(_) => Finding::warn(
+        Registered::OtherHome(command) if is_there(Path::new(&command)) => Finding::warn(
             "codex",
             "Codex starts the MCP server with another BATON_HOME than this one's: two memories",
             OTHER_HOME,
+        ),
+        Registered::Otherwise(command) | Registered::OtherHome(command) => Finding::error(
+            "codex",
+            format!("Codex starts {command} as MCP server, which is not there"),
+            format!("run: {} && {add}", server.remove_line()),
         ),
         Registered::Foreign(command) => Finding::error("codex", server::foreign(&command), format!("run: {add}")),
         Registered::Nothing => Finding::warn("codex", "Codex does not know the MCP server", format!("run: {add}")),
@@ -263,7 +263,12 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
         (Some((path, Registered::This, whose)), _) => {
             Finding::ok("mcp", format!("registered in {}{whose}", path.display()))
         }
-        (Some((path, Registered::Otherwise(command), whose)), _) => {
+        (Some((path, Registered::OtherHome(command), whose)), _) if is_there(Path::new(&command)) => Finding::warn(
+            "mcp",
+            format!("{}{whose} starts it with another BATON_HOME than this one's: two memories", path.display()),
+            OTHER_HOME,
+        ),
+        (Some((path, Registered::Otherwise(command) | Registered::OtherHome(command), whose)), _) => {
             let remove = if whose.is_empty() { Server::remove(Host::Claude) } else { Server::remove_from_project() };
             match is_there(Path::new(&command)) {
                 true => Finding::ok("mcp", format!("registered in {}{whose} as {command}", path.display())),
@@ -274,11 +279,6 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
                 ),
             }
         }
-        (Some((path, Registered::OtherHome(_), whose)), _) => Finding::warn(
-            "mcp",
-            format!("{}{whose} starts it with another BATON_HOME than this one's: two memories", path.display()),
-            OTHER_HOME,
-        ),
         (Some((_, Registered::Foreign(command), _)), _) => {
             Finding::error("mcp", server::foreign(&command), format!("run: {add}"))
         }

@@ -282,7 +282,6 @@ pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<
 }
 
 fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&State) -> bool) -> Vec<&'a str> {
-    let of_session = |state: &'a State| [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())];
     let states = table.iter().map(|(_, row)| &row.state).filter(|state| is_meant(state));
     // Of hundreds of thousands of sessions most share what they say: it is judged once.
     let said = |state: &'a State| (of_session(state), state.place.as_ref().map(|place| place.cwd.as_str()));
@@ -294,7 +293,24 @@ fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&S
 
 /// The project that a text names: a directory, a group, or the last part of exactly one.
 pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
-    named(projects(table, settings), text)
+    // Most name one as it is: no list of all is made for that.
+    let is_known = |project: &str| {
+        let is_of = |state: &&State| of_session(state).contains(&Some(project)) && state.phase != Phase::Forgotten;
+        table.iter().map(|(_, row)| &row.state).filter(is_of).any(|state| !settings.excludes(state))
+    };
+    match without_slash(text) {
+        trimmed if is_known(trimmed) => Ok(trimmed.to_owned()),
+        _ => named(projects(table, settings), text),
+    }
+}
+
+/// What a session is found under: its group and its project.
+fn of_session(state: &State) -> [Option<&str>; 2] {
+    [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())]
+}
+
+fn without_slash(text: &str) -> &str {
+    if text.len() > 1 { text.trim_end_matches('/') } else { text }
 }
 
 /// As [`project`], for a person who lists sessions: also one of which every session is forgotten.
@@ -304,7 +320,7 @@ pub(super) fn project_or_forgotten(table: &SessionTable, settings: &Settings, te
 }
 
 fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
-    let trimmed = if text.len() > 1 { text.trim_end_matches('/') } else { text };
+    let trimmed = without_slash(text);
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());
     }

@@ -148,6 +148,8 @@ fn a_server_that_is_connected_again_or_whose_agent_works_on_ends_nothing() {
     let mut script = Script::starts(world, "-work-one", &id(1), "startup").at(after(0));
     held.at(10);
     script.turn();
+    // Time stands still while the daemon looks: the file must be known before a minute passes at once.
+    held.wait_for(&id(1), |state| state.transcript.is_some());
     let mut child = server(world, &id(1));
     present(world, 1);
     held.at(20);

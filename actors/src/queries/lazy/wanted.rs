@@ -106,6 +106,9 @@ pub(in crate::queries) fn may_look(settings: &Settings, state: Option<&State>, f
 /// The sessions of a project before all others; the order is the same otherwise. A session of which nothing is known yet
 /// counts as the project's if its transcript lies where those of the project do.
 pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: &mut [Wanted]) {
+    if wanted.len() < 2 {
+        return;
+    }
     // There may be hundreds of thousands of sessions, in few places: each is judged once.
     let mut judged = HashMap::new();
     let mut is_in = |state: &&'a State| {
