@@ -101,6 +101,7 @@ fn spool(folder: &Path) -> Finding {
             format!("{start}; what was lost is mended by the next search"),
         ),
         (0, 0) => Finding::ok("spool", "no signal of a hook waits"),
+        (1, 0) => Finding::warn("spool", "1 signal of a hook waits for a daemon", start),
         (count, 0) => Finding::warn("spool", format!("{count} signals of hooks wait for a daemon"), start),
     }
 }

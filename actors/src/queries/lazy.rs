@@ -247,23 +247,23 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
         return (unread, None);
     }
     match known().await {
-        Ok(unread) => {
-            let told = unread.files.len() as u64;
-            let beyond = unread.beyond.max(missing(services).saturating_sub(told));
-            (Unread { beyond, ..unread }, Some(STILL_LOOKING))
-        }
-        Err(CallError::TimedOut) => (Unread { beyond: missing(services), ..Unread::default() }, Some(STILL_LOOKING)),
+        Ok(unread) => (unread, Some(STILL_LOOKING)),
+        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_LOOKING)),
         Err(CallError::Gone) => (Unread::default(), Some(NOT_LOOKED)),
     }
 }
 
-/// How many transcripts an answer lacks, as far as a look that is not over tells, where there are very many.
-fn missing(services: &Services) -> u64 {
+/// How many sessions an answer lacks beside those that are wanted, as far as a look at very many files that is not over tells:
+/// those that were never read, or what the backlog holds, each without what is wanted of it.
+fn beyond(services: &Services, wanted: &[Wanted]) -> u64 {
     if !services.watcher.is_large() {
         return 0;
     }
     let read = services.table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
-    services.watcher.come_by().saturating_sub(read).max(services.progress.borrow().pending())
+    let never_read = services.watcher.come_by().saturating_sub(read);
+    let new = wanted.iter().filter(|wanted| wanted.is_new).count() as u64;
+    let behind = services.progress.borrow().pending();
+    never_read.saturating_sub(new).max(behind.saturating_sub(wanted.len() as u64))
 }
 
 /// What an answer says that lacks what has changed in these roots.
@@ -295,7 +295,9 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     let not_looked = not_looked.map(str::to_owned).or_else(|| left_out(&unread.hung));
     let (table, settings) = (services.table.now(), services.settings.now());
     let (now, project) = (services.clock.now(), ask.project.map(str::to_owned));
-    let (grown, beyond) = (unread.files, unread.beyond);
+    let (grown, told_beyond) = (unread.files, unread.beyond);
+    // While very many are still looked through nobody knows how many are new.
+    let is_unknown = not_looked.is_some() && services.watcher.is_large();
     let choosing = tokio::task::spawn_blocking(move || {
         let mut chosen = wanted::all(&table, &settings, now, grown);
         if is_backfill(&chosen) {
@@ -308,6 +310,10 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
         chosen
     });
     let mut chosen = choosing.await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+    let beyond = match is_unknown {
+        true => told_beyond.max(beyond(services, &chosen)),
+        false => told_beyond,
+    };
     let everything = chosen.len();
     chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
     let left_out_asking = chosen.len() < everything;
@@ -331,8 +337,6 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
             !is_let_alone
         });
     }
-    // While very many are still looked through nobody knows how many are new.
-    let is_unknown = step.not_looked.is_some() && services.watcher.is_large();
     step.is_backfill = !ask.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
     let (first, rest) = match (ask.all, step.is_backfill) {
         (true, _) => split(chosen, u64::MAX, usize::MAX),
