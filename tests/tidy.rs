@@ -84,6 +84,34 @@ fn every_file_keeps_the_rules() {
     none(&found);
 }
 
+/// The folder of every crate, with its lines of code.
+fn crates(files: &[tree::File]) -> Vec<(String, usize)> {
+    let manifests = files.iter().filter_map(|file| file.path.strip_suffix("Cargo.toml"));
+    let folders = manifests.map(|folder| folder.trim_end_matches('/').to_owned());
+    folders.map(|folder| (folder.clone(), source::lines_of_crate(files, &folder))).collect()
+}
+
+#[test]
+fn no_crate_is_too_large_to_hold_in_mind() {
+    let crates = crates(&tree());
+    assert!(crates.len() > 10 && crates.iter().all(|(_, lines)| *lines > 100), "{crates:?}");
+    none(
+        &crates
+            .iter()
+            .filter_map(|(folder, lines)| source::crate_length(folder, *lines, source::LARGER))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+#[ignore = "prints the lines of code of each crate"]
+#[expect(clippy::print_stdout, reason = "that is what it is for")]
+fn lines_of_each_crate() {
+    for (folder, lines) in crates(&tree()) {
+        println!("{lines:6} {}", if folder.is_empty() { "." } else { &folder });
+    }
+}
+
 #[test]
 fn nothing_new_lies_at_the_top() {
     let entries = fs::read_dir(root()).expect("the root");

@@ -35,6 +35,31 @@ const MAX_TEST_LINES: usize = 900;
 /// Files that may be longer, up to where, and why.
 pub(crate) const LONGER: &[(&str, usize, &str)] = &[];
 
+/// Most lines of code of a crate, without comments, blanks and tests.
+pub(crate) const MAX_CRATE_LINES: usize = 15_000;
+
+/// Crates that may be larger, up to where, and why.
+pub(crate) const LARGER: &[(&str, usize, &str)] =
+    &[("actors", 31_000, "queries, vault and what runs beside the actors are modules of it, not crates yet")];
+
+/// Lines of code below a crate's `src`, without comments, blanks and tests.
+pub(crate) fn lines_of_crate(files: &[File], folder: &str) -> usize {
+    let sources = if folder.is_empty() { "src/".to_owned() } else { format!("{folder}/src/") };
+    let own = files.iter().filter(|file| file.is_rust() && file.path.starts_with(&sources));
+    let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    own.map(|file| file.shipped().filter(|(_, line)| is_code(line)).count()).sum()
+}
+
+/// A crate that has grown too large, or an exception that is not needed any more.
+pub(crate) fn crate_length(folder: &str, lines: usize, larger: &[(&str, usize, &str)]) -> Option<String> {
+    match larger.iter().find(|(known, ..)| *known == folder) {
+        Some(_) if lines <= MAX_CRATE_LINES => Some(format!("{folder}: is small again; take it off LARGER")),
+        Some((_, most, _)) if lines <= *most => None,
+        None if lines <= MAX_CRATE_LINES => None,
+        _ => Some(format!("{folder}: {lines} lines of code; split the crate")),
+    }
+}
+
 /// Who names whom against the arrow, in manifests and sources.
 pub(crate) fn direction(file: &File) -> Vec<String> {
     let Some((folder, barred)) = ARROW.iter().find(|(folder, _)| file.path.starts_with(folder)) else {
@@ -159,6 +184,18 @@ fn sources_that_break_a_rule_are_found() {
     check(long("src/b.rs", 701), &["701 lines"]);
     check(long("src/b.rs", MAX_LINES), &["is short again"]);
     check(long("README.md", MAX_LINES + 1), &[]);
+
+    let code =
+        of("events/a/src/b.rs", "//! Doc.\n\nfn a() {}\n// why\n    b();\n#[cfg(test)]\nmod tests {\nfn c() {}\n}");
+    let others = [of("events/a/src/tests.rs", "fn a() {}"), of("events/src/a.rs", "fn a() {}"), code];
+    assert_eq!((lines_of_crate(&others, "events/a"), lines_of_crate(&others, "events")), (2, 1));
+    let larger = [("big", 20_000, "a reason")];
+    let grown = |folder: &str, lines: usize| crate_length(folder, lines, &larger).into_iter().collect();
+    check(grown("small", MAX_CRATE_LINES), &[]);
+    check(grown("small", MAX_CRATE_LINES + 1), &["small: 15001 lines of code"]);
+    check(grown("big", 20_000), &[]);
+    check(grown("big", 20_001), &["split the crate"]);
+    check(grown("big", MAX_CRATE_LINES), &["is small again"]);
 
     check(words(&of("src/a.rs", "#[ignore]\n#[ignore = \"slow\"]")), &["rs:1: a test is passed over"]);
     check(
