@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_actors::gateway::Endpoint;
-use baton_actors::roots;
+use baton_actors::transcript_roots;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
@@ -130,7 +130,7 @@ impl Environment {
         }
         let is_missing = |agent, directory: &Path| {
             let directory = directory.to_owned();
-            in_time(move || roots::holds_nothing(agent, &directory)).unwrap_or(false)
+            in_time(move || transcript_roots::holds_nothing(agent, &directory)).unwrap_or(false)
         };
         self.named().find_map(|(agent, directory)| {
             let why = match agent {
@@ -240,7 +240,7 @@ fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
     }
     let (named, places) = (directory.to_owned(), works_in());
     // A file system that does not answer is left to the daemon, which names it.
-    in_time(move || roots::unfit(agent, &named, &places)).flatten()
+    in_time(move || transcript_roots::unfit(agent, &named, &places)).flatten()
 }
 
 fn has_transcript(agent: Agent, directory: &Path, depth: usize) -> bool {

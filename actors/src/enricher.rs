@@ -10,8 +10,8 @@ mod ended;
 mod hits;
 mod outcome;
 mod owed;
-mod purse;
-mod rooms;
+mod budget_reservation;
+mod call_permits;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::indexer;
-use crate::memos::Memos;
+use crate::memo_writer::Memos;
 use crate::session::Asking;
 use crate::supervisor;
 use baton_base::clock::Clock;
@@ -42,9 +42,9 @@ use baton_store::chunks::ChunkStore;
 use hits::Hits;
 pub(crate) use outcome::{By, Done, Outcome};
 use owed::Owing;
-pub use purse::Allowance;
-use purse::{Bound, Purse};
-use rooms::Rooms;
+pub use budget_reservation::Allowance;
+use budget_reservation::{Bound, Purse};
+use call_permits::Rooms;
 
 /// How long the table is let change before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
@@ -471,7 +471,7 @@ fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, Strin
     let model = &llm.endpoint.model;
     let price = settings.prices.of(model);
     let is_local = llm.endpoint.base_url.is_local();
-    let Err(key) = budget::may_ask(price.as_ref(), is_local, &purse::budget(llm)) else { return Ok(price) };
+    let Err(key) = budget::may_ask(price.as_ref(), is_local, &budget_reservation::budget(llm)) else { return Ok(price) };
     let shown = baton_redaction::redact(model);
     let what = format!("no price is known of the model {shown:?}, so no budget can be kept");
     let fix = format!(

@@ -5,7 +5,7 @@
 //! actor only opens and closes the socket.
 
 mod connection;
-mod guests;
+mod connection_slots;
 mod rate;
 mod socket;
 
@@ -22,7 +22,7 @@ use baton_base::limits;
 
 use crate::queries::Services;
 
-use guests::Guests;
+use connection_slots::Guests;
 use socket::Listening;
 
 pub use socket::{Endpoint, Error as SocketError};

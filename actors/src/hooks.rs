@@ -25,7 +25,7 @@ use baton_protocol::answer::HookStats;
 use baton_protocol::{HookParams, Took};
 use tokio::sync::watch;
 
-use crate::roots::Roots;
+use crate::transcript_roots::Roots;
 use crate::session::{SignalCall, Signalled};
 use crate::supervisor;
 use crate::watcher;

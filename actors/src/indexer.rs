@@ -7,17 +7,17 @@
 mod covering;
 mod episode;
 mod fresh;
-mod gathered;
+mod conversation_builder;
 mod job;
 mod large;
-mod leave;
+mod may_read;
 mod left_out;
-mod mend;
+mod restore;
 mod projector;
 mod purge;
 pub(crate) mod rebuild;
 pub(crate) mod redacting;
-mod shelf;
+mod sync_batch;
 mod sweep;
 mod under_way;
 
@@ -49,12 +49,12 @@ use baton_store::chunks::{ChunkStore, Removed};
 use fresh::Fresh;
 use large::Large;
 pub(crate) use large::is_large;
-use leave::Leave;
+use may_read::Leave;
 use left_out::LeftOut;
-pub use mend::Index;
+pub use restore::Index;
 pub(crate) use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
-use shelf::{Shelf, Standing};
+use sync_batch::{Shelf, Standing};
 use sweep::{Sweep, Swept};
 use under_way::UnderWay;
 

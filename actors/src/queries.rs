@@ -2,7 +2,7 @@
 //!
 //! One file a verb below [`calls`]. Nothing here knows of sockets: who asks is a [`client::Client`].
 
-pub(crate) mod account;
+pub(crate) mod conversation_summary;
 mod answers;
 pub mod archive;
 pub(crate) mod calls;
@@ -20,7 +20,7 @@ pub mod redacting;
 pub mod repair;
 pub(crate) mod resolve;
 pub mod session_states_file;
-pub mod storage;
+pub mod disk_usage;
 pub(crate) mod tombstones;
 mod transcript_peek;
 mod usage;
@@ -36,10 +36,10 @@ use crate::embedding::Embedder;
 use crate::enricher::Enricher;
 use crate::hooks::Hooks;
 use crate::indexer;
-use crate::memos::Memos;
+use crate::memo_writer::Memos;
 use crate::queries::redacting::Redacting;
-use crate::queries::storage::{Measured, Scale};
-use crate::roots::Roots;
+use crate::queries::disk_usage::{Measured, Scale};
+use crate::transcript_roots::Roots;
 use crate::supervisor;
 use crate::supervisor::{Degraded, Progress};
 use crate::vault::Scribe;

@@ -32,7 +32,7 @@ pub use tracking::{Switch, Switched};
 
 use crate::indexer;
 use crate::indexer::JobOutcome;
-use crate::roots::Roots;
+use crate::transcript_roots::Roots;
 use crate::supervisor;
 use crate::watcher;
 use baton_base::actor_address;

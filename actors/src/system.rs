@@ -31,11 +31,11 @@ use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_views::conversation::Conversations;
 
-use crate::memos::Memos;
+use crate::memo_writer::Memos;
 use crate::queries::compaction::Upkeep;
 use crate::queries::redacting::Redacting;
 use crate::queries::tombstones;
-use crate::roots::Roots;
+use crate::transcript_roots::Roots;
 use crate::session;
 use crate::supervisor;
 use crate::supervisor::{Progress, SupervisorActor};

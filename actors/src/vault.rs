@@ -20,20 +20,20 @@
 //! | `reading` | notes read and checked |
 //! | `told` | how it all is |
 
-mod away;
-mod bringing;
+mod relocated;
+mod write_session;
 mod compaction;
-mod desk;
+mod open_vault;
 mod forgetting;
 mod index;
 mod lineage;
 mod owed;
-mod pending;
+mod outbox;
 mod place;
 mod promotion;
 mod reading;
 mod register;
-mod rounds;
+mod sync_loop;
 mod told;
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::memos::Memos;
+use crate::memo_writer::Memos;
 use baton_base::clock::Clock;
 use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Pace;
@@ -56,13 +56,13 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use baton_base::limits;
-use desk::Desk;
+use open_vault::Desk;
 use forgetting::Owed;
 use place::Refused;
 
 pub(crate) use reading::Unread;
-pub(crate) use rounds::Asked;
-use rounds::Unswept;
+pub(crate) use sync_loop::Asked;
+use sync_loop::Unswept;
 pub(crate) use told::{Progress, several, waiting};
 
 /// How long changes of the table are gathered before it is looked at again.
@@ -328,7 +328,7 @@ impl Scribe {
             let mut away = Vec::new();
             (forgetting::everywhere(&mut desk, &vault, &table, &all, &mut away), away)
         });
-        let (forgotten, away) = rounds::answered(forgetting).await.map_err(owed)?;
+        let (forgotten, away) = sync_loop::answered(forgetting).await.map_err(owed)?;
         self.away.send_replace(away);
         let forgotten = forgotten?;
         removal.done();

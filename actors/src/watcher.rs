@@ -22,7 +22,7 @@ use baton_events::session::Place;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::JoinHandle;
 
-use crate::roots::{Look as RootsSeen, Roots};
+use crate::transcript_roots::{Look as RootsSeen, Roots};
 use crate::supervisor;
 use baton_base::actor_address::{CallError, Slot};
 use baton_base::limits;

@@ -206,7 +206,7 @@ fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
     let spool = world.home().join("spool");
     fs::create_dir_all(&spool).unwrap();
     fs::write(spool.join("0000000000001-x.json"), "{}").unwrap();
-    found(&doctor(&world), "spool", "warn", "1 signals of hooks wait");
+    found(&doctor(&world), "spool", "warn", "1 signal of a hook waits");
     fs::write(spool.join("dropped"), "...").unwrap();
     found(&doctor(&world), "spool", "warn", "3 signals of hooks were lost");
     for number in 0..4_096 {

@@ -14,11 +14,11 @@ use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
-use super::packed::{CUT, END};
+use super::pretokenized::{CUT, END};
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::schema::{Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS, deeds, kin, vectors};
+use super::{Entry, MAX_LINKS, activity_fields, forks, vectors};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -187,7 +187,7 @@ impl Drafter {
     /// The document of the session, whose units have all come.
     pub(super) fn session(&mut self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
         let episode = self.tokens(&[entry.title, entry.episode_text]);
-        let (commits, changed) = (self.tokens(&deeds::commits(entry)), self.tokens(&deeds::changed(entry)));
+        let (commits, changed) = (self.tokens(&activity_fields::commits(entry)), self.tokens(&activity_fields::changed(entry)));
         let draft = &mut self.draft;
         let (count, pairs) = (draft.first + draft.pieces.len(), draft.pairs.estimate());
         let mut plain = String::new();
@@ -223,7 +223,7 @@ impl Drafter {
             document.add_i64(fields.since, since.0);
         }
         for (link, session) in entry.links.iter().take(MAX_LINKS) {
-            document.add_text(fields.link, kin::link_text(*link, session));
+            document.add_text(fields.link, forks::link_text(*link, session));
         }
         if let Some(parent) = entry.parent {
             document.add_text(fields.parent, parent.as_str());
@@ -270,7 +270,7 @@ impl Draft {
         }
         document.add_text(fields.role, unit.role.as_str());
         if let Some(uuid) = &unit.uuid {
-            document.add_u64(fields.record, kin::key(uuid));
+            document.add_u64(fields.record, forks::key(uuid));
         }
         if let Some(passage) = vectors::passage(&unit.text) {
             document.add_u64(fields.content, vectors::key(passage));

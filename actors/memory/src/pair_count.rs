@@ -1,7 +1,7 @@
 //! How many different near pairs a session has: its length when near pairs are scored.
 
 use super::analyzer;
-use super::packed::NEAR_WORDS;
+use super::pretokenized::NEAR_WORDS;
 
 /// Counts the different near pairs of a session, within about one percent: one bit for each hash, and the share of
 /// bits still unset says how many were set.

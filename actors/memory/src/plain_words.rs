@@ -1,7 +1,7 @@
 //! The distinct unstemmed words of a session, for its 4-grams.
 
 use super::analyzer;
-use super::packed::END;
+use super::pretokenized::END;
 
 /// The unstemmed words of a session, each once.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use tantivy::schema::{
     Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
 };
 
-use super::packed::Packed;
+use super::pretokenized::Packed;
 
 /// Stands between `group_id` and project in a place; neither can contain it.
 pub(super) const PLACE_BORDER: char = '\u{1f}';

@@ -10,9 +10,9 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
 use super::analyzer::Analyzer;
-use super::blend::Parts;
+use super::score_weights::Parts;
 use super::copies::Copies;
-use super::demand::Demand;
+use super::required_terms::Demand;
 use super::limits::{
     BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES,
 };
@@ -21,7 +21,7 @@ use super::snapshot::Snapshot;
 use super::store::Published;
 use super::turns::{Known, Scored};
 use super::vectors::{self, Joined, Nearness};
-use super::{Error, Reason, authors, blend, graph, matched, snippet, turns, whole};
+use super::{Error, Reason, authors, score_weights, graph, matched, snippet, turns, phrase_sessions};
 
 /// How many turns make a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -326,7 +326,7 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
         // As it is: divided, two that differ might be equal.
         false => 1.0,
     };
-    let lead = |candidate: &Candidate| blend::turn(candidate.best, best, candidate.meant);
+    let lead = |candidate: &Candidate| score_weights::turn(candidate.best, best, candidate.meant);
     candidates.sort_by(|a, b| lead(b).total_cmp(&lead(a)).then_with(|| a.id.cmp(&b.id)));
     candidates.truncate(limit.max(BEST_SESSIONS));
     for candidate in &mut *candidates {
@@ -336,9 +336,9 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
     }
     candidates.retain(|candidate| candidate.document.is_some());
     let mut turns: Vec<Score> = candidates.iter().map(|candidate| candidate.best).collect();
-    blend::divide_by_best(&mut turns);
+    score_weights::divide_by_best(&mut turns);
     let documents: Vec<DocAddress> = candidates.iter().filter_map(|candidate| candidate.document).collect();
-    let whole = whole::parts(snapshot, plan, &documents)?;
+    let whole = phrase_sessions::parts(snapshot, plan, &documents)?;
     for ((candidate, turns), whole) in candidates.iter_mut().zip(turns).zip(whole) {
         candidate.parts = Parts { turns, meant: candidate.meant, ..whole };
         candidate.score = candidate.parts.sum();

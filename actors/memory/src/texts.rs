@@ -9,7 +9,7 @@ use tantivy::{DocAddress, TantivyDocument};
 
 use super::Error;
 use super::analyzer::Analyzer;
-use super::demand::Demand;
+use super::required_terms::Demand;
 use super::limits::READ_BYTES;
 use super::snapshot::Snapshot;
 

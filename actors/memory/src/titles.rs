@@ -19,7 +19,7 @@ use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 use super::schema::{Fields, column};
 use super::searcher::text;
 use super::snapshot::{Segment, Snapshot};
-use super::{Error, Searcher, kin};
+use super::{Error, Searcher, forks};
 
 /// Titles of one transcript that are kept, the last ones: they name the sessions of a project before it.
 const MAX_GIVEN: usize = 128;
@@ -46,7 +46,7 @@ pub struct Titles {
 impl Titles {
     /// Takes note of the next item of the conversation. Holds a bounded amount.
     pub fn note(&mut self, item: &Item) {
-        let Some(key) = item.uuid.as_deref().map(kin::key) else { return };
+        let Some(key) = item.uuid.as_deref().map(forks::key) else { return };
         match &item.body {
             Body::Meta(Meta::Title { source: TitleSource::Summary, text }) => {
                 let title = one_line(text, TITLE_CHARS);

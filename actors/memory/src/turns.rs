@@ -14,7 +14,7 @@ use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Query 
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, Score, Term};
 
-use super::demand::{Demand, Gate};
+use super::required_terms::{Demand, Gate};
 use super::query::{Plan, Query, Wanted};
 use super::snapshot::{Segment, Snapshot};
 use super::texts::Texts;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::purse::Allowance;
+use super::budget_reservation::Allowance;
 
 /// Who wants it.
 #[derive(Clone)]

@@ -15,7 +15,7 @@ use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp,
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};
 use super::outcome::{By, Done, Outcome};
-use super::purse::{Bound, OverBudget, Taken};
+use super::budget_reservation::{Bound, OverBudget, Taken};
 use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::session::{Asking, NotAsked};
 use baton_base::actor_address::CallError;

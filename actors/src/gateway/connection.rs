@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::guests::{Doing, Guest};
+use super::connection_slots::{Doing, Guest};
 use super::rate::Rate;
 use crate::hooks::Present;
 use crate::queries::Services;

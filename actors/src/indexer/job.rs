@@ -19,8 +19,8 @@ use baton_events::session::{Complete, EpisodeRef, FailureWhy, FileIdentity, Stor
 pub(super) mod stored;
 
 use super::fresh::{Fresh, Held};
-use super::gathered::{Gathered, Written};
-use super::leave::Leave;
+use super::conversation_builder::{Gathered, Written};
+use super::may_read::Leave;
 use super::{JobOutcome, JobRequest};
 use baton_store::chunks;
 use baton_store::chunks::{Batch, ChunkStore, Header};

@@ -14,7 +14,7 @@ mod failure;
 mod large;
 mod memos;
 mod outline;
-mod patience;
+mod backoff;
 mod purging;
 mod reach;
 mod way;
@@ -42,7 +42,7 @@ use super::Options;
 use super::fresh::Fresh;
 use super::large::Large;
 use super::left_out::{LeftOut, Parts};
-use super::mend::{self, Mender};
+use super::restore::{self, Mender};
 use baton_base::condition::Trouble;
 use baton_base::io_remedy;
 use baton_base::limits;
@@ -54,7 +54,7 @@ use change::Change;
 use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
 use outline::{Outline, Turns};
-use patience::{pause, wait_to_open};
+use backoff::{pause, wait_to_open};
 use purging::Purge;
 use reach::Reach;
 pub(crate) use reach::{Covered, Want};
@@ -477,7 +477,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 
     fn is_current(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
-        self.options.table.now().get(session).is_some_and(|row| mend::is_current(&row.state, episode))
+        self.options.table.now().get(session).is_some_and(|row| restore::is_current(&row.state, episode))
     }
 
     /// The conversation of an episode, gone through once. `None`: it cannot be had, which is told, and the memory does without.

@@ -43,7 +43,7 @@ mod unindexed;
 mod vault;
 mod vectors;
 mod verify;
-mod witnesses;
+mod outcome_query;
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};

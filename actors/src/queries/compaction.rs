@@ -11,7 +11,7 @@ use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Pa
 use tokio::task::JoinHandle;
 
 use crate::queries::Services;
-use crate::queries::storage;
+use crate::queries::disk_usage;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_journal::{CompactError, Rewritten};
@@ -101,7 +101,7 @@ async fn watch(services: Services) {
         }
         looked = Instant::now();
         let (home, journal) = (services.home.clone(), services.journal.clone());
-        let looking = tokio::task::spawn_blocking(move || storage::index(&home.join("log"), &*journal));
+        let looking = tokio::task::spawn_blocking(move || disk_usage::index(&home.join("log"), &*journal));
         let Ok(index) = looking.await else { continue };
         let is_idle = !services.pace.is_asked() && services.progress.borrow().pending() == 0;
         if !is_idle || !judge.wants(index, Instant::now()) {

@@ -13,7 +13,7 @@ use baton_notes::threshold::Measure;
 use baton_notes::told::Told;
 use baton_notes::{Day, Merged, forget};
 
-use super::desk::{Open, Written};
+use super::open_vault::{Open, Written};
 use super::place::{Error, Refused};
 use super::register::Entry;
 

@@ -3,7 +3,7 @@
 
 mod leading;
 mod scan;
-mod staying;
+mod leftovers;
 mod stray;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +16,15 @@ use baton_notes::forget::Left;
 use baton_notes::layout::Place as Lies;
 use baton_notes::{Day, name, session};
 
-use super::away::{self, Places};
-use super::desk::{Desk, Note, Open};
+use super::relocated::{self, Places};
+use super::open_vault::{Desk, Note, Open};
 use super::index::stem;
 use super::owed::to_remove;
 use super::place::{Error, Place, Refused};
 use super::register::{Entry, Register, name_print};
 use baton_config::settings;
 use scan::{Scan, Words};
-use staying::Sought;
+use leftovers::Sought;
 
 /// What is still to be taken out of notes.
 pub(super) struct Owed {
@@ -50,7 +50,7 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault)
     let ids = places.ids(desk.home(), current);
     let is_found = |entry: &Entry| ids.iter().any(|id| entry.is_lost_from(id));
     let there = places.there.iter().flat_map(|register| {
-        let place = away::place_of(register, desk.home());
+        let place = relocated::place_of(register, desk.home());
         let (is_gone, id) = (place.is_gone(), place.known_id());
         let is_back = |entry: &Entry| !is_gone && entry.is_for(id.as_deref());
         of(register, &|entry| !entry.is_sealed() || is_back(entry) || is_found(entry))
@@ -105,7 +105,7 @@ pub(super) fn everywhere(
     let is_moved_here = id.is_some()
         && (places.moved.iter().any(|register| register.id() == id.as_deref())
             || elsewhere.iter().any(|(folder, ..)| Some(folder) == id.as_ref()));
-    if (current.enabled || is_moved_here) && !places.there.iter().any(|known| away::is_of(known, current)) {
+    if (current.enabled || is_moved_here) && !places.there.iter().any(|known| relocated::is_of(known, current)) {
         match Register::open(&home, current) {
             Ok(register) => places.there.push(register),
             Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
@@ -114,9 +114,9 @@ pub(super) fn everywhere(
     let (mut undone, mut done, mut awaited) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for register in std::mem::take(&mut places.there) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-        let is_current = away::is_of(&register, current);
-        let known = desk.known().is_some_and(|open| away::is_of(&open.register, &settings));
-        let (place, file) = (away::place_of(&register, &home), register.file().to_owned());
+        let is_current = relocated::is_of(&register, current);
+        let known = desk.known().is_some_and(|open| relocated::is_of(&open.register, &settings));
+        let (place, file) = (relocated::place_of(&register, &home), register.file().to_owned());
         let mut out = |open: &mut Open| {
             let id = open.place.known_id();
             for (_, session, entry) in elsewhere.iter().filter(|(folder, ..)| Some(folder) == id.as_ref()) {
@@ -162,7 +162,7 @@ pub(super) fn everywhere(
         for mut register in Register::all(&home).0 {
             let settings =
                 settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-            let found = match desk.known().filter(|open| away::is_of(&open.register, &settings)) {
+            let found = match desk.known().filter(|open| relocated::is_of(&open.register, &settings)) {
                 Some(open) => open.register.found(sessions, id),
                 None => register.found(sessions, id),
             };
@@ -230,7 +230,7 @@ fn out_of(
     })?;
     if open.place.is_gone() && open.place.is_there() {
         // Somebody has taken all notes away from a vault that is there.
-        return staying::nothing_left(open, &known);
+        return leftovers::nothing_left(open, &known);
     }
     open.look(false)?;
     // Names as they are now: a person may have changed them.
@@ -269,10 +269,10 @@ fn out_of(
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
     }
-    staying::links_to_nothing(open, &names)?;
+    leftovers::links_to_nothing(open, &names)?;
     open.forget_names();
     open.place.settle()?;
-    open.register.forget(&known).map_err(|error| staying::not_forgotten(&error))?;
+    open.register.forget(&known).map_err(|error| leftovers::not_forgotten(&error))?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
     let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
         true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
@@ -281,12 +281,12 @@ fn out_of(
     // What cannot be read may tell of it too.
     theirs.extend(scan.unread.iter().cloned());
     let outside = open.place.outside()?;
-    theirs.extend(staying::untold(open, &outside, &|name| names.contains_key(name)));
+    theirs.extend(leftovers::untold(open, &outside, &|name| names.contains_key(name)));
     all.extend(outside.texts);
     let sought = Sought::of(&names, &known);
-    theirs.extend(staying::telling(open, all, &|path, text| sought.is_in(open, path, text))?);
+    theirs.extend(leftovers::telling(open, all, &|path, text| sought.is_in(open, path, text))?);
     tracing::info!(sessions = known.len(), edited = theirs.len(), reason = "forgotten", "notes removed");
-    Ok(staying::shown(open, theirs))
+    Ok(leftovers::shown(open, theirs))
 }
 
 /// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
@@ -529,7 +529,7 @@ fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
 
 /// Changes a note, or removes it where nothing is left.
 fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Changed, Refused> {
-    for _ in 0..super::desk::TRIES {
+    for _ in 0..super::open_vault::TRIES {
         let found = match open.place.read(path) {
             Ok(found) => found,
             Err(Error::Vault(refused)) => return Err(refused),
@@ -557,7 +557,7 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
 
 /// What a note says; `None` for what is none, or cannot be read.
 fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
-    for _ in 0..super::desk::TRIES {
+    for _ in 0..super::open_vault::TRIES {
         match open.text(path) {
             Ok(text) => return Ok(text),
             Err(Error::Vault(refused)) => return Err(refused),

@@ -11,7 +11,7 @@ use baton_notes::name;
 use uuid::Uuid;
 
 use super::Scribe;
-use super::desk::{Desk, Open, Written, day};
+use super::open_vault::{Desk, Open, Written, day};
 use super::index::Index;
 use super::place::Refused;
 use crate::vault::Surroundings;

@@ -13,7 +13,7 @@ use baton_redaction::redact;
 use tokio::time::timeout;
 
 use super::place::{Error, Place, Refused};
-use super::rounds::silent;
+use super::sync_loop::silent;
 use super::told::Progress;
 use super::{Scribe, TURN};
 use baton_config::settings;

@@ -9,7 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{Problem, Vault, VaultFailure};
 use baton_redaction::redact;
 
-use super::desk::Desk;
+use super::open_vault::Desk;
 use super::place::{Place, Refused};
 use super::{forgetting, owed};
 use baton_config::settings::Settings;

@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use super::Nudge;
 use super::marker::Markers;
 use super::swept::Swept;
-use crate::roots::Looked;
+use crate::transcript_roots::Looked;
 use baton_base::limits;
 
 pub(super) struct Changes {

@@ -4,7 +4,7 @@ use baton_ask::query;
 use baton_ask::query::{Question, Without};
 
 use super::*;
-use crate::demand::Demand;
+use crate::required_terms::Demand;
 use crate::query::Plan;
 use crate::texts::Texts;
 use crate::turns::{Known, best};

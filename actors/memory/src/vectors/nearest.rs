@@ -16,13 +16,13 @@ use super::quantised;
 use super::table::Table;
 use crate::analyzer::Analyzer;
 use crate::copies::Copies;
-use crate::demand::Demand;
+use crate::required_terms::Demand;
 use crate::limits::{NEAREST_TURNS, PHRASE_TEXTS};
 use crate::query::{Plan, Query};
 use crate::snapshot::Snapshot;
 use crate::turns;
 use crate::turns::{Admission, Known, Scored};
-use crate::{Error, blend};
+use crate::{Error, score_weights};
 
 /// Of the way from an average turn to the nearest one, how much a turn must have gone to be found for its meaning though its
 /// words are found as well. Only what is said of it follows this, not its rank.
@@ -141,7 +141,7 @@ pub(crate) fn join(
     for joined in sessions.values_mut() {
         for turn in &mut joined.turns {
             let share = joined.near.get(&turn.address).map_or(0.0, |near| near.share);
-            turn.score = blend::turn(turn.score, best_words, share);
+            turn.score = score_weights::turn(turn.score, best_words, share);
         }
         let ordinal = |turn: &Scored| {
             snapshot.segments.get(turn.address.segment_ord as usize)?.ordinal.first(turn.address.doc_id)

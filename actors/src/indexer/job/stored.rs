@@ -14,7 +14,7 @@ use baton_redaction::redact_owned;
 
 use super::{Prepared, Stop};
 use crate::indexer::JobRequest;
-use crate::indexer::gathered::{Gathered, Written};
+use crate::indexer::conversation_builder::{Gathered, Written};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 

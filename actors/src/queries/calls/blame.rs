@@ -7,7 +7,7 @@ use baton_outcomes as outcomes;
 use baton_protocol::{BlameParams, Failure, answer};
 
 use super::Ended;
-use super::witnesses::{Court, Heard, entries, judged, needed};
+use super::outcome_query::{Court, Heard, entries, judged, needed};
 use crate::queries::Services;
 use crate::queries::client::Out;
 use baton_memory::By;

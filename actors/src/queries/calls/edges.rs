@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::memory::{cause, findable, group_of, refused, session_of, uuid, wiped};
 use super::{Ended, internal};
-use crate::memos::{Done, Wanted};
+use crate::memo_writer::{Done, Wanted};
 use crate::queries::client::failure;
 use crate::queries::family::facts::Sight;
 use crate::queries::{Services, graph as told, page, resolve};

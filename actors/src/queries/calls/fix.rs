@@ -7,7 +7,7 @@ use baton_protocol::{FixParams, answer};
 use baton_redaction::redact;
 
 use super::Ended;
-use super::witnesses::{entries, judged, needed};
+use super::outcome_query::{entries, judged, needed};
 use crate::queries::Services;
 use crate::queries::client::Out;
 use baton_memory::By;
@@ -26,7 +26,7 @@ pub(in crate::queries) async fn fix(
     // What is stored is redacted: so must be what is compared with it.
     let text = redact(needed(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);
-    let judge = move |court: &super::witnesses::Court| {
+    let judge = move |court: &super::outcome_query::Court| {
         let error = outcomes::Asked::read(&text);
         let look = |words: &str| {
             let heard = court.hear(By::Failure(words), court.project.as_deref(), SESSIONS)?;

@@ -7,7 +7,7 @@ use baton_outcomes::Witness;
 use baton_protocol::{HowParams, answer};
 
 use super::Ended;
-use super::witnesses::{entries, judged, needed};
+use super::outcome_query::{entries, judged, needed};
 use crate::queries::Services;
 use crate::queries::client::Out;
 use baton_memory::By;
@@ -25,7 +25,7 @@ pub(in crate::queries) async fn how(
 ) -> Result<answer::How, Ended> {
     let command = needed(&asked.command, "the command")?.to_owned();
     let limit = entries(asked.limit, LINES);
-    let judge = move |court: &super::witnesses::Court| {
+    let judge = move |court: &super::outcome_query::Court| {
         let keys = outcomes::how_keys(&command);
         let project = court.project.as_deref();
         let heard = court.hear(By::Keys(&keys), project, SESSIONS)?;

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{Ended, internal};
 use crate::queries::archive;
-use crate::queries::storage;
+use crate::queries::disk_usage;
 use crate::queries::{Services, resolve};
 use baton_journal::{Exact, Journal, ReadError};
 use baton_store::disk_usage;
@@ -34,7 +34,7 @@ pub(in crate::queries) async fn stats(services: &Arc<Services>) -> Result<LogSta
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
         let disk = disk_usage::of(&services.home);
-        let live_bytes = Some(storage::measure(&services.home, &services.measured()).live_bytes());
+        let live_bytes = Some(disk_usage::measure(&services.home, &services.measured()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);
         let mut told = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };

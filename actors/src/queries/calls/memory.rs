@@ -14,8 +14,8 @@ use super::forget::wipe_note;
 use super::track;
 use super::{Ended, internal};
 use crate::indexer::Want;
-use crate::memos;
-use crate::memos::{Done, Wanted};
+use crate::memo_writer;
+use crate::memo_writer::{Done, Wanted};
 use crate::queries::Services;
 use crate::queries::client::failure;
 use baton_base::io_remedy::Obstacle;
@@ -175,13 +175,13 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
 }
 
 /// Why something was not recorded, and what to do.
-pub(super) fn refused(error: &memos::Error) -> Failure {
+pub(super) fn refused(error: &memo_writer::Error) -> Failure {
     match error {
-        memos::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),
-        memos::Error::Home(_) | memos::Error::Full(_) | memos::Error::Gone => {
+        memo_writer::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),
+        memo_writer::Error::Home(_) | memo_writer::Error::Full(_) | memo_writer::Error::Gone => {
             failure(code::INVALID_PARAMS, error.to_string())
         }
-        memos::Error::Words(_) | memos::Error::Log(_) | memos::Error::Broken => {
+        memo_writer::Error::Words(_) | memo_writer::Error::Log(_) | memo_writer::Error::Broken => {
             let remedy = Obstacle::told(&error.to_string()).remedy();
             let message = format!("nothing was recorded: {error}; {remedy}, then call again");
             failure(code::INTERNAL, redact(&message).into_owned())

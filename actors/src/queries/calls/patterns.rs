@@ -7,7 +7,7 @@ use baton_outcomes::Format;
 use baton_protocol::{PatternsParams, answer, code};
 
 use super::Ended;
-use super::witnesses::{entries, judged};
+use super::outcome_query::{entries, judged};
 use crate::queries::Services;
 use crate::queries::client::{Out, failure};
 use baton_memory::By;
@@ -31,7 +31,7 @@ pub(in crate::queries) async fn patterns(
         }
     };
     let limit = entries(asked.limit, ENTRIES);
-    let judge = move |court: &super::witnesses::Court| {
+    let judge = move |court: &super::outcome_query::Court| {
         let mut project = court.project.as_deref().or(court.own.as_deref());
         let mut heard = court.hear(By::All, project, SESSIONS)?;
         if heard.witnesses.is_empty() && court.project.is_none() {

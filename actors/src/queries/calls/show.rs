@@ -5,8 +5,8 @@ use std::sync::Arc;
 use baton_protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
-use crate::queries::account;
-use crate::queries::account::Account;
+use crate::queries::conversation_summary;
+use crate::queries::conversation_summary::Account;
 use crate::queries::family::Family;
 use crate::queries::{Services, answers, memo, resolve, usage};
 use baton_store::model_answer::{current_answer, read_answer};
@@ -29,7 +29,7 @@ pub(in crate::queries) async fn show(asked: &ShowParams, services: &Arc<Services
         let mut shown = answers::row(&services, &id, &row.state);
         let (current, mut account) = match table.shown(&row).cloned() {
             Some(current) => {
-                let read = account::of(&services, &id, current);
+                let read = conversation_summary::of(&services, &id, current);
                 let (current, account) = read.map_err(|error| internal("the episode cannot be read", error))?;
                 (Some(current), account)
             }

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::succession::Succession;
 use super::{Family, Tie};
-use crate::queries::{Services, account, graph, resolve};
+use crate::queries::{Services, conversation_summary, graph, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Error, Fact, GraphQuery, Page, Searcher};
 
@@ -94,7 +94,7 @@ impl Sight {
         exclude: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<Fact>, Error> {
         let Some(row) = self.indexed(id).filter(|_| !exclude(id.as_str())) else { return Ok(Vec::new()) };
-        let read = self.table.shown(row).map(|current| account::of(&self.services, id, current.clone()));
+        let read = self.table.shown(row).map(|current| conversation_summary::of(&self.services, id, current.clone()));
         let Some(Ok((_, account))) = read else { return Ok(Vec::new()) };
         let family = Family::of(id, account.links, &self.table, &self.settings, &self.searcher)?;
         let mut facts = Vec::new();

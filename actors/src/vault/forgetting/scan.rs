@@ -14,7 +14,7 @@ use baton_notes::forget;
 use baton_notes::verify::LINK_BYTES;
 
 use super::{is_part, name_print, stem};
-use crate::vault::desk::Seen;
+use crate::vault::open_vault::Seen;
 
 /// What is looked for in notes: words as they stand there.
 #[derive(Debug, Default)]

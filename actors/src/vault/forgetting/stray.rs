@@ -18,7 +18,7 @@ use baton_events::projection::table::SessionTable;
 use baton_notes::Day;
 
 use super::scan::Scan;
-use crate::vault::desk::Open;
+use crate::vault::open_vault::Open;
 use crate::vault::index::stem;
 use crate::vault::register::Entry;
 

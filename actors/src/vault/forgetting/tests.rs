@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::vault::rounds::tests::{House, id};
+use crate::vault::sync_loop::tests::{House, id};
 
 /// The files below a folder, with what they say.
 fn files(folder: &Path) -> Vec<(String, String)> {

@@ -7,10 +7,10 @@ use tantivy::query::Bm25Weight;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Score, Term};
 
-use super::blend::{Parts, divide_by_best};
+use super::score_weights::{Parts, divide_by_best};
 use super::query::Plan;
 use super::snapshot::Snapshot;
-use super::{Error, beside};
+use super::{Error, proximity};
 
 /// Milliseconds in which newness falls to a half: a quarter of a year.
 const HALF_LIFE_MS: f64 = 91.0 * 86_400_000.0;
@@ -22,7 +22,7 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     if plan.stops_only || sessions.is_empty() {
         return Ok(parts);
     }
-    let beside = beside::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
+    let beside = proximity::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
     let mut bigrams = beside.bigrams;
     let mut near = beside.near;
     let fields = &snapshot.fields;

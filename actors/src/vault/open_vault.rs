@@ -1,7 +1,7 @@
 //! Where notes are written: one vault, its register, what waits for it, and the names in it. One at a time works here, and
 //! blocks for the disk.
 
-mod tally;
+mod change_stamp;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
 use super::owed::Owing;
-use super::pending::Pending;
+use super::outbox::Pending;
 use super::place::{Error, Found, Place, Refused, Stamp};
 use super::register::Register;
 use baton_config::settings;
 use baton_config::settings::Settings;
-use tally::Tally;
+use change_stamp::Tally;
 
 /// How often a note is read again that somebody writes at the same time.
 pub(super) const TRIES: u32 = 8;

@@ -19,8 +19,8 @@ use baton_protocol::answer;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::bringing::{Bringing, Failed};
-use super::desk::{Desk, Open, day};
+use super::write_session::{Bringing, Failed};
+use super::open_vault::{Desk, Open, day};
 use super::place::{Error, Refused};
 use super::promotion::promote;
 use super::register::Entry;
@@ -390,7 +390,7 @@ fn bring(
     round.is_full = pending.is_full();
     // A vault that takes nothing is not touched: it may not even be there.
     if let Some(pages) = open.held_back.take().filter(|pages| !pages.is_empty()) {
-        let mut written = super::desk::Written::default();
+        let mut written = super::open_vault::Written::default();
         let put = open.place.turn().and_then(|_turn| open.put(&pages, &mut written));
         round.files += written.files;
         round.conflicts += written.conflicts;

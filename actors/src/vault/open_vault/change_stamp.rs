@@ -54,7 +54,7 @@ impl Tally {
 mod tests {
     use std::fs;
 
-    use crate::vault::desk::Open;
+    use crate::vault::open_vault::Open;
     use crate::vault::register::Register;
     use baton_config::settings;
 

@@ -18,8 +18,8 @@ use baton_notes::told::{About, Entity, MAX_PROMPTS, Told};
 use baton_notes::{Day, forget, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
-use super::desk::{Note, Open, TRIES, Written, not_remembered};
-use super::pending::Pending;
+use super::open_vault::{Note, Open, TRIES, Written, not_remembered};
+use super::outbox::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
 use super::{index, lineage, owed};

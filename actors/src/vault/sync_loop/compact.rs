@@ -7,9 +7,9 @@ use baton_notes::threshold;
 use baton_protocol::answer;
 
 use super::super::Scribe;
-use super::super::bringing::{Bringing, Failed, limits};
+use super::super::write_session::{Bringing, Failed, limits};
 use super::super::compaction::{self, Compacted};
-use super::super::desk::{Desk, Note, day};
+use super::super::open_vault::{Desk, Note, day};
 use super::super::place::Refused;
 use super::super::register::Entry;
 use super::super::told::{Progress, several};

@@ -18,7 +18,7 @@ use baton_conversation::transcript::{Cursor, OpenCalls, Source};
 use baton_events::schema::cursor::CursorV3;
 use baton_events::session::{EpisodeRef, State, TailDigest};
 
-use super::gathered::Gathered;
+use super::conversation_builder::Gathered;
 use super::under_way::UnderWay;
 use super::{Handle, Msg};
 use baton_base::actor_address::Slot;

@@ -8,7 +8,7 @@ use baton_conversation::record::SessionId;
 
 use super::scan::Words;
 use super::{Scope, sought};
-use crate::vault::desk::Open;
+use crate::vault::open_vault::Open;
 use crate::vault::index::stem;
 use crate::vault::place::{Error, Outside, Place, Refused};
 

@@ -16,7 +16,7 @@ use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 use super::Error;
 use super::analyzer::Analyzer;
 use super::limits::PHRASE_SESSIONS;
-use super::packed::CUT;
+use super::pretokenized::CUT;
 use super::query::Query;
 use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};

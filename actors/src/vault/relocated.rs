@@ -158,7 +158,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::vault::rounds::tests::House;
+    use crate::vault::sync_loop::tests::House;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nobody_looks_beside_one_who_finds_no_end() {
