@@ -5,13 +5,13 @@
 //! is lost with a daemon; a call that it had under way is recorded as lost, for what it cost is unknown. Nothing waits for it:
 //! no close, no question, no hook.
 
+mod budget_reservation;
+mod call_permits;
 mod conversation;
 mod ended;
 mod hits;
 mod outcome;
 mod owed;
-mod budget_reservation;
-mod call_permits;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,12 +39,12 @@ use baton_config::settings::{Llm, Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
 use baton_model::{Client, Failure};
 use baton_store::chunks::ChunkStore;
-use hits::Hits;
-pub(crate) use outcome::{By, Done, Outcome};
-use owed::Owing;
 pub use budget_reservation::Allowance;
 use budget_reservation::{Bound, Purse};
 use call_permits::Rooms;
+use hits::Hits;
+pub(crate) use outcome::{By, Done, Outcome};
+use owed::Owing;
 
 /// How long the table is let change before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
@@ -471,7 +471,9 @@ fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, Strin
     let model = &llm.endpoint.model;
     let price = settings.prices.of(model);
     let is_local = llm.endpoint.base_url.is_local();
-    let Err(key) = budget::may_ask(price.as_ref(), is_local, &budget_reservation::budget(llm)) else { return Ok(price) };
+    let Err(key) = budget::may_ask(price.as_ref(), is_local, &budget_reservation::budget(llm)) else {
+        return Ok(price);
+    };
     let shown = baton_redaction::redact(model);
     let what = format!("no price is known of the model {shown:?}, so no budget can be kept");
     let fix = format!(

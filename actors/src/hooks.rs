@@ -25,9 +25,9 @@ use baton_protocol::answer::HookStats;
 use baton_protocol::{HookParams, Took};
 use tokio::sync::watch;
 
-use crate::transcript_roots::Roots;
 use crate::session::{SignalCall, Signalled};
 use crate::supervisor;
+use crate::transcript_roots::Roots;
 use crate::watcher;
 use baton_base::bounded_fs::Looks;
 use baton_base::clock::Clock;

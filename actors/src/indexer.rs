@@ -4,21 +4,21 @@
 //! from the journal into the searchable memory. A job that breaks is reported as failed. If this actor fails, the jobs in
 //! flight are lost with it: their sessions still owe them, and hand them out again when they are woken.
 
+mod conversation_builder;
 mod covering;
 mod episode;
 mod fresh;
-mod conversation_builder;
 mod job;
 mod large;
-mod may_read;
 mod left_out;
-mod restore;
+mod may_read;
 mod projector;
 mod purge;
 pub(crate) mod rebuild;
 pub(crate) mod redacting;
-mod sync_batch;
+mod restore;
 mod sweep;
+mod sync_batch;
 mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -49,13 +49,13 @@ use baton_store::chunks::{ChunkStore, Removed};
 use fresh::Fresh;
 use large::Large;
 pub(crate) use large::is_large;
-use may_read::Leave;
 use left_out::LeftOut;
-pub use restore::Index;
+use may_read::Leave;
 pub(crate) use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
-use sync_batch::{Shelf, Standing};
+pub use restore::Index;
 use sweep::{Sweep, Swept};
+use sync_batch::{Shelf, Standing};
 use under_way::UnderWay;
 
 /// What the indexer needs.

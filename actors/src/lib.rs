@@ -10,10 +10,10 @@ pub mod hooks;
 pub mod indexer;
 pub mod memo_writer;
 pub mod queries;
-pub mod transcript_roots;
 pub mod session;
 pub mod supervisor;
 pub mod system;
+pub mod transcript_roots;
 pub mod vault;
 pub mod watcher;
 

@@ -2,12 +2,13 @@
 //!
 //! One file a verb below [`calls`]. Nothing here knows of sockets: who asks is a [`client::Client`].
 
-pub(crate) mod conversation_summary;
 mod answers;
 pub mod archive;
 pub(crate) mod calls;
 pub(crate) mod client;
 pub mod compaction;
+pub(crate) mod conversation_summary;
+pub mod disk_usage;
 mod family;
 mod filters;
 mod graph;
@@ -20,7 +21,6 @@ pub mod redacting;
 pub mod repair;
 pub(crate) mod resolve;
 pub mod session_states_file;
-pub mod disk_usage;
 pub(crate) mod tombstones;
 mod transcript_peek;
 mod usage;
@@ -37,11 +37,11 @@ use crate::enricher::Enricher;
 use crate::hooks::Hooks;
 use crate::indexer;
 use crate::memo_writer::Memos;
-use crate::queries::redacting::Redacting;
 use crate::queries::disk_usage::{Measured, Scale};
-use crate::transcript_roots::Roots;
+use crate::queries::redacting::Redacting;
 use crate::supervisor;
 use crate::supervisor::{Degraded, Progress};
+use crate::transcript_roots::Roots;
 use crate::vault::Scribe;
 use crate::watcher;
 use baton_base::clock::Clock;

@@ -32,8 +32,8 @@ pub use tracking::{Switch, Switched};
 
 use crate::indexer;
 use crate::indexer::JobOutcome;
-use crate::transcript_roots::Roots;
 use crate::supervisor;
+use crate::transcript_roots::Roots;
 use crate::watcher;
 use baton_base::actor_address;
 use baton_base::actor_address::CallError;

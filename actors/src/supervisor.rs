@@ -27,7 +27,9 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, Supervi
 use tokio::sync::watch;
 
 use crate::session;
-use crate::session::{Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched};
+use crate::session::{
+    Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
+};
 use baton_base::actor_address::{CallError, Slot};
 use baton_base::limits;
 use baton_base::restart_budget::RestartBudget;

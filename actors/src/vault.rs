@@ -20,21 +20,21 @@
 //! | `reading` | notes read and checked |
 //! | `told` | how it all is |
 
-mod relocated;
-mod write_session;
 mod compaction;
-mod open_vault;
 mod forgetting;
 mod index;
 mod lineage;
-mod owed;
+mod open_vault;
 mod outbox;
+mod owed;
 mod place;
 mod promotion;
 mod reading;
 mod register;
+mod relocated;
 mod sync_loop;
 mod told;
+mod write_session;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -56,8 +56,8 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use baton_base::limits;
-use open_vault::Desk;
 use forgetting::Owed;
+use open_vault::Desk;
 use place::Refused;
 
 pub(crate) use reading::Unread;

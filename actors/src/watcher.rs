@@ -22,8 +22,8 @@ use baton_events::session::Place;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::JoinHandle;
 
-use crate::transcript_roots::{Look as RootsSeen, Roots};
 use crate::supervisor;
+use crate::transcript_roots::{Look as RootsSeen, Roots};
 use baton_base::actor_address::{CallError, Slot};
 use baton_base::limits;
 use baton_base::supervised_task::TaskSupervisor;

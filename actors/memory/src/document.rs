@@ -14,9 +14,9 @@ use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
-use super::pretokenized::{CUT, END};
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
+use super::pretokenized::{CUT, END};
 use super::schema::{Fields, PLACE_BORDER, kind};
 use super::{Entry, MAX_LINKS, activity_fields, forks, vectors};
 
@@ -187,7 +187,8 @@ impl Drafter {
     /// The document of the session, whose units have all come.
     pub(super) fn session(&mut self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
         let episode = self.tokens(&[entry.title, entry.episode_text]);
-        let (commits, changed) = (self.tokens(&activity_fields::commits(entry)), self.tokens(&activity_fields::changed(entry)));
+        let (commits, changed) =
+            (self.tokens(&activity_fields::commits(entry)), self.tokens(&activity_fields::changed(entry)));
         let draft = &mut self.draft;
         let (count, pairs) = (draft.first + draft.pieces.len(), draft.pairs.estimate());
         let mut plain = String::new();

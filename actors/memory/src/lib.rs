@@ -16,33 +16,34 @@
 //!   append rewrites all entities and facts of its session, because they name the episode: in a session of
 //!   thousands of lines that is most of what an append costs.
 
+mod activity_fields;
 mod analyzer;
 mod authors;
-mod proximity;
-mod score_weights;
 mod copies;
 mod dates;
-mod activity_fields;
-mod required_terms;
 mod document;
 mod dump;
-mod graph;
 mod entity_filter;
-mod irregular;
 mod forks;
+mod graph;
+mod irregular;
 mod limits;
 mod matched;
 mod outcomes;
-mod pretokenized;
 mod pair_count;
+mod phrase_sessions;
 mod plain_words;
 mod prefix;
+mod pretokenized;
+mod proximity;
 mod query;
 mod queue;
-mod session_bm25;
+mod required_terms;
 mod schema;
+mod score_weights;
 mod searcher;
 mod sequence;
+mod session_bm25;
 mod snapshot;
 mod snippet;
 mod store;
@@ -52,7 +53,6 @@ mod texts;
 mod titles;
 mod turns;
 pub mod vectors;
-mod phrase_sessions;
 
 use baton_conversation::item::{Agent, Link};
 use baton_conversation::record::{SessionId, Timestamp};
@@ -61,14 +61,14 @@ use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Graph;
 use uuid::Uuid;
 
-pub use required_terms::Demands;
 pub use dump::Print;
-pub use graph::{Fact, GraphQuery, Node, Page, SaidBy, Sieve, Window};
 pub use entity_filter::{Having, Sessions};
 pub use forks::{Kin, links};
+pub use graph::{Fact, GraphQuery, Node, Page, SaidBy, Sieve, Window};
 pub use matched::Reason;
 pub use outcomes::{By, WitnessQuery, Witnesses};
 pub use query::Query;
+pub use required_terms::Demands;
 pub use searcher::{Hit, Kind, Searched, Searcher};
 pub use store::{Checkpoint, Opened, Store};
 pub use titles::Titles;

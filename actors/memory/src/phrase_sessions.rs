@@ -7,8 +7,8 @@ use tantivy::query::Bm25Weight;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Score, Term};
 
-use super::score_weights::{Parts, divide_by_best};
 use super::query::Plan;
+use super::score_weights::{Parts, divide_by_best};
 use super::snapshot::Snapshot;
 use super::{Error, proximity};
 

@@ -10,12 +10,12 @@ use tantivy::schema::Field;
 
 use super::Error;
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
-use super::proximity::Pair;
 use super::dates::{self, Date};
-use super::required_terms::Demands;
 use super::limits::{BESIDE_WORDS, ENTITY_NAMES, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
-use super::pretokenized::{END, NEAR_WORDS, Packed};
 use super::prefix::Prefix;
+use super::pretokenized::{END, NEAR_WORDS, Packed};
+use super::proximity::Pair;
+use super::required_terms::Demands;
 use super::snapshot::Snapshot;
 use super::vectors::Meaning;
 

@@ -10,18 +10,18 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
 use super::analyzer::Analyzer;
-use super::score_weights::Parts;
 use super::copies::Copies;
-use super::required_terms::Demand;
 use super::limits::{
     BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES,
 };
 use super::query::{Plan, Query};
+use super::required_terms::Demand;
+use super::score_weights::Parts;
 use super::snapshot::Snapshot;
 use super::store::Published;
 use super::turns::{Known, Scored};
 use super::vectors::{self, Joined, Nearness};
-use super::{Error, Reason, authors, score_weights, graph, matched, snippet, turns, phrase_sessions};
+use super::{Error, Reason, authors, graph, matched, phrase_sessions, score_weights, snippet, turns};
 
 /// How many turns make a session's score.
 const COUNTED_TURNS: usize = 3;

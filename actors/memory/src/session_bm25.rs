@@ -5,8 +5,8 @@ use tantivy::index::SegmentReader;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
-use super::required_terms::{Demand, is_told_by_index, narrowed};
 use super::entity_filter::{Having, Sessions};
+use super::required_terms::{Demand, is_told_by_index, narrowed};
 use super::schema::kind;
 use super::sequence::Phrase;
 use super::snapshot::Snapshot;

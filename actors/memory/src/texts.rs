@@ -9,8 +9,8 @@ use tantivy::{DocAddress, TantivyDocument};
 
 use super::Error;
 use super::analyzer::Analyzer;
-use super::required_terms::Demand;
 use super::limits::READ_BYTES;
+use super::required_terms::Demand;
 use super::snapshot::Snapshot;
 
 /// What a text costs beside its bytes: it lies in a block with others.

@@ -14,8 +14,8 @@ use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Query 
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, Score, Term};
 
-use super::required_terms::{Demand, Gate};
 use super::query::{Plan, Query, Wanted};
+use super::required_terms::{Demand, Gate};
 use super::snapshot::{Segment, Snapshot};
 use super::texts::Texts;
 use super::{Error, limits};

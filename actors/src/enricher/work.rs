@@ -12,10 +12,10 @@ use baton_events::prices::Price;
 use baton_events::projection::table::Row;
 use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer};
 
+use super::budget_reservation::{Bound, OverBudget, Taken};
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};
 use super::outcome::{By, Done, Outcome};
-use super::budget_reservation::{Bound, OverBudget, Taken};
 use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::session::{Asking, NotAsked};
 use baton_base::actor_address::CallError;

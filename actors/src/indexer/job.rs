@@ -18,8 +18,8 @@ use baton_events::session::{Complete, EpisodeRef, FailureWhy, FileIdentity, Stor
 
 pub(super) mod stored;
 
-use super::fresh::{Fresh, Held};
 use super::conversation_builder::{Gathered, Written};
+use super::fresh::{Fresh, Held};
 use super::may_read::Leave;
 use super::{JobOutcome, JobRequest};
 use baton_store::chunks;

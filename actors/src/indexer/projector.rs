@@ -9,12 +9,12 @@
 //! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
 //! at the start for all that is forgotten.
 
+mod backoff;
 mod change;
 mod failure;
 mod large;
 mod memos;
 mod outline;
-mod backoff;
 mod purging;
 mod reach;
 mod way;
@@ -43,6 +43,7 @@ use super::fresh::Fresh;
 use super::large::Large;
 use super::left_out::{LeftOut, Parts};
 use super::restore::{self, Mender};
+use backoff::{pause, wait_to_open};
 use baton_base::condition::Trouble;
 use baton_base::io_remedy;
 use baton_base::limits;
@@ -54,7 +55,6 @@ use change::Change;
 use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
 use outline::{Outline, Turns};
-use backoff::{pause, wait_to_open};
 use purging::Purge;
 use reach::Reach;
 pub(crate) use reach::{Covered, Want};

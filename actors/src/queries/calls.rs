@@ -24,6 +24,7 @@ mod looking;
 mod memory;
 mod messages;
 mod nodes;
+mod outcome_query;
 mod passage;
 mod patterns;
 mod presence;
@@ -43,7 +44,6 @@ mod unindexed;
 mod vault;
 mod vectors;
 mod verify;
-mod outcome_query;
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};

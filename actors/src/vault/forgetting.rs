@@ -2,8 +2,8 @@
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
 mod leading;
-mod scan;
 mod leftovers;
+mod scan;
 mod stray;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +16,15 @@ use baton_notes::forget::Left;
 use baton_notes::layout::Place as Lies;
 use baton_notes::{Day, name, session};
 
-use super::relocated::{self, Places};
-use super::open_vault::{Desk, Note, Open};
 use super::index::stem;
+use super::open_vault::{Desk, Note, Open};
 use super::owed::to_remove;
 use super::place::{Error, Place, Refused};
 use super::register::{Entry, Register, name_print};
+use super::relocated::{self, Places};
 use baton_config::settings;
-use scan::{Scan, Words};
 use leftovers::Sought;
+use scan::{Scan, Words};
 
 /// What is still to be taken out of notes.
 pub(super) struct Owed {

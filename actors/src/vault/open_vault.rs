@@ -16,8 +16,8 @@ use baton_notes::{Day, followed, forget, merge, name, renamed};
 use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
-use super::owed::Owing;
 use super::outbox::Pending;
+use super::owed::Owing;
 use super::place::{Error, Found, Place, Refused, Stamp};
 use super::register::Register;
 use baton_config::settings;

@@ -11,8 +11,8 @@ use baton_notes::name;
 use uuid::Uuid;
 
 use super::Scribe;
-use super::open_vault::{Desk, Open, Written, day};
 use super::index::Index;
+use super::open_vault::{Desk, Open, Written, day};
 use super::place::Refused;
 use crate::vault::Surroundings;
 use baton_config::settings::Settings;

@@ -19,12 +19,12 @@ use baton_protocol::answer;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::write_session::{Bringing, Failed};
 use super::open_vault::{Desk, Open, day};
 use super::place::{Error, Refused};
 use super::promotion::promote;
 use super::register::Entry;
 use super::told::{Progress, several, waiting};
+use super::write_session::{Bringing, Failed};
 use super::{ANSWER, ROOM, Scribe, owed};
 use crate::vault::Surroundings;
 use baton_base::throttle::Room;

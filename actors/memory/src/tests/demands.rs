@@ -4,8 +4,8 @@ use baton_ask::query;
 use baton_ask::query::{Question, Without};
 
 use super::*;
-use crate::required_terms::Demand;
 use crate::query::Plan;
+use crate::required_terms::Demand;
 use crate::texts::Texts;
 use crate::turns::{Known, best};
 use crate::{Demands, Having, Reason};

@@ -16,7 +16,6 @@ use crate::queries::archive;
 use crate::queries::disk_usage;
 use crate::queries::{Services, resolve};
 use baton_journal::{Exact, Journal, ReadError};
-use baton_store::disk_usage;
 
 /// Most records of one answer.
 const RECORDS_MAX: usize = 4096;
@@ -33,7 +32,7 @@ pub(in crate::queries) async fn stats(services: &Arc<Services>) -> Result<LogSta
         let position = table.position();
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
-        let disk = disk_usage::of(&services.home);
+        let disk = baton_store::disk_usage::of(&services.home);
         let live_bytes = Some(disk_usage::measure(&services.home, &services.measured()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);

@@ -8,8 +8,8 @@ use baton_conversation::record::SessionId;
 
 use super::scan::Words;
 use super::{Scope, sought};
-use crate::vault::open_vault::Open;
 use crate::vault::index::stem;
+use crate::vault::open_vault::Open;
 use crate::vault::place::{Error, Outside, Place, Refused};
 
 /// Sessions of which no note is left. Which texts of people in the vault still name them.

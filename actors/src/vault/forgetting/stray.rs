@@ -18,8 +18,8 @@ use baton_events::projection::table::SessionTable;
 use baton_notes::Day;
 
 use super::scan::Scan;
-use crate::vault::open_vault::Open;
 use crate::vault::index::stem;
+use crate::vault::open_vault::Open;
 use crate::vault::register::Entry;
 
 /// The days on which sessions began, of those that may have notes.

@@ -7,12 +7,12 @@ use baton_notes::threshold;
 use baton_protocol::answer;
 
 use super::super::Scribe;
-use super::super::write_session::{Bringing, Failed, limits};
 use super::super::compaction::{self, Compacted};
 use super::super::open_vault::{Desk, Note, day};
 use super::super::place::Refused;
 use super::super::register::Entry;
 use super::super::told::{Progress, several};
+use super::super::write_session::{Bringing, Failed, limits};
 use super::broken;
 use crate::vault::Surroundings;
 

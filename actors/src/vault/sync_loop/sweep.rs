@@ -7,11 +7,11 @@ use baton_notes::session;
 use baton_notes::session::Status;
 use baton_notes::threshold;
 
-use super::super::write_session::{Bringing, Failed, limits};
 use super::super::compaction;
 use super::super::open_vault::{Desk, Note, day};
 use super::super::place::Refused;
 use super::super::register::Entry;
+use super::super::write_session::{Bringing, Failed, limits};
 use super::super::{DAY_MS, Scribe};
 use super::{GROUP, answered, answered_in, broken};
 use crate::vault::Surroundings;
