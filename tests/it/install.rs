@@ -216,6 +216,13 @@ fn what_keeps_hooks_from_running_is_said() {
     let world = without_claude();
     fs::write(settings(&world), "{\"cleanupPeriodDays\": 365}").unwrap();
     assert!(!world.ok(&["install", "--dry-run"]).out.contains("cleanupPeriodDays is"));
+    // What a person's own settings say holds in a project that says nothing else.
+    fs::create_dir_all(world.path("work/.git")).unwrap();
+    let in_project = || world.ok(&["install", "--scope", "project", "--dry-run"]).out;
+    assert!(!in_project().contains("cleanupPeriodDays"), "{}", in_project());
+    fs::create_dir_all(world.path("work/.claude")).unwrap();
+    fs::write(world.path("work/.claude/settings.json"), "{\"cleanupPeriodDays\": 7}").unwrap();
+    assert!(in_project().contains("after 7 days"), "{}", in_project());
 }
 
 #[test]

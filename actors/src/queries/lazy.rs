@@ -260,10 +260,13 @@ fn beyond(services: &Services, wanted: &[Wanted]) -> u64 {
         return 0;
     }
     let read = services.table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
-    let never_read = services.watcher.come_by().saturating_sub(read);
+    beside_wanted(services.watcher.come_by().saturating_sub(read), services.progress.borrow().pending(), wanted)
+}
+
+/// What was never read, or what the backlog holds, without what is wanted of it: that is counted by itself.
+fn beside_wanted(never_read: u64, in_backlog: u64, wanted: &[Wanted]) -> u64 {
     let new = wanted.iter().filter(|wanted| wanted.is_new).count() as u64;
-    let behind = services.progress.borrow().pending();
-    never_read.saturating_sub(new).max(behind.saturating_sub(wanted.len() as u64))
+    never_read.saturating_sub(new).max(in_backlog.saturating_sub(wanted.len() as u64))
 }
 
 /// What an answer says that lacks what has changed in these roots.

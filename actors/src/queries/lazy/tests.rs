@@ -23,6 +23,30 @@ fn what_fits_is_read_and_a_giant_blocks_nobody() {
     assert_eq!((first.len(), beyond.len()), (1, 3));
 }
 
+#[test]
+fn a_session_that_lacks_is_counted_once() {
+    let wanted = |is_new| Wanted {
+        id: SessionId::new("s").unwrap(),
+        file: None,
+        is_new,
+        is_large: false,
+        bytes: 1,
+        at: Timestamp(0),
+    };
+    let both = [wanted(true), wanted(true), wanted(false)];
+    // Never read, in the backlog, wanted: and what there is beside what is wanted.
+    for (never_read, in_backlog, wanted, expected) in [
+        (10, 0, &[][..], 10),
+        (10, 0, &both, 8),
+        (0, 10, &both, 7),
+        (10, 10, &both, 8),
+        (10, 20, &both, 17),
+        (1, 2, &both, 0),
+    ] {
+        assert_eq!(beside_wanted(never_read, in_backlog, wanted), expected, "{never_read} {in_backlog}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_waits_goes_on_with_the_progress_and_not_at_the_next_look() {
     let (begun, done) = (Instant::now(), watch::Sender::new(0));

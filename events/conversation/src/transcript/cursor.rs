@@ -40,7 +40,7 @@ pub struct Cursor {
     pub queue: Window<Queued, MAX_QUEUED>,
     /// How many messages were counted that are withdrawn: as many of the next are not counted.
     pub overcounted: u64,
-    /// Whether the agent was at work after the last record: a prompt queued now may never be written again.
+    /// Whether the agent was at work after the last record. A part of the stored shape; no reader asks for it now.
     pub working: bool,
     /// The last working directory.
     pub cwd: Option<Mark>,
