@@ -2,3 +2,4 @@
 
 mod recent;
 pub mod table;
+mod tally;

@@ -191,7 +191,12 @@ impl Settings {
 
     /// Whether a session must be neither read nor shown, because its project is excluded.
     pub fn excludes(&self, state: &State) -> bool {
-        state.place.as_ref().is_some_and(|place| self.is_own(place) || self.switches.excludes(place).is_some())
+        state.place.as_ref().is_some_and(|place| self.excludes_place(place))
+    }
+
+    /// True if sessions that work there are excluded.
+    pub fn excludes_place(&self, place: &Place) -> bool {
+        self.is_own(place) || self.switches.excludes(place).is_some()
     }
 
     /// Whether what works there is what Baton itself has started.

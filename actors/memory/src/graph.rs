@@ -21,11 +21,10 @@ use baton_graph::{Claim, Label, Relation, node_uuid};
 use tantivy::TantivyDocument;
 use uuid::Uuid;
 
-use self::group::{Kin, Member};
+use self::group::{Admission, Kin, Member};
 use super::document::Drafter;
 use super::limits::{DETAIL_SESSIONS, GROUP_EPISODES, GROUP_SESSIONS, SIFTED_FACTS};
 use super::schema::{Fields, kind};
-use super::snapshot::Snapshot;
 use super::{Entry, Error, Searcher};
 
 pub use self::one::SaidBy;
@@ -234,15 +233,17 @@ impl Searcher {
     /// When the index cannot be read.
     pub fn nodes(&self, query: &GraphQuery<'_>) -> Result<Page<Node>, Error> {
         let snapshot = self.snapshot();
+        let admission = Admission::new(&snapshot, query.exclude);
+        let most = query.offset.saturating_add(query.limit).saturating_add(1);
         let near = match query.center {
-            Some(center) => center::nodes(&snapshot, key(center), query.exclude)?,
+            Some(center) => center::nodes(&admission, key(center))?,
             None => center::Near::default(),
         };
-        let ranked = group::ranked(&snapshot, Kin::Nodes, query, &near)?;
+        let ranked = group::ranked(&admission, Kin::Nodes, query, &near, most)?;
         let page = ranked.iter().skip(query.offset).take(query.limit);
         let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
         for subject in page {
-            found.extend(node(&snapshot, *subject, query.exclude)?);
+            found.extend(node(&admission, *subject)?);
         }
         Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) })
     }
@@ -254,24 +255,29 @@ impl Searcher {
     /// When the index cannot be read.
     pub fn facts(&self, query: &GraphQuery<'_>) -> Result<Page<Fact>, Error> {
         let snapshot = self.snapshot();
+        let admission = Admission::new(&snapshot, query.exclude);
+        let most = match query.sieve.reads() {
+            true => SIFTED_FACTS,
+            false => query.offset.saturating_add(query.limit).saturating_add(1),
+        };
         let near = match query.center {
-            Some(center) => center::facts(&snapshot, key(center), query.exclude)?,
+            Some(center) => center::facts(&admission, key(center))?,
             None => center::Near::default(),
         };
-        let ranked = group::ranked(&snapshot, Kin::Facts, query, &near)?;
+        let ranked = group::ranked(&admission, Kin::Facts, query, &near, most)?;
         if !query.sieve.reads() {
             let page = ranked.iter().skip(query.offset).take(query.limit);
             let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
             for subject in page {
-                found.extend(fact(&snapshot, *subject, query.exclude)?);
+                found.extend(fact(&admission, *subject)?);
             }
             return Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) });
         }
         // What is asked for shows only in the whole fact.
         let mut page = Page { found: Vec::new(), more: false };
         let mut passed = 0;
-        for subject in ranked.iter().take(SIFTED_FACTS) {
-            let Some(fact) = fact(&snapshot, *subject, query.exclude)?.filter(|fact| query.sieve.keeps(fact)) else {
+        for subject in &ranked {
+            let Some(fact) = fact(&admission, *subject)?.filter(|fact| query.sieve.keeps(fact)) else {
                 continue;
             };
             if passed < query.offset {
@@ -292,23 +298,24 @@ impl Searcher {
     ///
     /// When the index cannot be read.
     pub fn has_node(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<bool, Error> {
-        let group = group::read(&self.snapshot(), key(uuid), exclude)?;
+        let snapshot = self.snapshot();
+        let group = group::read(&Admission::new(&snapshot, exclude), key(uuid))?;
         Ok(group.label.is_some())
     }
 }
 
 /// The entity of a key, with what admitted sessions say of it; none if none does.
-fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Node>, Error> {
-    let group = group::read(snapshot, subject, exclude)?;
-    let mut members = group.latest(snapshot, DETAIL_SESSIONS.max(GROUP_SESSIONS))?;
+fn node(admission: &Admission<'_>, subject: u64) -> Result<Option<Node>, Error> {
+    let group = group::read(admission, subject)?;
+    let mut members = group.latest(admission.snapshot, DETAIL_SESSIONS.max(GROUP_SESSIONS))?;
     let (Some(newest), Some(label)) = (members.first(), group.label) else { return Ok(None) };
     let name = newest.title.clone();
     // Stored where an assertion has its source.
     let stored = Some(newest.source).filter(|uuid| !uuid.is_nil());
     let uuid = stored.unwrap_or_else(|| node_uuid(&group.group_id, label, &name));
     let detail = members.iter().find(|member| !member.text.is_empty()).map(|member| member.text.clone());
-    let telling = match center::telling(snapshot, subject, exclude)? {
-        Some(address) => Some(group::stored_text(snapshot, address)?),
+    let telling = match center::telling(admission, subject)? {
+        Some(address) => Some(group::stored_text(admission.snapshot, address)?),
         None => None,
     };
     let by_model = members.iter().all(|member| member.by_model);
@@ -322,7 +329,7 @@ fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
         first_seen: group.since,
         last_seen: group.seen,
         count: group.count,
-        sessions: group.members.len() as u64,
+        sessions: group.sessions,
         latest: members.into_iter().filter_map(Member::place).collect(),
         telling,
         by_model,
@@ -331,15 +338,15 @@ fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
 }
 
 /// The fact of a key, with what admitted sessions say of it; none if none does.
-fn fact(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Fact>, Error> {
-    let group = group::read(snapshot, subject, exclude)?;
-    let members = group.latest(snapshot, GROUP_EPISODES)?;
+fn fact(admission: &Admission<'_>, subject: u64) -> Result<Option<Fact>, Error> {
+    let group = group::read(admission, subject)?;
+    let members = group.latest(admission.snapshot, GROUP_EPISODES)?;
     let Some(newest) = members.first() else { return Ok(None) };
-    let end = time::ended(snapshot, subject, &group, exclude)?;
+    let end = time::ended(admission, subject, &group)?;
     let ended_by = match end {
         Some(end) => {
-            let other = group::read(snapshot, end.by, exclude)?;
-            other.latest(snapshot, 1)?.first().map(|member| member.fact(&other.group_id))
+            let other = group::read(admission, end.by)?;
+            other.latest(admission.snapshot, 1)?.first().map(|member| member.fact(&other.group_id))
         }
         None => None,
     };
@@ -348,9 +355,9 @@ fn fact(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
         relation: Relation::parse(&newest.title).unwrap_or(Relation::Told),
         name: newest.title.clone(),
         source: newest.source,
-        source_name: group::name(snapshot, key(newest.source), exclude)?,
+        source_name: group::name(admission, key(newest.source))?,
         target: newest.target,
-        target_name: group::name(snapshot, key(newest.target), exclude)?,
+        target_name: group::name(admission, key(newest.target))?,
         value: newest.value.clone(),
         fact: newest.text.clone(),
         created_at: group.created,
@@ -359,7 +366,7 @@ fn fact(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
         expired_at: end.and_then(|end| end.expired_at),
         ended_by,
         reference_time: group.seen,
-        sessions: group.members.len() as u64,
+        sessions: group.sessions,
         episodes: members.iter().map(|member| member.episode).collect(),
         by_model: members.iter().all(|member| member.by_model),
         latest: members.into_iter().take(GROUP_SESSIONS).filter_map(Member::place).collect(),

@@ -4,12 +4,11 @@ mod ambiguous;
 mod directory;
 
 use baton_views::visibility;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
-use baton_events::projection::table::SessionTable;
-use baton_events::session::{Phase, State};
+use baton_events::projection::table::{Belonging, SessionTable};
 use baton_protocol::{Caller, Failure, code};
 
 use super::client::failure;
@@ -278,35 +277,26 @@ pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
 
 /// All projects and groups that anybody may know, sorted: one of which every session is forgotten or excluded is none.
 pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<&'a str> {
-    projects_of(table, settings, |state| state.phase != Phase::Forgotten)
+    projects_of(table, settings, |belonging| !belonging.is_forgotten)
 }
 
-fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&State) -> bool) -> Vec<&'a str> {
-    let states = table.iter().map(|(_, row)| &row.state).filter(|state| is_meant(state));
-    // Of hundreds of thousands of sessions most share what they say: it is judged once.
-    let said = |state: &'a State| (of_session(state), state.place.as_ref().map(|place| place.cwd.as_str()));
-    let alike: HashMap<_, &State> = states.map(|state| (said(state), state)).collect();
-    let shown = alike.into_values().filter(|state| !settings.excludes(state)).flat_map(of_session).flatten();
+fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&Belonging) -> bool) -> Vec<&'a str> {
+    let is_excluded =
+        |belonging: &Belonging| belonging.place.as_ref().is_some_and(|place| settings.excludes_place(place));
+    let shown = table.belongings().filter(|belonging| is_meant(belonging) && !is_excluded(belonging));
     let groups = table.memo_groups().filter(|group| !visibility::is_group_excluded(settings, group));
-    shown.chain(groups).collect::<BTreeSet<_>>().into_iter().collect()
+    shown.flat_map(found_under).chain(groups).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The project that a text names: a directory, a group, or the last part of exactly one.
 pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
-    // Most name one as it is: no list of all is made for that.
-    let is_known = |project: &str| {
-        let is_of = |state: &&State| of_session(state).contains(&Some(project)) && state.phase != Phase::Forgotten;
-        table.iter().map(|(_, row)| &row.state).filter(is_of).any(|state| !settings.excludes(state))
-    };
-    match without_slash(text) {
-        trimmed if is_known(trimmed) => Ok(trimmed.to_owned()),
-        _ => named(projects(table, settings), text),
-    }
+    named(projects(table, settings), text)
 }
 
-/// What a session is found under: its group and its project.
-fn of_session(state: &State) -> [Option<&str>; 2] {
-    [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())]
+/// The group and the project under which sessions that belong there are found.
+fn found_under(Belonging { group, place, .. }: &Belonging) -> impl Iterator<Item = &str> {
+    let project = place.as_ref().map(|place| place.project.as_str());
+    group.as_deref().into_iter().chain(project)
 }
 
 fn without_slash(text: &str) -> &str {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::memo::Memo;
 use baton_events::projection::table::SessionTable;
@@ -16,10 +15,9 @@ pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], i
     if let Some(uuid) = memo::of_key(id) {
         return table.memo(uuid).is_none_or(|(_, memo)| is_memo_hidden(settings, groups, memo));
     }
-    let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
-    row.is_none_or(|row| {
+    table.get_by_text(id).is_none_or(|row| {
         row.state.phase == Phase::Forgotten
-            || table.is_deleted(&row)
+            || table.is_deleted(row)
             || settings.excludes(&row.state)
             || !is_in_any(&row.state, groups)
     })
@@ -48,7 +46,7 @@ pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bo
 /// Whether a group is a project that is excluded.
 pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
     let place = Place { cwd: group.to_owned(), project: group.to_owned() };
-    group.contains(['/', '\\']) && settings.excludes(&State { place: Some(place), ..State::default() })
+    group.contains(['/', '\\']) && settings.excludes_place(&place)
 }
 
 /// Whether a session belongs to one of these projects or groups, or works in a directory of one; true where none is named.

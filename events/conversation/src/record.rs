@@ -3,7 +3,7 @@
 //! Nothing here reads a clock: a [`Timestamp`] always comes from outside, either from a transcript
 //! line or from the shell.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,6 +26,12 @@ macro_rules! shared_text {
             /// The text as it is written in events and answers.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                self.as_str()
             }
         }
 

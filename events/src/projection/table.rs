@@ -12,9 +12,10 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::recent::Recent;
+use super::tally::Tally;
 use crate::memo;
 use crate::memo::Memo;
-use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
+use crate::session::{EpisodeRef, Event, Phase, Place, Policy, State, evolve, wake_at};
 use crate::{home, schema};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record;
@@ -54,13 +55,39 @@ pub struct HomeRow {
     pub state: home::State,
 }
 
+/// Where a session belongs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Belonging {
+    /// The group it was put into, if any.
+    pub group: Option<String>,
+    /// Where it works, once known.
+    pub place: Option<Place>,
+    /// True if it is forgotten.
+    pub is_forgotten: bool,
+}
+
+impl Belonging {
+    fn is_of(&self, state: &State) -> bool {
+        self.group == state.group && self.place == state.place && self.is_forgotten == (state.phase == Phase::Forgotten)
+    }
+}
+
+impl From<&State> for Belonging {
+    fn from(state: &State) -> Self {
+        let (group, place) = (state.group.clone(), state.place.clone());
+        Self { group, place, is_forgotten: state.phase == Phase::Forgotten }
+    }
+}
+
 /// Every session, in the order of their ids.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTable {
     rows: RedBlackTreeMapSync<SessionId, Arc<Row>>,
     memos: RedBlackTreeMapSync<Uuid, Arc<MemoRow>>,
-    /// How many memos stand in each group.
-    groups: RedBlackTreeMapSync<Arc<str>, u64>,
+    /// The groups of memos.
+    groups: Tally<String>,
+    /// Where sessions belong: many sessions share few values.
+    belongings: Tally<Belonging>,
     home: Arc<HomeRow>,
     /// Sessions that owe an enrichment, or have a call of a model under way.
     enriching: RedBlackTreeSetSync<SessionId>,
@@ -135,23 +162,20 @@ impl SessionTable {
             (false, true) => drop(self.enriching.remove_mut(&id)),
             _ => {}
         }
+        let left = self.rows.get(&id).map(|row| Belonging::from(&row.state));
+        if !left.as_ref().is_some_and(|left| left.is_of(&row.state)) {
+            left.into_iter().for_each(|left| self.belongings.remove(left));
+            self.belongings.add(Belonging::from(&row.state));
+        }
         self.rows.insert_mut(id, Arc::new(row));
     }
 
     /// Puts back one memo as a checkpoint kept it.
     pub fn restore_memo(&mut self, uuid: Uuid, row: MemoRow) {
-        let group = |row: &MemoRow| row.state.memo.as_ref().map(|memo| Arc::<str>::from(memo.group.as_str()));
-        let (left, joined) = (self.memos.get(&uuid).and_then(|row| group(row)), group(&row));
-        if let Some(group) = left {
-            match self.groups.get(&group).copied().unwrap_or_default() {
-                0 | 1 => drop(self.groups.remove_mut(&group)),
-                more => self.groups.insert_mut(group, more - 1),
-            }
-        }
-        if let Some(group) = joined {
-            let more = self.groups.get(&group).copied().unwrap_or_default() + 1;
-            self.groups.insert_mut(group, more);
-        }
+        let group = |row: &MemoRow| row.state.memo.as_ref().map(|memo| memo.group.clone());
+        let left = self.memos.get(&uuid).and_then(|row| group(row));
+        left.into_iter().for_each(|group| self.groups.remove(group));
+        group(&row).into_iter().for_each(|group| self.groups.add(group));
         self.memos.insert_mut(uuid, Arc::new(row));
     }
 
@@ -212,6 +236,11 @@ impl SessionTable {
         self.rows.get(id)
     }
 
+    /// One session by the text of its id.
+    pub fn get_by_text(&self, id: &str) -> Option<&Arc<Row>> {
+        self.rows.get(id)
+    }
+
     /// The current episode of a session, unless somebody has deleted it, or cleared its group since.
     pub fn shown<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
         let is_cleared = || self.home.state.clears(row.state.group_id(), row.since);
@@ -265,7 +294,12 @@ impl SessionTable {
 
     /// The groups in which memos stand, cleared ones included.
     pub fn memo_groups(&self) -> impl Iterator<Item = &str> {
-        self.groups.keys().map(|group| &**group)
+        self.groups.values().map(String::as_str)
+    }
+
+    /// The distinct values of where sessions belong.
+    pub fn belongings(&self) -> impl Iterator<Item = &Belonging> {
+        self.belongings.values()
     }
 
     /// How many memos there ever were.
@@ -517,6 +551,29 @@ mod tests {
             (Told::Session(Event::GroupAssigned { group: "g".to_owned() }), false),
             (Told::Session(indexed(3, 2, 20)), true),
         ]);
+    }
+
+    #[test]
+    fn belongings_are_those_of_the_rows() {
+        let mut table = SessionTable::default();
+        let assigned = |group: &str| Event::GroupAssigned { group: group.to_owned() };
+        let events = [
+            ("a", located("/p")),
+            ("b", located("/p")),
+            ("a", assigned("g")),
+            ("b", assigned("g")),
+            ("b", Event::WentIdle),
+            ("c", located("/q")),
+            ("a", assigned("h")),
+            ("b", Event::Forgotten),
+            ("c", assigned("h")),
+        ];
+        for (at, (name, event)) in (1..).zip(&events) {
+            table.apply(Position(at), &id(name), SequenceNumber(at), event);
+            let expected: BTreeSet<Belonging> = table.iter().map(|(_, row)| Belonging::from(&row.state)).collect();
+            assert!(table.belongings().eq(&expected), "after {event:?}: {:?}", table.belongings().collect::<Vec<_>>());
+        }
+        assert_eq!(table.belongings().count(), 3);
     }
 
     #[test]

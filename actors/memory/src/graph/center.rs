@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use baton_graph::{Label, Relation};
 use tantivy::{DocAddress, Term};
 
-use super::group::{first, for_each};
+use super::group::{Admission, first};
 use crate::Error;
 use crate::limits::GRAPH_GROUPS;
-use crate::snapshot::Snapshot;
 
 /// How far what is near the center is from it; the rest is farther.
 #[derive(Default)]
@@ -33,30 +32,26 @@ struct Tie {
 }
 
 /// The center, then those that share a fact with it.
-pub(super) fn nodes(snapshot: &Snapshot, center: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Near, Error> {
+pub(super) fn nodes(admission: &Admission<'_>, center: u64) -> Result<Near, Error> {
     let mut near = Near::default();
     near.add(center, 0);
-    ties(snapshot, center, exclude, |tie| tie.ends.into_iter().flatten().for_each(|end| near.add(end, 1)))?;
+    ties(admission, center, |tie| tie.ends.into_iter().flatten().for_each(|end| near.add(end, 1)))?;
     Ok(near)
 }
 
 /// The facts that begin or end at the center.
-pub(super) fn facts(snapshot: &Snapshot, center: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Near, Error> {
+pub(super) fn facts(admission: &Admission<'_>, center: u64) -> Result<Near, Error> {
     let mut near = Near::default();
-    ties(snapshot, center, exclude, |tie| near.add(tie.fact, 0))?;
+    ties(admission, center, |tie| near.add(tie.fact, 0))?;
     Ok(near)
 }
 
 /// The latest of the facts that say most of an entity.
-pub(super) fn telling(
-    snapshot: &Snapshot,
-    node: u64,
-    exclude: &dyn Fn(&str) -> bool,
-) -> Result<Option<DocAddress>, Error> {
-    let fields = &snapshot.fields;
+pub(super) fn telling(admission: &Admission<'_>, node: u64) -> Result<Option<DocAddress>, Error> {
+    let fields = &admission.snapshot.fields;
     let mut best = None;
     for term in [Term::from_field_u64(fields.source, node), Term::from_field_u64(fields.target, node)] {
-        for_each(snapshot, &term, exclude, |address, segment, columns| {
+        admission.for_each(&term, |address, segment, columns| {
             let doc = address.doc_id;
             let weight = match columns.relation(doc) {
                 Some(Relation::Decided | Relation::Prefers | Relation::Told) => 4,
@@ -66,7 +61,7 @@ pub(super) fn telling(
                 _ => 0,
             };
             let at = first(&columns.last, doc).or_else(|| first(&columns.since, doc));
-            let found = (weight, at, segment.id_of(doc).map(str::to_owned), columns.subject.first(doc));
+            let found = (weight, at, segment.id_of(doc), columns.subject.first(doc));
             if best.as_ref().is_none_or(|(known, _)| *known < found) {
                 best = Some((found, address));
             }
@@ -76,15 +71,10 @@ pub(super) fn telling(
 }
 
 /// Every fact that begins or ends at the center and, if that is a session, every fact that it supports.
-fn ties(
-    snapshot: &Snapshot,
-    center: u64,
-    exclude: &dyn Fn(&str) -> bool,
-    mut each: impl FnMut(Tie),
-) -> Result<(), Error> {
-    let fields = &snapshot.fields;
+fn ties(admission: &Admission<'_>, center: u64, mut each: impl FnMut(Tie)) -> Result<(), Error> {
+    let fields = &admission.snapshot.fields;
     let mut terms = vec![Term::from_field_u64(fields.source, center), Term::from_field_u64(fields.target, center)];
-    for_each(snapshot, &Term::from_field_u64(fields.subject, center), exclude, |address, segment, columns| {
+    admission.for_each(&Term::from_field_u64(fields.subject, center), |address, segment, columns| {
         if columns.label(address.doc_id) == Some(Label::Session)
             && let Some(session) = segment.id_of(address.doc_id)
         {
@@ -92,7 +82,7 @@ fn ties(
         }
     })?;
     for term in terms {
-        for_each(snapshot, &term, exclude, |address, _, columns| {
+        admission.for_each(&term, |address, _, columns| {
             let ends = [first(&columns.source, address.doc_id), first(&columns.target, address.doc_id)];
             if let (Some(fact), true) = (columns.subject.first(address.doc_id), ends[0].is_some()) {
                 each(Tie { fact, ends });

@@ -1,8 +1,10 @@
 //! Members put together: which entities and facts fit a question, and what the members of one say together.
 
-use std::cmp::Reverse;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::Cell;
+use std::cmp::{Ordering, Reverse};
+use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::ControlFlow;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::{Claim, Label, Relation, valued_fact_uuid};
@@ -14,7 +16,7 @@ use uuid::Uuid;
 
 use super::GraphQuery;
 use super::center::Near;
-use crate::limits::GRAPH_GROUPS;
+use crate::limits::{GRAPH_GROUPS, GROUP_EPISODES};
 use crate::schema::kind;
 use crate::searcher::text;
 use crate::snapshot::{GraphColumns, Segment, Snapshot};
@@ -27,13 +29,43 @@ pub(super) enum Kin {
     Facts,
 }
 
-/// A group on its way to its rank.
-struct Found {
+/// A matching document.
+struct Hit {
+    segment: usize,
+    doc: DocId,
     score: Score,
-    /// Members found.
+    /// The index of the hit before it of the same group.
+    before: Option<u32>,
+}
+
+/// A group with what orders it: the greatest first.
+#[derive(Clone, Copy, PartialEq)]
+struct Rank {
+    nearness: Reverse<u8>,
+    score: Score,
+    /// How many of its members match.
     support: u64,
     seen: i64,
-    since: Option<i64>,
+    subject: Reverse<u64>,
+    /// False while members of excluded sessions may count, so that it may come too early but never too late.
+    is_exact: bool,
+}
+
+impl Eq for Rank {}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rest = |rank: &Self| (rank.support, rank.seen, rank.subject, rank.is_exact);
+        (self.nearness.cmp(&other.nearness))
+            .then_with(|| self.score.total_cmp(&other.score))
+            .then_with(|| rest(self).cmp(&rest(other)))
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Counts of one kind of documents alone: the others have not its field.
@@ -53,8 +85,15 @@ impl Bm25StatisticsProvider for Counts<'_> {
     }
 }
 
-/// The keys of what fits a question, best first; all of it, so that any page can be cut out.
-pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near: &Near) -> Result<Vec<u64>, Error> {
+/// The keys of the entities or facts that match a query, best first; at most `most`.
+pub(super) fn ranked(
+    admission: &Admission<'_>,
+    kin: Kin,
+    query: &GraphQuery<'_>,
+    near: &Near,
+    most: usize,
+) -> Result<Vec<u64>, Error> {
+    let snapshot = admission.snapshot;
     let (field, all, number) = match kin {
         Kin::Nodes => (snapshot.fields.entity, snapshot.mentions, kind::MENTION),
         Kin::Facts => (snapshot.fields.fact, snapshot.assertions, kind::ASSERTION),
@@ -69,10 +108,11 @@ pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near
             every.weight(EnableScoring::disabled_from_searcher(&snapshot.searcher))?
         }
     };
-    let mut groups: BTreeMap<u64, Found> = BTreeMap::new();
-    for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
+    let mut hits: Vec<Hit> = Vec::new();
+    // The rank of each group were no session excluded, and its last hit.
+    let mut groups: HashMap<u64, (Rank, u32)> = HashMap::new();
+    for (number, (reader, segment)) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments).enumerate() {
         let Some(columns) = &segment.graph else { continue };
-        let mut sessions = Admitted::new(snapshot, segment, query.exclude);
         weight.for_each(reader, &mut |doc, score| {
             let wanted = match kin {
                 Kin::Nodes => {
@@ -81,59 +121,141 @@ pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near
                 Kin::Facts => query.sieve.admits(columns, doc),
             };
             let Some(subject) = columns.subject.first(doc).filter(|_| wanted) else { return };
-            if reader.is_deleted(doc) || !sessions.admits(doc) {
+            if reader.is_deleted(doc) || snapshot.gone.contains(&subject) {
                 return;
             }
-            let seen = first(&columns.seen, doc).unwrap_or(i64::MIN);
-            let since = first(&columns.since, doc);
             let score = if listing { 0.0 } else { score };
-            let room = groups.len() < GRAPH_GROUPS;
-            match groups.entry(subject) {
+            let Ok(index) = u32::try_from(hits.len()) else { return };
+            let has_room = groups.len() < GRAPH_GROUPS;
+            let before = match groups.entry(subject) {
                 Entry::Occupied(mut known) => {
-                    let found = known.get_mut();
-                    found.score = found.score.max(score);
-                    found.support += 1;
-                    found.seen = found.seen.max(seen);
-                    found.since = [found.since, since].into_iter().flatten().min();
+                    let (rank, last) = known.get_mut();
+                    rank.add(columns, doc, score);
+                    Some(std::mem::replace(last, index))
                 }
-                Entry::Vacant(vacant) if room => {
-                    vacant.insert(Found { score, support: 1, seen, since });
+                Entry::Vacant(vacant) if has_room => {
+                    let mut rank = Rank::new(subject, near);
+                    rank.add(columns, doc, score);
+                    vacant.insert((rank, index));
+                    None
                 }
-                Entry::Vacant(_) => {}
-            }
+                Entry::Vacant(_) => return,
+            };
+            hits.push(Hit { segment: number, doc, score, before });
         })?;
     }
-    let began = |found: &Found| kin == Kin::Nodes || query.sieve.valid.holds(found.since.map(Timestamp));
-    let mut ranked: Vec<(u64, Found)> = groups.into_iter().filter(|(_, found)| began(found)).collect();
-    ranked.sort_by(|(a, one), (b, other)| {
-        near.rank(*a).cmp(&near.rank(*b)).then_with(|| other.score.total_cmp(&one.score)).then_with(|| {
-            (Reverse(one.support), Reverse(one.seen), a).cmp(&(Reverse(other.support), Reverse(other.seen), b))
-        })
-    });
-    Ok(ranked.into_iter().map(|(subject, _)| subject).collect())
+    // Whether a session is excluded costs much to ask, so only those of the groups that come first are asked for.
+    let exact = |subject: u64| {
+        let (mut rank, mut since) = (Rank::new(subject, near), None);
+        let mut next = groups.get(&subject).map(|(_, last)| *last);
+        while let Some(hit) = next.and_then(|index| hits.get(index as usize)) {
+            next = hit.before;
+            let segment = &admission.segments[hit.segment];
+            if let Some(columns) = segment.segment.graph.as_ref().filter(|_| admission.admits(segment, hit.doc)) {
+                rank.add(columns, hit.doc, hit.score);
+                since = [since, first(&columns.since, hit.doc)].into_iter().flatten().min();
+            }
+        }
+        let began = kin == Kin::Nodes || query.sieve.valid.holds(since.map(Timestamp));
+        (rank.support > 0 && began).then_some(Rank { is_exact: true, ..rank })
+    };
+    let mut queue: BinaryHeap<Rank> = groups.values().map(|(rank, _)| *rank).collect();
+    let mut ranked = Vec::new();
+    while let Some(rank) = queue.pop().filter(|_| ranked.len() < most) {
+        match rank.is_exact {
+            true => ranked.push(rank.subject.0),
+            false => queue.extend(exact(rank.subject.0)),
+        }
+    }
+    Ok(ranked)
 }
 
-/// Whether the sessions of a segment's documents count, asked once for each, and no fact that nobody is told of.
-pub(super) struct Admitted<'a> {
-    gone: &'a BTreeSet<u64>,
-    segment: &'a Segment,
-    exclude: &'a dyn Fn(&str) -> bool,
-    known: Vec<Option<bool>>,
-}
-
-impl<'a> Admitted<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, segment: &'a Segment, exclude: &'a dyn Fn(&str) -> bool) -> Self {
-        Self { gone: &snapshot.gone, segment, exclude, known: vec![None; segment.ids.len()] }
+impl Rank {
+    fn new(subject: u64, near: &Near) -> Self {
+        let nearness = Reverse(near.rank(subject));
+        Self { nearness, score: 0.0, support: 0, seen: i64::MIN, subject: Reverse(subject), is_exact: false }
     }
 
-    pub(super) fn admits(&mut self, doc: DocId) -> bool {
-        let subject = || self.segment.graph.as_ref().and_then(|columns| columns.subject.first(doc));
-        if !self.gone.is_empty() && subject().is_some_and(|subject| self.gone.contains(&subject)) {
+    fn add(&mut self, columns: &GraphColumns, doc: DocId, score: Score) {
+        self.score = self.score.max(score);
+        self.support += 1;
+        self.seen = self.seen.max(first(&columns.seen, doc).unwrap_or(i64::MIN));
+    }
+}
+
+/// Which documents of a snapshot count: `exclude` is asked at most once for each session of a segment.
+pub(super) struct Admission<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    exclude: &'a dyn Fn(&str) -> bool,
+    segments: Vec<SegmentAdmission<'a>>,
+}
+
+struct SegmentAdmission<'a> {
+    segment: &'a Segment,
+    /// By the number of the session in the segment; `None` until it is asked for.
+    known: Box<[Cell<Option<bool>>]>,
+}
+
+impl<'a> Admission<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, exclude: &'a dyn Fn(&str) -> bool) -> Self {
+        let known = |segment: &Segment| vec![Cell::new(None); segment.ids.len()].into_boxed_slice();
+        let segments =
+            snapshot.segments.iter().map(|segment| SegmentAdmission { segment, known: known(segment) }).collect();
+        Self { snapshot, exclude, segments }
+    }
+
+    /// True if the document's session is not excluded and its fact is not deleted.
+    fn admits(&self, SegmentAdmission { segment, known }: &SegmentAdmission<'_>, doc: DocId) -> bool {
+        let gone = &self.snapshot.gone;
+        let subject = || segment.graph.as_ref().and_then(|columns| columns.subject.first(doc));
+        if !gone.is_empty() && subject().is_some_and(|subject| gone.contains(&subject)) {
             return false;
         }
-        let Some(number) = self.segment.session.first(doc).map(|number| number as usize) else { return false };
-        let (Some(id), Some(known)) = (self.segment.ids.get(number), self.known.get_mut(number)) else { return false };
-        *known.get_or_insert_with(|| !(self.exclude)(id))
+        let Some(number) = segment.session.first(doc).map(|number| number as usize) else { return false };
+        let (Some(id), Some(known)) = (segment.ids.get(number), known.get(number)) else { return false };
+        known.get().unwrap_or_else(|| {
+            let is_admitted = !(self.exclude)(id);
+            known.set(Some(is_admitted));
+            is_admitted
+        })
+    }
+
+    /// Calls `each` with every admitted live document that has the term.
+    pub(super) fn for_each(
+        &self,
+        term: &Term,
+        mut each: impl FnMut(DocAddress, &'a Segment, &'a GraphColumns),
+    ) -> Result<(), Error> {
+        self.try_for_each(term, |address, segment, columns| {
+            each(address, segment, columns);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Like [`for_each`](Self::for_each), until `each` breaks.
+    fn try_for_each(
+        &self,
+        term: &Term,
+        mut each: impl FnMut(DocAddress, &'a Segment, &'a GraphColumns) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        for (number, (reader, admitted)) in
+            (0..).zip(self.snapshot.searcher.segment_readers().iter().zip(&self.segments))
+        {
+            let Some(columns) = &admitted.segment.graph else { continue };
+            let index = reader.inverted_index(term.field())?;
+            let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                if !reader.is_deleted(doc)
+                    && self.admits(admitted, doc)
+                    && each(DocAddress::new(number, doc), admitted.segment, columns).is_break()
+                {
+                    return Ok(());
+                }
+                postings.advance();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -164,32 +286,9 @@ pub(super) fn claims(column: &Option<Column<u64>>, doc: DocId) -> Vec<Claim> {
     numbers.chunks_exact(2).map(|pair| Claim { slot: pair[0], value: pair[1] }).collect()
 }
 
-/// Calls `each` with every admitted live document that has a number in a field.
-pub(super) fn for_each(
-    snapshot: &Snapshot,
-    term: &Term,
-    exclude: &dyn Fn(&str) -> bool,
-    mut each: impl FnMut(DocAddress, &Segment, &GraphColumns),
-) -> Result<(), Error> {
-    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
-        let Some(columns) = &segment.graph else { continue };
-        let index = reader.inverted_index(term.field())?;
-        let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-        let mut sessions = Admitted::new(snapshot, segment, exclude);
-        while postings.doc() != TERMINATED {
-            let doc = postings.doc();
-            if !reader.is_deleted(doc) && sessions.admits(doc) {
-                each(DocAddress::new(number, doc), segment, columns);
-            }
-            postings.advance();
-        }
-    }
-    Ok(())
-}
-
 /// All members of one entity or fact.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct Group<'a> {
     /// Of an entity.
     pub(super) label: Option<Label>,
     pub(super) group_id: String,
@@ -201,8 +300,10 @@ pub(super) struct Group {
     pub(super) last: Option<Timestamp>,
     /// Of a fact: what it rests on by any of its sessions.
     pub(super) rests: Vec<Claim>,
-    /// Latest first; one session has one.
-    pub(super) members: Vec<(Reverse<i64>, Box<str>, DocAddress)>,
+    /// How many sessions have it; each has one member.
+    pub(super) sessions: u64,
+    /// Of these the latest, the latest first; at most [`GROUP_EPISODES`].
+    members: Vec<(Reverse<i64>, &'a str, DocAddress)>,
 }
 
 /// What a member stores.
@@ -220,10 +321,10 @@ pub(super) struct Member {
 }
 
 /// Everything of one key.
-pub(super) fn read(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Group, Error> {
+pub(super) fn read<'a>(admission: &Admission<'a>, subject: u64) -> Result<Group<'a>, Error> {
     let mut group = Group::default();
-    let term = Term::from_field_u64(snapshot.fields.subject, subject);
-    for_each(snapshot, &term, exclude, |address, segment, columns| {
+    let term = Term::from_field_u64(admission.snapshot.fields.subject, subject);
+    admission.for_each(&term, |address, segment, columns| {
         let doc = address.doc_id;
         if let Some(place) = segment.place.first(doc).and_then(|number| segment.places.get(number as usize))
             && group.group_id.is_empty()
@@ -243,15 +344,20 @@ pub(super) fn read(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> 
         group.rests.extend(claims(&columns.rests, doc));
         group.count = group.count.saturating_add(first(&columns.count, doc).unwrap_or(0));
         let session = segment.id_of(doc).unwrap_or_default();
-        group.members.push((Reverse(seen.unwrap_or(i64::MIN)), session.into(), address));
+        group.members.push((Reverse(seen.unwrap_or(i64::MIN)), session, address));
     })?;
     group.rests.sort_unstable();
     group.rests.dedup();
-    group.members.sort_by(|(seen, session, _), (other_seen, other, _)| (seen, session).cmp(&(other_seen, other)));
+    group.sessions = group.members.len() as u64;
+    if group.members.len() > GROUP_EPISODES {
+        group.members.select_nth_unstable(GROUP_EPISODES);
+        group.members.truncate(GROUP_EPISODES);
+    }
+    group.members.sort_unstable();
     Ok(group)
 }
 
-impl Group {
+impl Group<'_> {
     /// What the latest members store.
     pub(super) fn latest(&self, snapshot: &Snapshot, most: usize) -> Result<Vec<Member>, Error> {
         self.members.iter().take(most).map(|(_, session, address)| member(snapshot, session, *address)).collect()
@@ -259,13 +365,16 @@ impl Group {
 }
 
 /// What an entity is called; empty when no admitted session has it.
-pub(super) fn name(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<String, Error> {
-    let mut found = None;
+pub(super) fn name(admission: &Admission<'_>, subject: u64) -> Result<String, Error> {
+    let snapshot = admission.snapshot;
     let term = Term::from_field_u64(snapshot.fields.subject, subject);
-    for_each(snapshot, &term, exclude, |address, _, columns| {
-        if found.is_none() && columns.label(address.doc_id).is_some() {
+    let mut found = None;
+    admission.try_for_each(&term, |address, _, columns| match columns.label(address.doc_id) {
+        Some(_) => {
             found = Some(address);
+            ControlFlow::Break(())
         }
+        None => ControlFlow::Continue(()),
     })?;
     let Some(address) = found else { return Ok(String::new()) };
     let document: TantivyDocument = snapshot.searcher.doc(address)?;

@@ -6,7 +6,8 @@ use baton_conversation::record::SessionId;
 use tantivy::Term;
 use uuid::Uuid;
 
-use super::{Fact, Node, group, key};
+use super::group::Admission;
+use super::{Fact, Node, key};
 use crate::{Error, Searcher};
 
 /// Most sessions that [`Searcher::supporters`] names.
@@ -30,7 +31,8 @@ impl Searcher {
     ///
     /// When the index cannot be read.
     pub fn fact(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Fact>, Error> {
-        let found = super::fact(&self.snapshot(), key(uuid), exclude)?;
+        let snapshot = self.snapshot();
+        let found = super::fact(&Admission::new(&snapshot, exclude), key(uuid))?;
         Ok(found.filter(|fact| fact.uuid == uuid))
     }
 
@@ -41,9 +43,10 @@ impl Searcher {
     /// When the index cannot be read.
     pub fn supporters(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<SessionId>, Error> {
         let snapshot = self.snapshot();
+        let admission = Admission::new(&snapshot, exclude);
         let mut found = BTreeSet::new();
         let term = Term::from_field_u64(snapshot.fields.subject, key(uuid));
-        group::for_each(&snapshot, &term, exclude, |address, segment, columns| {
+        admission.for_each(&term, |address, segment, columns| {
             let id = segment.id_of(address.doc_id).filter(|_| columns.label(address.doc_id).is_none());
             if found.len() < MOST_SUPPORTERS {
                 found.extend(id.and_then(SessionId::new));
@@ -58,7 +61,8 @@ impl Searcher {
     ///
     /// When the index cannot be read.
     pub fn node(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Node>, Error> {
-        let found = super::node(&self.snapshot(), key(uuid), exclude)?;
+        let snapshot = self.snapshot();
+        let found = super::node(&Admission::new(&snapshot, exclude), key(uuid))?;
         Ok(found.filter(|node| node.uuid == uuid))
     }
 
@@ -74,10 +78,11 @@ impl Searcher {
         most: usize,
     ) -> Result<SaidBy, Error> {
         let snapshot = self.snapshot();
+        let admission = Admission::new(&snapshot, exclude);
         let (mut of_nodes, mut of_facts) = (BTreeSet::new(), BTreeSet::new());
         for session in sessions {
             let term = Term::from_field_text(snapshot.fields.graph_of, session.as_str());
-            group::for_each(&snapshot, &term, exclude, |address, _, columns| {
+            admission.for_each(&term, |address, _, columns| {
                 let Some(subject) = columns.subject.first(address.doc_id) else { return };
                 match columns.label(address.doc_id) {
                     Some(_) => of_nodes.insert(subject),
@@ -88,10 +93,10 @@ impl Searcher {
         let mut said = SaidBy { more: of_nodes.len() > most || of_facts.len() > most, ..SaidBy::default() };
         // Of very many the first by their numbers, which is to say any: a session has a few hundred at most.
         for subject in of_nodes.into_iter().take(most) {
-            said.nodes.extend(super::node(&snapshot, subject, exclude)?);
+            said.nodes.extend(super::node(&admission, subject)?);
         }
         for subject in of_facts.into_iter().take(most) {
-            said.facts.extend(super::fact(&snapshot, subject, exclude)?);
+            said.facts.extend(super::fact(&admission, subject)?);
         }
         said.nodes.sort_by(|a, b| (b.sessions, b.count, &a.name).cmp(&(a.sessions, a.count, &b.name)));
         said.facts.sort_by(|a, b| (b.valid_at, a.uuid).cmp(&(a.valid_at, b.uuid)));

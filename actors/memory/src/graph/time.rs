@@ -5,9 +5,9 @@ use baton_graph::{End, Relation, Settled, end};
 use tantivy::{DocId, Term};
 
 use super::Fact;
-use super::group::{Group, claims, first, for_each};
+use super::group::{Admission, Group, claims, first};
 use crate::Error;
-use crate::snapshot::{GraphColumns, Snapshot};
+use crate::snapshot::GraphColumns;
 
 /// A stretch of time, both ends included; without an end it goes on for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,17 +72,12 @@ impl Sieve<'_> {
 
 /// When a fact ceased to hold: by the earliest of what contradicts it, from all that admitted sessions say. Looks up what
 /// settles its slots, which few assertions do.
-pub(super) fn ended(
-    snapshot: &Snapshot,
-    subject: u64,
-    group: &Group,
-    exclude: &dyn Fn(&str) -> bool,
-) -> Result<Option<End>, Error> {
+pub(super) fn ended(admission: &Admission<'_>, subject: u64, group: &Group<'_>) -> Result<Option<End>, Error> {
     let mut ends = Vec::new();
     for claim in &group.rests {
         let mut settled: Vec<Settled> = Vec::new();
-        let term = Term::from_field_u64(snapshot.fields.settles, claim.slot);
-        for_each(snapshot, &term, exclude, |address, _, columns| {
+        let term = Term::from_field_u64(admission.snapshot.fields.settles, claim.slot);
+        admission.for_each(&term, |address, _, columns| {
             let doc = address.doc_id;
             let Some(fact) = columns.subject.first(doc) else { return };
             let [since, last, recorded] =

@@ -70,8 +70,8 @@ impl<'a> Offline<'a> {
 
     /// The shortest beginning of a session's id that no other one of the log begins with.
     pub fn short_id<'b>(&self, id: &'b SessionId) -> &'b str {
-        let before = self.sessions.range(..id).next_back();
-        let after = self.sessions.range((Bound::Excluded(id), Bound::Unbounded)).next();
+        let before = self.sessions.range::<SessionId, _>(..id).next_back();
+        let after = self.sessions.range::<SessionId, _>((Bound::Excluded(id), Bound::Unbounded)).next();
         unique_start(id.as_str(), before.into_iter().chain(after).map(SessionId::as_str))
     }
 
