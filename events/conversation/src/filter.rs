@@ -14,6 +14,7 @@ use baton_redaction::{redact, redact_owned};
 pub mod edit;
 pub mod input;
 pub(crate) mod media;
+pub mod open_calls;
 pub mod result;
 
 mod made;

@@ -19,16 +19,14 @@ mod codex;
 mod cursor;
 mod format;
 mod observation;
-pub mod open_calls;
 mod place;
 mod scribe;
 mod spilled;
 
-pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
-pub use format::{Layout, classify, layout};
+pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
+pub use format::Layout;
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
-pub use open_calls::{OpenCalls, subject};
 pub use place::{Kind, Located};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
@@ -36,11 +34,44 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
 
+pub use crate::filter::open_calls::{MAX_OPEN_CALLS, OpenCalls, subject};
 use crate::item::{Agent, Body, Item, TitleSource};
 
 use baton_redaction::raw_json;
-use baton_redaction::raw_json::{Found, Index};
+use baton_redaction::raw_json::{Fields, Found, Index};
+use format::Format;
 use scribe::{Scribe, Stamp};
+
+macro_rules! formats {
+    ($($agent:ident => $format:ty),+ $(,)?) => {
+        /// Where an agent keeps its transcripts.
+        pub fn layout(agent: Agent) -> &'static Layout {
+            match agent { $(Agent::$agent => &<$format as Format>::LAYOUT),+ }
+        }
+
+        /// Which session a file is, by its path below one of the agent's roots (`projects/` of Claude Code, `sessions/` or
+        /// `archived_sessions/` of Codex), with `/` between the names. `None` for everything that is no transcript of a
+        /// conversation: journals of workflows, spilled results, memory files, and the agent's own helpers.
+        pub fn classify(agent: Agent, rel_path: &str) -> Option<Located> {
+            match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
+        }
+
+        /// See [`Format::record`].
+        fn read_record<S: Sink>(agent: Agent, fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+            match agent { $(Agent::$agent => <$format>::record(fields, scribe)),+ }
+        }
+
+        /// See [`Format::kind_of`].
+        fn kind_of(agent: Agent, head: &[u8]) -> Option<String> {
+            match agent { $(Agent::$agent => <$format>::kind_of(head)),+ }
+        }
+    };
+}
+
+formats! {
+    ClaudeCode => claude::ClaudeCode,
+    Codex => codex::Codex,
+}
 
 /// Where a reader's items go.
 pub trait Sink {
@@ -139,7 +170,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     pub fn oversize(&mut self, head: &[u8], len: u64) {
         self.count_line();
         self.scribe.seen.oversize += 1;
-        let kind = format::kind_of(self.source.agent, head)
+        let kind = kind_of(self.source.agent, head)
             .map_or(Cow::Borrowed("oversize"), |kind| Cow::Owned(format!("oversize:{kind}")));
         self.scribe.seen.count_unknown(&kind, 1);
         self.pass(len);
@@ -202,7 +233,7 @@ fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, scribe: &
     loop {
         match index.first_object(bytes) {
             Found::Nothing => return true,
-            Found::Object(fields) => match format::record(agent, fields, scribe) {
+            Found::Object(fields) => match read_record(agent, fields, scribe) {
                 Some(end) => bytes = &bytes[end..],
                 None => return false,
             },

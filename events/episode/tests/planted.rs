@@ -6,7 +6,7 @@
 //!   edited: `expected/`, `golden/` and `PLANTED.md` point to its lines.
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::open_calls::OpenCalls;
+use baton_conversation::transcript::OpenCalls;
 use baton_conversation::transcript::{Cursor, Reader, Source};
 use baton_conversation::turns;
 use baton_episode::digest;

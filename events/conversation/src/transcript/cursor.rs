@@ -6,11 +6,10 @@
 
 use std::fmt;
 
+use crate::filter::open_calls::MAX_OPEN_CALLS;
 use crate::hash::Mark;
 use crate::item::TitleSource;
 
-/// Most calls remembered as unanswered, in calls; agents run some dozen at once.
-pub const MAX_OPEN_CALLS: usize = 64;
 /// Most assistant messages remembered as counted, in messages. The parts of one message stand close together: only
 /// results, progress and other messages that run beside it lie between.
 pub const MAX_RECENT_MESSAGES: usize = 16;

@@ -56,34 +56,3 @@ pub(super) trait Format {
     /// The kind of a record whose beginning is known: for lines too long to be read.
     fn kind_of(head: &[u8]) -> Option<String>;
 }
-
-macro_rules! formats {
-    ($($agent:ident => $format:ty),+ $(,)?) => {
-        /// Where an agent keeps its transcripts.
-        pub fn layout(agent: Agent) -> &'static Layout {
-            match agent { $(Agent::$agent => &<$format as Format>::LAYOUT),+ }
-        }
-
-        /// Which session a file is, by its path below one of the agent's roots (`projects/` of Claude Code, `sessions/` or
-        /// `archived_sessions/` of Codex), with `/` between the names. `None` for everything that is no transcript of a
-        /// conversation: journals of workflows, spilled results, memory files, and the agent's own helpers.
-        pub fn classify(agent: Agent, rel_path: &str) -> Option<Located> {
-            match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
-        }
-
-        /// See [`Format::record`].
-        pub(super) fn record<S: Sink>(agent: Agent, fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
-            match agent { $(Agent::$agent => <$format>::record(fields, scribe)),+ }
-        }
-
-        /// See [`Format::kind_of`].
-        pub(super) fn kind_of(agent: Agent, head: &[u8]) -> Option<String> {
-            match agent { $(Agent::$agent => <$format>::kind_of(head)),+ }
-        }
-    };
-}
-
-formats! {
-    ClaudeCode => super::claude::ClaudeCode,
-    Codex => super::codex::Codex,
-}

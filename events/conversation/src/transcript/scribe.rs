@@ -18,7 +18,6 @@ use baton_redaction::redact_owned;
 use super::Sink;
 use super::cursor::{Cursor, Queued};
 use super::observation::Observation;
-use super::open_calls::OpenCalls;
 use super::spilled::Spilled;
 use baton_redaction::raw_json::{Text, Value};
 

@@ -7,15 +7,18 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
+use crate::filter::open_calls::PART;
+use crate::filter::result::{Output, Told};
+use crate::hash::Mark;
 use crate::item::{Edit, Outcome};
 use crate::transcript::Sink;
-use crate::transcript::open_calls::PART;
 use crate::transcript::scribe::{Scribe, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 use baton_redaction::redact_owned;
 
+use super::output::exit_code;
 use super::patch::{self, Change};
-use super::{What, is_first, output, text};
+use super::{What, duration_ms, is_first, output, pick, text, was_said};
 
 /// How tools are called that run a command.
 pub(super) const SHELL: &str = "shell";
@@ -172,6 +175,84 @@ pub(super) fn say_answer<S: Sink>(
         scribe.result(stamp, part, outcome, &output);
     }
     scribe.result(stamp, id, outcome, &output);
+}
+
+/// A command ended: told with its exit code, before its output is.
+pub(super) fn command_end<S: Sink>(
+    id: Option<Text<'_>>,
+    end: Value<'_>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    if !is_answered(id, scribe) || !S::TEXT {
+        return;
+    }
+    let names: [&[u8]; 6] =
+        [b"exit_code", b"duration", b"aggregated_output", b"formatted_output", b"stdout", b"status"];
+    let [code, duration, whole, shown, stdout, status] = pick(end, names);
+    let told = Told { exit_code: exit_code(code), duration_ms: duration_ms(duration), ..Told::default() };
+    let outcome = match (told.exit_code, text(status).map(Text::raw)) {
+        (_, Some(b"declined")) => Outcome::Denied,
+        (Some(code), _) => outcome(code == 0),
+        (None, Some(b"failed")) => Outcome::Failed,
+        _ => Outcome::Ok,
+    };
+    let filled = [whole, shown, stdout].into_iter().find(|it| text(*it).is_some_and(|text| !text.is_blank()));
+    let mut output = Output::of(filled.flatten());
+    output.told = told;
+    say_answer(id, output::Answer { outcome, output }, stamp, scribe);
+}
+
+/// A tool of an MCP server answered.
+pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !is_answered(id, scribe) || !S::TEXT {
+        return;
+    }
+    let [result, duration, error, status] = pick(end, [b"result", b"duration", b"error", b"status"]);
+    // `{"Ok": {content, isError}}` or `{"Err": "..."}`; in items the answer itself.
+    let [ok, err] = result.map_or([None, None], |result| pick(result, [b"Ok", b"Err"]));
+    let answer = ok.or(result.filter(|_| err.is_none()));
+    let [content, is_error] = answer.map_or([None, None], |answer| pick(answer, [b"content", b"isError"]));
+    let failure = err.or(error.and_then(|error| error.get(b"message").or(Some(error))));
+    let has_failed = failure.is_some()
+        || is_error.is_some_and(Value::is_true)
+        || text(status).is_some_and(|status| status.raw() == b"failed");
+    let told = Told { duration_ms: duration_ms(duration), ..Told::default() };
+    let mut output = Output::of(failure.or(content));
+    output.told = told;
+    let said: Cow<'_, str> = Cow::Owned(output.head(40));
+    let outcome = match said.contains("rejected") && failure.is_some() {
+        true => Outcome::Denied,
+        false => outcome(!has_failed),
+    };
+    say_answer(id, output::Answer { outcome, output }, stamp, scribe);
+}
+
+/// A tool of an MCP server was called, if that was not told before.
+pub(super) fn server_call<S: Sink>(
+    id: Option<Text<'_>>,
+    told: Value<'_>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let [server, namespace, tool, arguments] = pick(told, [b"server", b"namespace", b"tool", b"arguments"]);
+    let namespace = match text(server) {
+        Some(server) => Some(format!("mcp__{}", server.decode())),
+        None => text(namespace).map(|namespace| namespace.decode().into_owned()),
+    };
+    let tool = text(tool).map(Text::decode).unwrap_or_default();
+    let name = full_name(namespace.as_deref(), &tool);
+    if is_called(id, &name, scribe) && S::TEXT {
+        scribe.say_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
+    }
+}
+
+/// Whether a call is told here for the first time: not when its response item stands above.
+pub(super) fn is_called<S: Sink>(id: Option<Text<'_>>, name: &str, scribe: &mut Scribe<'_, S>) -> bool {
+    let mark = id.map(|id| Mark::of(id.raw()));
+    let is_known =
+        mark.is_some_and(|mark| scribe.cursor.open_calls.contains(mark) || scribe.cursor.own_calls.contains(mark));
+    !is_known && !was_said(What::Result, id.map_or(&b""[..], Text::raw), scribe) && scribe.called(id, name)
 }
 
 /// Whether an answer's outcome stands for success.

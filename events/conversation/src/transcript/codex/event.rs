@@ -1,15 +1,13 @@
 //! Events: what a person and the screen saw. Most repeat a response item, and some say what that does not.
 
-use std::borrow::Cow;
-
-use crate::filter::result::{Output, Told};
+use crate::filter::result::Output;
 use crate::item::{Outcome, TitleSource, Usage};
 use crate::transcript::Sink;
 use crate::transcript::scribe::{Scribe, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
-use super::output::{Answer, exit_code};
-use super::{Channel, What, call, duration_ms, is_first, item, number, pick, response, text, words};
+use super::output::Answer;
+use super::{Channel, What, call, is_first, item, number, pick, response, text, words};
 
 /// Events that say nothing that is not said elsewhere, or nothing of the conversation.
 const SILENT: &[&[u8]] = &[
@@ -106,12 +104,12 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
             Some(b"replaced" | b"review_ended") => scribe.abandon_calls(stamp),
             _ => scribe.interruption(stamp),
         },
-        b"exec_command_end" => command_end(call_id, payload, stamp, scribe),
+        b"exec_command_end" => call::command_end(call_id, payload, stamp, scribe),
         b"patch_apply_end" => patch_end(call_id, payload, stamp, scribe),
         b"mcp_tool_call_end" => {
             // Some files have no call of it but this.
-            payload.get(b"invocation").into_iter().for_each(|told| item::server_call(call_id, told, stamp, scribe));
-            server_end(call_id, payload, stamp, scribe);
+            payload.get(b"invocation").into_iter().for_each(|told| call::server_call(call_id, told, stamp, scribe));
+            call::server_end(call_id, payload, stamp, scribe);
         }
         b"item_completed" => item.into_iter().for_each(|it| item::say(it, stamp, scribe)),
         b"error" | b"stream_error" => {
@@ -165,32 +163,6 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S
     scribe.usage(&Stamp { message: Some(Text::of(message.as_bytes())), ..*stamp }, None, || usage);
 }
 
-/// A command ended: told with its exit code, before its output is.
-pub(super) fn command_end<S: Sink>(
-    id: Option<Text<'_>>,
-    end: Value<'_>,
-    stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
-) {
-    if !call::is_answered(id, scribe) || !S::TEXT {
-        return;
-    }
-    let names: [&[u8]; 6] =
-        [b"exit_code", b"duration", b"aggregated_output", b"formatted_output", b"stdout", b"status"];
-    let [code, duration, whole, shown, stdout, status] = pick(end, names);
-    let told = Told { exit_code: exit_code(code), duration_ms: duration_ms(duration), ..Told::default() };
-    let outcome = match (told.exit_code, text(status).map(Text::raw)) {
-        (_, Some(b"declined")) => Outcome::Denied,
-        (Some(code), _) => call::outcome(code == 0),
-        (None, Some(b"failed")) => Outcome::Failed,
-        _ => Outcome::Ok,
-    };
-    let filled = [whole, shown, stdout].into_iter().find(|it| text(*it).is_some_and(|text| !text.is_blank()));
-    let mut output = Output::of(filled.flatten());
-    output.told = told;
-    call::say_answer(id, Answer { outcome, output }, stamp, scribe);
-}
-
 /// A patch was applied, or not.
 fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !call::is_answered(id, scribe) || !S::TEXT {
@@ -203,30 +175,5 @@ fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, s
         _ => call::outcome(success.is_none_or(Value::is_true)),
     };
     let output = Output::of(if outcome == Outcome::Failed { stderr.or(stdout) } else { stdout });
-    call::say_answer(id, Answer { outcome, output }, stamp, scribe);
-}
-
-/// A tool of an MCP server answered.
-pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if !call::is_answered(id, scribe) || !S::TEXT {
-        return;
-    }
-    let [result, duration, error, status] = pick(end, [b"result", b"duration", b"error", b"status"]);
-    // `{"Ok": {content, isError}}` or `{"Err": "..."}`; in items the answer itself.
-    let [ok, err] = result.map_or([None, None], |result| pick(result, [b"Ok", b"Err"]));
-    let answer = ok.or(result.filter(|_| err.is_none()));
-    let [content, is_error] = answer.map_or([None, None], |answer| pick(answer, [b"content", b"isError"]));
-    let failure = err.or(error.and_then(|error| error.get(b"message").or(Some(error))));
-    let has_failed = failure.is_some()
-        || is_error.is_some_and(Value::is_true)
-        || text(status).is_some_and(|status| status.raw() == b"failed");
-    let told = Told { duration_ms: duration_ms(duration), ..Told::default() };
-    let mut output = Output::of(failure.or(content));
-    output.told = told;
-    let said: Cow<'_, str> = Cow::Owned(output.head(40));
-    let outcome = match said.contains("rejected") && failure.is_some() {
-        true => Outcome::Denied,
-        false => call::outcome(!has_failed),
-    };
     call::say_answer(id, Answer { outcome, output }, stamp, scribe);
 }

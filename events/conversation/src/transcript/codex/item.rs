@@ -10,7 +10,7 @@ use baton_redaction::raw_json::{Text, Value};
 
 use super::output::Answer;
 use super::patch::{self, Change};
-use super::{Channel, call, event, pick, response, text, words};
+use super::{Channel, call, pick, response, text, words};
 
 /// Items that say nothing that is not said elsewhere, in lower case.
 const SILENT: &[&str] = &[
@@ -54,7 +54,7 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
             parts.for_each(|part| response::thinking(part, Channel::Item, stamp, scribe));
         }
         "commandexecution" => {
-            if is_called(id, call::SHELL, scribe) && S::TEXT {
+            if call::is_called(id, call::SHELL, scribe) && S::TEXT {
                 let [command, place] = pick(item, [b"command", b"cwd"]);
                 let command = command.map(call::command_of).unwrap_or_default();
                 // As a path, or as a URL of one.
@@ -62,12 +62,12 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
                 let place = place.as_deref().map(|place| place.strip_prefix("file://").unwrap_or(place));
                 call::shell(id, &command, place, stamp, scribe);
             }
-            event::command_end(id, item, stamp, scribe);
+            call::command_end(id, item, stamp, scribe);
         }
         "filechange" => file_change(id, item, stamp, scribe),
         "mcptoolcall" | "dynamictoolcall" => {
-            server_call(id, item, stamp, scribe);
-            event::server_end(id, item, stamp, scribe);
+            call::server_call(id, item, stamp, scribe);
+            call::server_end(id, item, stamp, scribe);
         }
         "websearch" => {
             let named;
@@ -86,39 +86,10 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
     }
 }
 
-/// A tool of an MCP server was called, if that was not told before.
-pub(super) fn server_call<S: Sink>(
-    id: Option<Text<'_>>,
-    told: Value<'_>,
-    stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
-) {
-    let [server, namespace, tool, arguments] = pick(told, [b"server", b"namespace", b"tool", b"arguments"]);
-    let namespace = match text(server) {
-        Some(server) => Some(format!("mcp__{}", server.decode())),
-        None => text(namespace).map(|namespace| namespace.decode().into_owned()),
-    };
-    let tool = text(tool).map(Text::decode).unwrap_or_default();
-    let name = call::full_name(namespace.as_deref(), &tool);
-    if is_called(id, &name, scribe) && S::TEXT {
-        scribe.say_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
-    }
-}
-
-/// Whether a call is told here for the first time: not when its response item stands above.
-fn is_called<S: Sink>(id: Option<Text<'_>>, name: &str, scribe: &mut Scribe<'_, S>) -> bool {
-    let mark = id.map(|id| crate::hash::Mark::of(id.raw()));
-    let is_known =
-        mark.is_some_and(|mark| scribe.cursor.open_calls.contains(mark) || scribe.cursor.own_calls.contains(mark));
-    !is_known
-        && !super::was_said(super::What::Result, id.map_or(&b""[..], Text::raw), scribe)
-        && scribe.called(id, name)
-}
-
 /// Files were changed: each with its diff, or its whole content.
 fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let [changes, status, stderr] = pick(item, [b"changes", b"status", b"stderr"]);
-    if is_called(id, "apply_patch", scribe) && S::TEXT {
+    if call::is_called(id, "apply_patch", scribe) && S::TEXT {
         let told: Vec<_> = changes
             .into_iter()
             .flat_map(Value::fields)

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::filter::one_line;
+use super::one_line;
 use crate::item::{Body, Call, Edit, Item, Meta};
 
-use super::cursor::MAX_OPEN_CALLS;
-
+/// Most calls remembered as unanswered, in calls; agents run some dozen at once.
+pub const MAX_OPEN_CALLS: usize = 64;
 /// Longest target in a result's line, in characters.
 const MAX_TARGET_CHARS: usize = 120;
 
