@@ -3,7 +3,6 @@
 //! Costs are estimates, and told as such: a plan, a discount, a batch or a long context is not in any transcript. The
 //! built-in table is that of November 2026, as the makers published it; whoever has other prices configures them.
 
-use crate::session::CallTokens;
 use baton_conversation::usage::ModelUsage;
 
 /// Most of a price: nobody asks more for a million tokens.
@@ -14,6 +13,17 @@ const CACHE_READ: f64 = 0.1;
 const CACHE_WRITE: f64 = 1.25;
 /// What writing the cache for an hour costs against input, where nothing else is said.
 const CACHE_WRITE_1H: f64 = 2.0;
+
+/// Tokens of a call, as the endpoint reports them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallTokens {
+    /// Read by the model, cached ones included.
+    pub input: u64,
+    /// Written by it.
+    pub output: u64,
+    /// Those of the input that its cache held.
+    pub cached: u64,
+}
 
 /// US dollars for a million tokens of each kind.
 #[derive(Clone, Copy, Debug, PartialEq)]

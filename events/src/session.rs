@@ -24,14 +24,15 @@
 
 mod command;
 mod decide;
+mod describe;
 mod effect;
-mod enrichment;
 mod event;
+mod model_call;
+mod reason;
 mod signal;
 mod state;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::collections::VecDeque;
 
@@ -44,16 +45,14 @@ pub use command::{
 };
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
-pub(crate) use enrichment::enrich_job;
-pub use enrichment::{
-    Ask, CallOutcome, CallTokens, Cost, DAY_MS, EnrichJob, EnrichedBy, Enrichment, GaveUp, MAX_ANSWERS,
-    MAX_MODEL_CHARS, ModelAnswer, ModelCall, Owed, UNSEEN_STEP,
+pub use event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest, Tier};
+pub use model_call::{
+    Ask, CallOutcome, CallTokens, EnrichedBy, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, UNSEEN_STEP,
 };
-pub use event::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
-    Why,
-};
+pub use reason::{CloseReason, FailureWhy, Why};
 pub use signal::{Follows, Handoff, Signal, SignalDetail, SignalKind, Signals};
+pub(crate) use state::enrichment::enrich_job;
+pub use state::enrichment::{Cost, DAY_MS, EnrichJob, Enrichment, MAX_ANSWERS, Owed};
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
 
 use baton_conversation::hash::ContentHash;

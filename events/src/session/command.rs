@@ -7,8 +7,9 @@
 
 use uuid::Uuid;
 
-use super::enrichment::{Ask, CallOutcome, CallTokens, GaveUp};
-use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Kind, Place, TailDigest};
+use super::event::{Agent, Counts, EffectId, FileIdentity, Kind, Place, TailDigest};
+use super::model_call::{Ask, CallOutcome, CallTokens, GaveUp};
+use super::reason::{CloseReason, FailureWhy};
 use super::signal::Signal;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};

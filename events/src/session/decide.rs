@@ -10,7 +10,8 @@ mod enrichment;
 mod signal;
 
 use super::command::{Asleep, Close, Command, Complete, Discover, Observe, Redact};
-use super::event::{CloseReason, EffectId, EpisodeRef, Event, FailureWhy, Kind, Tier, Why};
+use super::event::{EffectId, EpisodeRef, Event, Kind, Tier};
+use super::reason::{CloseReason, FailureWhy, Why};
 use super::state::{Phase, State, evolve};
 use super::{
     Policy, Rejection, disconnect_deadline, idle_deadline, late_deadline, may_be_indexed_late, owed_close,

@@ -8,8 +8,8 @@
 
 use std::fmt;
 
-use super::enrichment::{CallOutcome, GaveUp, ModelAnswer, ModelCall};
 use super::event::{Counts, Event, Kind};
+use super::model_call::{CallOutcome, GaveUp, ModelAnswer, ModelCall};
 use crate::prices::usd;
 
 impl fmt::Display for Event {

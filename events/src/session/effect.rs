@@ -7,8 +7,9 @@
 //!   late. A transcript that is emptied leaves its last episode in place, like one that is deleted. A close
 //!   that only wants the content (query, sync, compaction) leaves the reason and note of a standing end alone.
 
-use super::enrichment::{EnrichJob, enrich_job};
-use super::event::{CloseReason, EffectId, FileIdentity};
+use super::event::{EffectId, FileIdentity};
+use super::reason::CloseReason;
+use super::state::enrichment::{EnrichJob, enrich_job};
 use super::state::{Phase, State};
 use super::{Policy, owed_close, wake_at};
 use baton_conversation::record::Timestamp;

@@ -13,7 +13,8 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::enrichment::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
+use super::model_call::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
+use super::reason::{CloseReason, FailureWhy, Why};
 use super::signal::Signal;
 use baton_conversation::hash::ContentHash;
 pub use baton_conversation::item::Agent;
@@ -373,105 +374,6 @@ impl fmt::Display for EffectId {
     /// As log and answers name a job: `2.3` is the third of the session, in its second generation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.generation, self.start)
-    }
-}
-
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$vdoc])* $variant,)+ }
-
-        impl $name {
-            /// Every value, in declaration order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The name in events and answers.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)+ }
-            }
-
-            /// The value of a recorded name.
-            pub fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)+ _ => None }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-    };
-}
-pub(super) use named;
-
-named! {
-    /// Which layer closed a session, and why.
-    CloseReason {
-        /// An agent or a person said so.
-        Explicit = "explicit",
-        /// `/clear`.
-        HookClear = "hook_clear",
-        /// A compaction; the session goes on.
-        HookCompact = "hook_compact",
-        /// Logged out.
-        HookLogout = "hook_logout",
-        /// `/exit` or end of input.
-        HookPromptInputExit = "hook_prompt_input_exit",
-        /// Another session was resumed in its place.
-        HookResume = "hook_resume",
-        /// The agent ended for another reason.
-        HookOther = "hook_other",
-        /// The agent's MCP connection closed and nothing came after it.
-        McpDisconnect = "mcp_disconnect",
-        /// Nothing happened for the inactivity timeout.
-        InactivityTimeout = "inactivity_timeout",
-        /// A query needed the content.
-        LazyQuery = "lazy_query",
-        /// A person asked for a range of history.
-        Sync = "sync",
-        /// A person asked for what is stored to be made anew. Only index jobs have it: it closes nothing.
-        Reindex = "reindex",
-    }
-}
-
-impl CloseReason {
-    /// Whether the session is over by it. A query, a compaction, a sync and a reindex only want the content.
-    pub fn ends_session(self) -> bool {
-        !matches!(self, Self::LazyQuery | Self::Sync | Self::HookCompact | Self::Reindex)
-    }
-}
-
-named! {
-    /// Why a session was let go without an index.
-    Why {
-        /// The inactivity timeout is switched off.
-        TimeoutDisabled = "timeout_disabled",
-        /// There is no conversation text in it.
-        Empty = "empty",
-        /// The transcript vanished before it was read.
-        Gone = "gone",
-        /// Tracking was stopped.
-        Untracked = "untracked",
-    }
-}
-
-named! {
-    /// Why an index job failed.
-    FailureWhy {
-        /// The transcript could not be opened or read.
-        Unreadable = "unreadable",
-        /// The transcript is no longer there.
-        Gone = "gone",
-        /// The transcript no longer continues what was read; a new generation follows.
-        Rewritten = "rewritten",
-        /// The conversation could not be stored.
-        NotStored = "not_stored",
-        /// What was stored before could not be read back.
-        StoredUnreadable = "stored_unreadable",
-        /// The job itself broke.
-        Broken = "broken",
     }
 }
 

@@ -25,9 +25,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::CloseReason;
-use super::event::named;
-use super::state::State;
+use super::reason::{CloseReason, named};
 use baton_conversation::record::{SessionId, Timestamp};
 
 /// Something that somebody outside noticed of a session.
@@ -154,43 +152,42 @@ impl Signal {
     }
 }
 
-/// What a signal leaves in the state of its session. The end that it may bring about is an event of its own and comes
-/// first: an end without one stands for a signal that came too late to be one, and owes nothing.
-pub(super) fn take(state: &mut State, signal: &Signal) {
-    let (ended_at, said_at) = (state.end.map(|end| end.at), state.last_conversation_at);
-    let (is_over, signals) = (ended_at.is_some(), &mut state.signals);
-    match signal.kind {
-        SignalKind::SessionStart => {
-            signals.started_at = signals.started_at.max(Some(signal.at));
-            if let Some(session) = &signal.follows {
-                signals.follows = Some(Follows { session: session.clone(), at: signal.at });
-            }
-        }
-        SignalKind::SessionEnd if is_over => {
-            // Whoever came back to it after its end has left it again.
-            if signals.started_at.max(signals.active_at) <= Some(signal.at) {
-                signals.started_at = signals.started_at.min(ended_at);
-                signals.active_at = signals.active_at.min(ended_at);
-            }
-            signals.close_owed = signals.close_owed.filter(|owed| owed.ends_session()).or(signal.end());
-        }
-        SignalKind::SessionEnd => {}
-        SignalKind::PreCompact | SignalKind::PostCompact => {
-            signals.close_owed = signals.close_owed.or(Some(CloseReason::HookCompact));
-        }
-        SignalKind::McpDisconnect => {
-            let last_sign = signals.started_at.max(signals.active_at).max(said_at);
-            if !is_over && last_sign <= Some(signal.at) {
-                signals.disconnected_at = signals.disconnected_at.max(Some(signal.at));
-            }
-            return;
-        }
-        _ => signals.active_at = signals.active_at.max(Some(signal.at)),
-    }
-    signals.take_back_disconnect(signal.at);
-}
-
 impl Signals {
+    /// What a signal leaves in the state of its session. The end that it may bring about is an event of its own and comes
+    /// first: an end without one stands for a signal that came too late to be one, and owes nothing.
+    pub(super) fn apply(&mut self, signal: &Signal, ended_at: Option<Timestamp>, said_at: Option<Timestamp>) {
+        let is_over = ended_at.is_some();
+        match signal.kind {
+            SignalKind::SessionStart => {
+                self.started_at = self.started_at.max(Some(signal.at));
+                if let Some(session) = &signal.follows {
+                    self.follows = Some(Follows { session: session.clone(), at: signal.at });
+                }
+            }
+            SignalKind::SessionEnd if is_over => {
+                // Whoever came back to it after its end has left it again.
+                if self.started_at.max(self.active_at) <= Some(signal.at) {
+                    self.started_at = self.started_at.min(ended_at);
+                    self.active_at = self.active_at.min(ended_at);
+                }
+                self.close_owed = self.close_owed.filter(|owed| owed.ends_session()).or(signal.end());
+            }
+            SignalKind::SessionEnd => {}
+            SignalKind::PreCompact | SignalKind::PostCompact => {
+                self.close_owed = self.close_owed.or(Some(CloseReason::HookCompact));
+            }
+            SignalKind::McpDisconnect => {
+                let last_sign = self.started_at.max(self.active_at).max(said_at);
+                if !is_over && last_sign <= Some(signal.at) {
+                    self.disconnected_at = self.disconnected_at.max(Some(signal.at));
+                }
+                return;
+            }
+            _ => self.active_at = self.active_at.max(Some(signal.at)),
+        }
+        self.take_back_disconnect(signal.at);
+    }
+
     /// Something has come of the session: its connection has closed for another reason than its end.
     pub(super) fn take_back_disconnect(&mut self, at: Timestamp) {
         self.disconnected_at = self.disconnected_at.filter(|closed| *closed > at);

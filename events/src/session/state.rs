@@ -1,15 +1,16 @@
 //! What is so now: one session folded from its events. `evolve` may not refuse, because what has happened has happened.
 
+pub(super) mod enrichment;
+
 use uuid::Uuid;
 
-use super::enrichment::{self, Enrichment};
-use super::event::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
-};
-use super::signal::{self, Handoff, Signals};
+use super::event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest};
+use super::reason::{CloseReason, FailureWhy, Why};
+use super::signal::{Handoff, Signals};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;
+use enrichment::Enrichment;
 
 /// The named phase of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -403,7 +404,9 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 Some(_) => Phase::Unindexed(Why::Gone),
             };
         }
-        Event::Signalled { signal } => signal::take(&mut state, signal),
+        Event::Signalled { signal } => {
+            state.signals.apply(signal, state.end.map(|end| end.at), state.last_conversation_at);
+        }
         Event::HandoffOffered { episode, from, at } => {
             state.handoff = Some(Handoff { episode: *episode, from: from.clone(), at: *at, claimed: false });
         }

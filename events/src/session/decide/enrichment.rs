@@ -1,13 +1,18 @@
 //! When a model is to enrich a session, and what follows from each call of it.
 
 use crate::session::command::{CallEnd, CallModel, TakeAnswer};
-use crate::session::enrichment::{
-    CallOutcome, EnrichedBy, Enrichment, GaveUp, LOST_AT_ONCE, MAX_MODEL_CHARS, ModelAnswer, ModelCall, REJECTED_MAX,
-    is_settled,
+use crate::session::state::enrichment::is_settled;
+use crate::session::{
+    CallOutcome, CloseReason, EnrichedBy, Enrichment, Event, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, Policy,
+    Rejection, State, Tier, timeout_deadline,
 };
-use crate::session::{CloseReason, Event, Policy, Rejection, State, Tier, timeout_deadline};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
+
+/// Calls cut off in a row, by a program that ended, after which a session waits like after any other failure.
+const LOST_AT_ONCE: u32 = 1;
+/// Requests for the same content that an endpoint has rejected in a row, after which the model's part is left out.
+const REJECTED_MAX: u32 = 3;
 
 /// What a close owes: something if it ends the session and a model was enabled when the session was over, which for one
 /// that was abandoned was at its timeout and not when somebody noticed. A subagent's work is in its parent's conversation.
