@@ -32,5 +32,6 @@ pub mod memo;
 pub mod prices;
 pub mod projection;
 pub mod replay;
+mod row;
 pub mod schema;
 pub mod session;

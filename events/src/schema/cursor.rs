@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
 use baton_conversation::hash::Mark;
 use baton_conversation::item::TitleSource;
 use baton_conversation::transcript::{Cursor, Queued, Window};
@@ -100,10 +101,6 @@ struct QueuedV1 {
     mark: String,
     #[serde(default, skip_serializing_if = "is_zero")]
     line: u64,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 fn no_titles(titles: &[Option<String>]) -> bool {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::session::shape::ModelCalledV1;
+use super::{is_zero, read_optional};
 use crate::session::{CallOutcome, Cost, EnrichedBy, Enrichment, GaveUp, Owed};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
@@ -101,7 +102,7 @@ impl EnrichmentV1 {
     /// `None` where a text is no value of its field.
     pub(super) fn read(self) -> Option<Enrichment> {
         let asked = self.asked;
-        let outcome = |text: Option<String>| maybe(text, |text| CallOutcome::parse(&text));
+        let outcome = |text: Option<String>| read_optional(text, |text| CallOutcome::parse(&text));
         let answers = self.answers.into_iter();
         let answers = answers.map(|(asked, answer)| Some((ContentHash::parse(&asked)?, ContentHash::parse(&answer)?)));
         let cost = |cost: CostV1| Cost {
@@ -117,15 +118,17 @@ impl EnrichmentV1 {
         };
         Some(Enrichment {
             owed: self.owed_at.map(|at| Owed { at: Timestamp(at), asked }),
-            content: maybe(self.content, |hash| ContentHash::parse(&hash))?,
-            call: maybe(self.call, ModelCalledV1::read)?,
+            content: read_optional(self.content, |hash| ContentHash::parse(&hash))?,
+            call: read_optional(self.call, ModelCalledV1::read)?,
             answers: answers.collect::<Option<_>>()?,
             complaint: outcome(self.complaint)?,
             failures: self.failures,
             failed: outcome(self.failed)?,
             retry_at: self.retry_at.map(Timestamp),
-            given_up: maybe(self.given_up, |(hash, why)| Some((ContentHash::parse(&hash)?, GaveUp::parse(&why)?)))?,
-            current: maybe(self.current, |by| {
+            given_up: read_optional(self.given_up, |(hash, why)| {
+                Some((ContentHash::parse(&hash)?, GaveUp::parse(&why)?))
+            })?,
+            current: read_optional(self.current, |by| {
                 let CurrentV1 { answer, model, unseen, not_held, at } = by;
                 Some(EnrichedBy { answer: ContentHash::parse(&answer)?, model, unseen, not_held, at: Timestamp(at) })
             })?,
@@ -133,13 +136,4 @@ impl EnrichmentV1 {
             costs: self.costs.into_iter().map(cost).collect(),
         })
     }
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-/// Nothing stays nothing; what is there must be readable.
-fn maybe<T, U>(value: Option<T>, read: impl FnOnce(T) -> Option<U>) -> Option<Option<U>> {
-    value.map_or(Some(None), |value| read(value).map(Some))
 }

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::session::shape::{Oldest, Shape, read};
-use super::session::{Encoded, Error};
+use super::version::{Encoded, Error, Shape, first_version, read, write};
 use crate::home::{Event, NamedRoot};
 use baton_conversation::record::{Position, Timestamp};
 
@@ -63,23 +62,7 @@ struct ModelEnabledV1 {
 #[derive(Serialize, Deserialize)]
 struct ModelDisabledV1 {}
 
-macro_rules! first_versions {
-    ($($shape:ident = $kind:literal,)+) => {$(
-        impl Shape for $shape {
-            const KIND: &'static str = $kind;
-            const V: u32 = 1;
-            type Older = Oldest;
-        }
-
-        impl From<Oldest> for $shape {
-            fn from(never: Oldest) -> Self {
-                match never {}
-            }
-        }
-    )+};
-}
-
-first_versions! {
+first_version! {
     RootAddedV1 = "root_added",
     GroupClearedV1 = "group_cleared",
     GroupRestoredV1 = "group_restored",
@@ -94,23 +77,18 @@ first_versions! {
 pub fn encode(event: &Event) -> Encoded {
     match event {
         Event::RootAdded(root) => {
-            written(&RootAddedV1 { config_dir: root.config_dir.clone(), named_by: root.named_by.clone() })
+            write(&RootAddedV1 { config_dir: root.config_dir.clone(), named_by: root.named_by.clone() })
         }
-        Event::GroupCleared { group, up_to } => written(&GroupClearedV1 { group: group.clone(), up_to: up_to.0 }),
-        Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
-        Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
-        Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
+        Event::GroupCleared { group, up_to } => write(&GroupClearedV1 { group: group.clone(), up_to: up_to.0 }),
+        Event::GroupRestored { group } => write(&GroupRestoredV1 { group: group.clone() }),
+        Event::FactDeleted { fact } => write(&FactDeletedV1 { fact: fact.to_string() }),
+        Event::FactRestored { fact } => write(&FactRestoredV1 { fact: fact.to_string() }),
         Event::EntityRecalled { entity, project } => {
-            written(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
+            write(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
         }
-        Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
-        Event::ModelDisabled => written(&ModelDisabledV1 {}),
+        Event::ModelEnabled { at } => write(&ModelEnabledV1 { at: at.0 }),
+        Event::ModelDisabled => write(&ModelDisabledV1 {}),
     }
-}
-
-fn written<S: Shape>(shape: &S) -> Encoded {
-    // A struct of strings and integers always has a JSON form.
-    Encoded { kind: S::KIND, v: S::V, data: serde_json::to_string(shape).unwrap_or_default() }
 }
 
 /// Reads an event of any version ever written.

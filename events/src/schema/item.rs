@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::is_zero;
 use baton_conversation::item::{
     Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage,
 };
@@ -109,10 +110,6 @@ struct CompactionV1<'a> {
     tokens_before: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens_after: Option<u64>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 #[derive(Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use super::state;
 use crate::home;
 use crate::home::NamedRoot;
 use crate::memo;
-use crate::projection::table::{HomeRow, MemoRow, Row};
+use crate::row::{HomeRow, MemoRow, Row};
 use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 
 /// The form of the rows; see the module.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::session::shape::{Oldest, Shape, read};
-use super::session::{Encoded, Error};
+use super::version::{Encoded, Error, Shape, first_version, read, write};
 use crate::memo::{Event, Memo, Source, Triplet, Words};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
@@ -44,23 +43,7 @@ struct MemoRedactedV1 {
 #[derive(Serialize, Deserialize)]
 struct MemoDeletedV1 {}
 
-macro_rules! first_versions {
-    ($($shape:ident = $kind:literal,)+) => {$(
-        impl Shape for $shape {
-            const KIND: &'static str = $kind;
-            const V: u32 = 1;
-            type Older = Oldest;
-        }
-
-        impl From<Oldest> for $shape {
-            fn from(never: Oldest) -> Self {
-                match never {}
-            }
-        }
-    )+};
-}
-
-first_versions! {
+first_version! {
     MemoAddedV1 = "memo_added",
     MemoReplacedV1 = "memo_replaced",
     MemoRedactedV1 = "memo_redacted",
@@ -97,16 +80,11 @@ impl MemoV1 {
 /// Writes an event in the newest shape of its type.
 pub fn encode(event: &Event) -> Encoded {
     match event {
-        Event::Added(memo) => written(&MemoAddedV1 { memo: memo.into() }),
-        Event::Replaced(memo) => written(&MemoReplacedV1 { memo: memo.into() }),
-        Event::Redacted(memo) => written(&MemoRedactedV1 { memo: memo.into() }),
-        Event::Deleted => written(&MemoDeletedV1 {}),
+        Event::Added(memo) => write(&MemoAddedV1 { memo: memo.into() }),
+        Event::Replaced(memo) => write(&MemoReplacedV1 { memo: memo.into() }),
+        Event::Redacted(memo) => write(&MemoRedactedV1 { memo: memo.into() }),
+        Event::Deleted => write(&MemoDeletedV1 {}),
     }
-}
-
-fn written<S: Shape>(shape: &S) -> Encoded {
-    // A struct of strings and integers always has a JSON form.
-    Encoded { kind: S::KIND, v: S::V, data: serde_json::to_string(shape).unwrap_or_default() }
 }
 
 /// Reads an event of any version ever written.

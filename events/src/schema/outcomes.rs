@@ -10,6 +10,7 @@ pub use calls::{Calls, Kind, Row};
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
 use baton_conversation::record::Timestamp;
 
 /// Version of this shape.
@@ -47,7 +48,7 @@ pub struct Outcomes {
     pub left_out: u32,
     /// The mark of the first call that has one, see [`Row::mark`]; 0 without any. A fork copies from the beginning, so the
     /// sessions of a family have the same.
-    #[serde(skip_serializing_if = "is_none_line")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub family: u64,
     /// The first calls.
     #[serde(skip)]
@@ -221,7 +222,7 @@ pub struct Trouble {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<u64>,
     /// Transcript line of the last such result, where it is another.
-    #[serde(skip_serializing_if = "is_none_line")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub last_line: u64,
     /// When that was, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -368,14 +369,6 @@ impl Tally {
             unknown: self.unknown.saturating_add(other.unknown),
         }
     }
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-fn is_none_line(line: &u64) -> bool {
-    *line == 0
 }
 
 /// When, as it is stored.

@@ -5,6 +5,8 @@
 //! conversion to the domain type. If the *meaning* changes it is a new event type.
 
 mod enrichment;
+mod fields;
+mod records_appended;
 pub(super) mod shape;
 
 use uuid::Uuid;
@@ -18,44 +20,17 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
 
+pub use super::version::{Encoded, Error};
+use super::version::{Shape, read, write};
+use fields::Fields;
+use records_appended::RecordsAppendedV3;
 use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1, EnrichmentOwedV1,
     EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1,
     IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1, ModelAnsweredV1, ModelCalledV1, MovedV1,
-    ParentFoundV1, RecordsAppendedV3, RedactedEpisodeV1, RedactedV1, RestoredV1, ResumedV1, RewrittenV1, Shape,
-    SignalledV1, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
+    ParentFoundV1, RedactedEpisodeV1, RedactedV1, RestoredV1, ResumedV1, RewrittenV1, SignalledV1, TrackingForcedV1,
+    TrackingResumedV1, TrackingStoppedV1, WentIdleV1,
 };
-
-/// Why a stored event could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// No program up to this one has written such an event.
-    #[error("event type {kind:?} is unknown to this version; a newer version of Baton wrote it")]
-    UnknownType {
-        /// The type.
-        kind: String,
-    },
-    /// A newer program has written a newer shape of it.
-    #[error("event {kind} has version {found}, this version of Baton reads up to {known}")]
-    NewerVersion {
-        /// The type.
-        kind: &'static str,
-        /// Version in the log.
-        found: u32,
-        /// Newest version known here.
-        known: u32,
-    },
-    /// The data is not of the shape that its type and version promise.
-    #[error("event {kind} version {v} is not readable: {reason}")]
-    Malformed {
-        /// The type.
-        kind: &'static str,
-        /// Its version.
-        v: u32,
-        /// What was wrong.
-        reason: String,
-    },
-}
 
 /// Every event type, in the order of [`Event`].
 pub const KINDS: [&str; 32] = [
@@ -92,17 +67,6 @@ pub const KINDS: [&str; 32] = [
     EnrichedV1::KIND,
     EnrichmentGivenUpV1::KIND,
 ];
-
-/// An event as it is written: its type, the version of its shape, and its data as JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded {
-    /// The type.
-    pub kind: &'static str,
-    /// The version of the shape.
-    pub v: u32,
-    /// The data: one JSON object.
-    pub data: String,
-}
 
 /// Writes an event in the newest shape of its type.
 pub fn encode(event: &Event) -> Encoded {
@@ -242,12 +206,6 @@ pub fn hide_group(record: &mut StoredRecord) -> bool {
         record.data = write(&GroupAssignedV1 { group: HIDDEN_GROUP.to_owned() }).data;
     }
     names_group
-}
-
-fn write<S: Shape>(shape: &S) -> Encoded {
-    // A struct of strings and integers always has a JSON form.
-    let data = serde_json::to_string(shape).unwrap_or_default();
-    Encoded { kind: S::KIND, v: S::V, data }
 }
 
 /// Reads an event of any version ever written.
@@ -470,54 +428,5 @@ fn redacted(shape: RedactedV1, fields: &Fields) -> Result<Event, Error> {
     })
 }
 
-/// Turns the texts of one shape into domain values, naming the shape when one does not fit.
-struct Fields {
-    kind: &'static str,
-    v: u32,
-}
-
-impl Fields {
-    fn of<S: Shape>(v: u32) -> Self {
-        Self { kind: S::KIND, v }
-    }
-
-    fn named<T>(&self, field: &str, value: Option<T>) -> Result<T, Error> {
-        value.ok_or_else(|| Error::Malformed {
-            kind: self.kind,
-            v: self.v,
-            reason: format!("{field} has no such value"),
-        })
-    }
-
-    fn session(&self, text: &str) -> Result<SessionId, Error> {
-        self.named("parent", SessionId::new(text))
-    }
-
-    fn reason(&self, text: &str) -> Result<CloseReason, Error> {
-        self.named("reason", CloseReason::parse(text))
-    }
-
-    fn uuid(&self, text: &str) -> Result<Uuid, Error> {
-        self.named("episode", Uuid::try_parse(text).ok())
-    }
-
-    fn hash(&self, field: &str, text: &str) -> Result<ContentHash, Error> {
-        self.named(field, ContentHash::parse(text))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_no_version_wrote_is_named() {
-        assert!(matches!(decode("teleported", 1, "{}"), Err(Error::UnknownType { kind }) if kind == "teleported"));
-        for kind in KINDS {
-            assert!(decode(kind, 99, "{}").is_err());
-            assert!(decode(kind, 1, "[nonsense").is_err());
-        }
-        let wrong = r#"{"reason":"boredom","at":0,"by_self":false}"#;
-        assert!(matches!(decode("ended", 1, wrong), Err(Error::Malformed { kind: "ended", .. })));
-    }
-}
+mod tests;

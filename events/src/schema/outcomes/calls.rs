@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ended, Tally, is_zero};
+use super::{Ended, Tally};
+use crate::schema::is_zero;
 
 /// A session's first calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,72 +1,16 @@
-//! The shapes themselves, every version side by side, and how an old one is lifted.
+//! The shapes themselves, every version side by side.
 
-use std::collections::BTreeMap;
-
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
-use crate::schema::cursor::{CursorV1, CursorV2, CursorV3};
+use crate::schema::is_zero;
+use crate::schema::version::first_version;
 use crate::session::{EffectId, EpisodeRef, FileIdentity};
-
-/// One version of one event's stored shape.
-pub(in crate::schema) trait Shape: Serialize + DeserializeOwned {
-    /// The event's type in the log.
-    const KIND: &'static str;
-    /// This shape's version, from 1.
-    const V: u32;
-    /// The version before it, [`Oldest`] for version 1.
-    type Older: Shape + Into<Self>;
-}
-
-/// The end of every chain of versions: there is no version 0.
-#[derive(Serialize, Deserialize)]
-pub(in crate::schema) enum Oldest {}
-
-impl Shape for Oldest {
-    const KIND: &'static str = "";
-    const V: u32 = 0;
-    type Older = Self;
-}
-
-/// Reads data of any version up to `S`'s and lifts it, version by version, to `S`.
-pub(in crate::schema) fn read<S: Shape>(v: u32, data: &str) -> Result<S, Error> {
-    let malformed = |reason: String| Error::Malformed { kind: S::KIND, v, reason };
-    if v > S::V {
-        return Err(Error::NewerVersion { kind: S::KIND, found: v, known: S::V });
-    }
-    if v == S::V {
-        return serde_json::from_str(data).map_err(|error| malformed(error.to_string()));
-    }
-    if v == 0 {
-        return Err(malformed("there is no version 0".to_owned()));
-    }
-    read::<S::Older>(v, data).map(Into::into)
-}
-
-macro_rules! first_version {
-    ($($shape:ident = $kind:literal),+ $(,)?) => {
-        $(
-            impl Shape for $shape {
-                const KIND: &'static str = $kind;
-                const V: u32 = 1;
-                type Older = Oldest;
-            }
-            impl From<Oldest> for $shape {
-                fn from(never: Oldest) -> Self {
-                    match never {}
-                }
-            }
-        )+
-    };
-}
 
 first_version! {
     DiscoveredV1 = "discovered",
     MovedV1 = "moved",
     LocatedV1 = "located",
     ParentFoundV1 = "parent_found",
-    RecordsAppendedV1 = "records_appended",
     RewrittenV1 = "rewritten",
     ResumedV1 = "resumed",
     WentIdleV1 = "went_idle",
@@ -128,146 +72,6 @@ pub(super) struct LocatedV1 {
 #[derive(Serialize, Deserialize)]
 pub(super) struct ParentFoundV1 {
     pub(super) parent: String,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct RecordsAppendedV1 {
-    pub(super) generation: u32,
-    pub(super) from: u64,
-    pub(super) to: CursorV1,
-    pub(super) tail: String,
-    pub(super) records: u64,
-    pub(super) conversation: u64,
-    pub(super) messages: u64,
-    pub(super) prompts: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) malformed: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) oversize: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) unknown: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) first_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_conversation_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) late_index_at: Option<i64>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct RecordsAppendedV2 {
-    pub(super) generation: u32,
-    pub(super) from: u64,
-    pub(super) to: CursorV2,
-    pub(super) tail: String,
-    pub(super) records: u64,
-    pub(super) conversation: u64,
-    pub(super) messages: u64,
-    pub(super) prompts: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) malformed: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) oversize: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) by_type: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) unknown: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) first_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_conversation_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) late_index_at: Option<i64>,
-}
-
-impl Shape for RecordsAppendedV2 {
-    const KIND: &'static str = RecordsAppendedV1::KIND;
-    const V: u32 = 2;
-    type Older = RecordsAppendedV1;
-}
-
-impl From<RecordsAppendedV1> for RecordsAppendedV2 {
-    fn from(old: RecordsAppendedV1) -> Self {
-        Self {
-            generation: old.generation,
-            from: old.from,
-            to: old.to.into(),
-            tail: old.tail,
-            records: old.records,
-            conversation: old.conversation,
-            messages: old.messages,
-            prompts: old.prompts,
-            malformed: old.malformed,
-            oversize: old.oversize,
-            by_type: BTreeMap::new(),
-            unknown: old.unknown,
-            first_at: old.first_at,
-            last_at: old.last_at,
-            last_conversation_at: old.last_conversation_at,
-            late_index_at: old.late_index_at,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct RecordsAppendedV3 {
-    pub(super) generation: u32,
-    pub(super) from: u64,
-    pub(super) to: CursorV3,
-    pub(super) tail: String,
-    pub(super) records: u64,
-    pub(super) conversation: u64,
-    pub(super) messages: u64,
-    pub(super) prompts: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) malformed: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(super) oversize: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) by_type: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) unknown: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) first_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_conversation_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) late_index_at: Option<i64>,
-}
-
-impl Shape for RecordsAppendedV3 {
-    const KIND: &'static str = RecordsAppendedV1::KIND;
-    const V: u32 = 3;
-    type Older = RecordsAppendedV2;
-}
-
-impl From<RecordsAppendedV2> for RecordsAppendedV3 {
-    fn from(old: RecordsAppendedV2) -> Self {
-        Self {
-            generation: old.generation,
-            from: old.from,
-            to: old.to.into(),
-            tail: old.tail,
-            records: old.records,
-            conversation: old.conversation,
-            messages: old.messages,
-            prompts: old.prompts,
-            malformed: old.malformed,
-            oversize: old.oversize,
-            by_type: old.by_type,
-            unknown: old.unknown,
-            first_at: old.first_at,
-            last_at: old.last_at,
-            last_conversation_at: old.last_conversation_at,
-            late_index_at: old.late_index_at,
-        }
-    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -450,7 +254,7 @@ pub(in crate::schema) struct ModelCalledV1 {
     pub(in crate::schema) content: String,
     pub(in crate::schema) request: String,
     pub(in crate::schema) ask: String,
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(in crate::schema) part: u32,
     pub(in crate::schema) parts: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -504,14 +308,6 @@ pub(super) struct EnrichmentGivenUpV1 {
     pub(super) why: String,
 }
 
-fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 impl From<FileIdentity> for IdentityV1 {
     fn from(identity: FileIdentity) -> Self {
         Self { device: identity.device, inode: identity.inode }
@@ -533,64 +329,5 @@ impl From<EffectId> for EffectV1 {
 impl From<EffectV1> for EffectId {
     fn from(shape: EffectV1) -> Self {
         Self { generation: shape.generation, start: shape.start }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Serialize, Deserialize)]
-    struct ThingV1 {
-        size: u32,
-    }
-    #[derive(Serialize, Deserialize)]
-    struct ThingV2 {
-        bytes: u64,
-    }
-    #[derive(Serialize, Deserialize, Debug, PartialEq)]
-    struct ThingV3 {
-        bytes: u64,
-        sealed: bool,
-    }
-    impl Shape for ThingV1 {
-        const KIND: &'static str = "thing";
-        const V: u32 = 1;
-        type Older = Oldest;
-    }
-    impl From<Oldest> for ThingV1 {
-        fn from(never: Oldest) -> Self {
-            match never {}
-        }
-    }
-    impl Shape for ThingV2 {
-        const KIND: &'static str = "thing";
-        const V: u32 = 2;
-        type Older = ThingV1;
-    }
-    impl From<ThingV1> for ThingV2 {
-        fn from(old: ThingV1) -> Self {
-            Self { bytes: u64::from(old.size) * 1024 }
-        }
-    }
-    impl Shape for ThingV3 {
-        const KIND: &'static str = "thing";
-        const V: u32 = 3;
-        type Older = ThingV2;
-    }
-    impl From<ThingV2> for ThingV3 {
-        fn from(old: ThingV2) -> Self {
-            Self { bytes: old.bytes, sealed: false }
-        }
-    }
-
-    #[test]
-    fn older_shapes_are_lifted_step_by_step() {
-        let lifted: ThingV3 = read(1, r#"{"size":2}"#).unwrap();
-        assert_eq!(lifted, ThingV3 { bytes: 2048, sealed: false });
-        assert_eq!(read::<ThingV3>(3, r#"{"bytes":1,"sealed":true}"#).unwrap().bytes, 1);
-        assert!(matches!(read::<ThingV3>(4, "{}"), Err(Error::NewerVersion { found: 4, known: 3, .. })));
-        assert!(matches!(read::<ThingV3>(0, "{}"), Err(Error::Malformed { .. })));
-        assert!(matches!(read::<ThingV3>(2, r#"{"size":2}"#), Err(Error::Malformed { v: 2, .. })));
     }
 }

@@ -1,0 +1,44 @@
+//! Texts of stored shapes become domain values.
+
+use uuid::Uuid;
+
+use crate::schema::version::{Error, Shape};
+use crate::session::CloseReason;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
+
+/// Turns the texts of one shape into domain values, naming the shape when one does not fit.
+pub(super) struct Fields {
+    kind: &'static str,
+    v: u32,
+}
+
+impl Fields {
+    pub(super) fn of<S: Shape>(v: u32) -> Self {
+        Self { kind: S::KIND, v }
+    }
+
+    pub(super) fn named<T>(&self, field: &str, value: Option<T>) -> Result<T, Error> {
+        value.ok_or_else(|| Error::Malformed {
+            kind: self.kind,
+            v: self.v,
+            reason: format!("{field} has no such value"),
+        })
+    }
+
+    pub(super) fn session(&self, text: &str) -> Result<SessionId, Error> {
+        self.named("parent", SessionId::new(text))
+    }
+
+    pub(super) fn reason(&self, text: &str) -> Result<CloseReason, Error> {
+        self.named("reason", CloseReason::parse(text))
+    }
+
+    pub(super) fn uuid(&self, text: &str) -> Result<Uuid, Error> {
+        self.named("episode", Uuid::try_parse(text).ok())
+    }
+
+    pub(super) fn hash(&self, field: &str, text: &str) -> Result<ContentHash, Error> {
+        self.named(field, ContentHash::parse(text))
+    }
+}
