@@ -7,24 +7,24 @@
 //!
 //! | term | meaning |
 //! |---|---|
-//! | command | a wish; may be refused ([`session::Command`]) |
+//! | command | a request to change a session; may be refused ([`session::Command`]) |
 //! | event | a fact; past tense; never edited ([`session::Event`]) |
-//! | rejection | why a wish was refused; travels in the reply ([`session::Rejection`]) |
-//! | aggregate, state, phase | one session with its version; what is so now; the named phase of the state machine |
-//! | effect | something the shell must do; idempotent, keyed by an effect id ([`session::Effect`]) |
-//! | stream, sequence, position | one session's events; the place in it (from 1, gapless); the place in the whole journal |
+//! | rejection | why a command was refused; travels in the reply ([`session::Rejection`]) |
+//! | aggregate, state, phase | one session with its version; its state after all events; the named phase of the state machine |
+//! | effect | work that the shell must do; idempotent, keyed by an effect id ([`session::Effect`]) |
+//! | stream, sequence, position | one session's events; an event's number in its stream (from 1, gapless); its place in the whole journal |
 //! | journal | the append-only log of events ("log" alone means tracing output, except in command names) |
-//! | projection, checkpoint | a view folded from the journal; how far it has come |
-//! | correlation, cause | the conversation of messages a thing belongs to; the command that directly caused it |
-//! | record, line | one JSON object of a transcript; where it stands, from 1 |
+//! | projection, checkpoint | a view folded from the journal; the position up to which it is folded |
+//! | correlation, cause | the exchange of messages that a record belongs to; the command that directly caused it |
+//! | record, line | one JSON object of a transcript; its line number, from 1 |
 //! | item | one content block of a conversation, filtered and redacted: what is stored, hashed, digested |
-//! | unit, turn | what a search finds: a prompt, a reply or a tool line ([`turns`]) |
-//! | episode, tier | what a session comes to; `extractive` (by rules) or `enriched` (by a model) |
-//! | mention, entity | an entity as one session has it; the group of its mentions ([`graph`]) |
+//! | unit, turn | what a search finds: a prompt, a reply or a tool line ([`baton_conversation::turns`]) |
+//! | episode, tier | the stored result of a session; `extractive` (by rules) or `enriched` (by a model) |
+//! | mention, entity | an entity as one session has it; the group of its mentions (crate `baton-graph`) |
 //! | assertion, fact | a fact as one session supports it; the group of its assertions |
-//! | memo, words | what an agent told the memory itself, in no session; what it says, which lies outside of the log ([`memo`]) |
-//! | generation | how often a transcript file was begun anew |
-//! | vault, note, block | Markdown for people; one file of it; the part of a note that Baton writes ([`vault`]) |
+//! | memo, words | what an agent told the memory directly, outside of any session; its text, stored outside of the log ([`memo`]) |
+//! | generation | how many times a transcript file was started anew |
+//! | vault, note, block | Markdown for people; one file of it; the part of a note that Baton writes (crate `baton-notes`) |
 
 pub mod envelope;
 pub mod home;

@@ -1,34 +1,34 @@
-//! What models cost: US dollars for a million tokens, by the model's name.
+//! Prices of models: US dollars per million tokens, by the model's name.
 //!
-//! Costs are estimates, and told as such: a plan, a discount, a batch or a long context is not in any transcript. The
-//! built-in table is that of November 2026, as the makers published it; whoever has other prices configures them.
+//! Costs are estimates and shown as such: no transcript records a plan, a discount, a batch or a long-context
+//! surcharge. The built-in table has the published prices of November 2026; other prices can be configured.
 
 use baton_conversation::usage::ModelUsage;
 
-/// Most of a price: nobody asks more for a million tokens.
+/// Highest price that is accepted; no model costs more per million tokens.
 pub const MAX_USD: f64 = 100_000.0;
-/// What reading the cache costs against input, where nothing else is said.
+/// Price of a cache read relative to input, unless given.
 const CACHE_READ: f64 = 0.1;
-/// What writing the cache for five minutes costs against input, where nothing else is said.
+/// Price of a five-minute cache write relative to input, unless given.
 const CACHE_WRITE: f64 = 1.25;
-/// What writing the cache for an hour costs against input, where nothing else is said.
+/// Price of a one-hour cache write relative to input, unless given.
 const CACHE_WRITE_1H: f64 = 2.0;
 
 /// Tokens of a call, as the endpoint reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallTokens {
-    /// Read by the model, cached ones included.
+    /// Tokens read by the model, cached ones included.
     pub input: u64,
-    /// Written by it.
+    /// Tokens written by the model.
     pub output: u64,
-    /// Those of the input that its cache held.
+    /// Input tokens that came from the cache.
     pub cached: u64,
 }
 
-/// US dollars for a million tokens of each kind.
+/// US dollars per million tokens of each kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
-    /// Input that no cache held.
+    /// Input that was not cached.
     pub input: f64,
     /// Output, thinking included.
     pub output: f64,
@@ -40,15 +40,15 @@ pub struct Price {
     pub cache_write_1h: f64,
 }
 
-/// Prices by patterns of model names, the configured ones before the built-in ones.
+/// Prices by patterns of model names; configured ones take precedence over built-in ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
     configured: Vec<(String, Price)>,
 }
 
-/// The built-in prices: a pattern, input, output, and what reading the cache costs.
+/// The built-in prices: pattern, input, output, cache read.
 ///
-/// A name in front (`anthropic/`, `us.anthropic.`) and a date behind are part of many names, so patterns are open there.
+/// Patterns are open at both ends, because many names have a prefix (`anthropic/`, `us.anthropic.`) and a date behind.
 const BUILT_IN: &[(&str, f64, f64, f64)] = &[
     ("*claude-fable-5*", 10.0, 50.0, 1.0),
     ("*claude-opus-5-5*", 4.0, 20.0, 0.2),
@@ -88,8 +88,8 @@ const BUILT_IN: &[(&str, f64, f64, f64)] = &[
 ];
 
 impl Price {
-    /// With the usual prices of the cache: a tenth of input to read, one and a quarter to write for five minutes, twice to
-    /// write for an hour.
+    /// A price with the usual cache factors: a tenth of input for a read, one and a quarter for a five-minute write,
+    /// twice for a one-hour write.
     pub fn new(input: f64, output: f64) -> Self {
         Self {
             input,
@@ -100,7 +100,7 @@ impl Price {
         }
     }
 
-    /// US dollars for these tokens, to a millionth of a dollar.
+    /// Cost of these tokens in US dollars, rounded to a millionth.
     pub fn of(&self, usage: &ModelUsage) -> f64 {
         let for_five_minutes = usage.cache_creation.saturating_sub(usage.cache_creation_1h);
         let millionths = usage.input as f64 * self.input
@@ -108,42 +108,42 @@ impl Price {
             + usage.cache_read as f64 * self.cache_read
             + for_five_minutes as f64 * self.cache_write
             + usage.cache_creation_1h.min(usage.cache_creation) as f64 * self.cache_write_1h;
-        // A dollar for a million tokens is a millionth of a dollar for one.
+        // One dollar per million tokens is a millionth of a dollar per token.
         millionths.round() / 1e6
     }
 }
 
-/// US dollars with six digits, of thousandths of a millionth of one; rounded, and nothing that costs is told as nothing.
+/// Formats nanodollars as US dollars with six decimals, rounded; a cost above 0 never reads as 0.
 pub fn usd(nanos: u64) -> String {
     let millionths = if nanos == 0 { 0 } else { (nanos.saturating_add(500) / 1_000).max(1) };
     format!("{}.{:06} USD", millionths / 1_000_000, millionths % 1_000_000)
 }
 
-/// Thousandths of a millionth of a US dollar of so many dollars; what is no amount is none.
+/// Converts US dollars to nanodollars; 0 for a negative amount or NaN.
 pub fn nanos(usd: f64) -> u64 {
-    // Casts of floats saturate, and what is no number is 0.
+    // Float casts saturate, and NaN becomes 0.
     (usd * 1e9).round() as u64
 }
 
 impl Price {
-    /// What a call costs that was answered with these tokens, in thousandths of a millionth of a US dollar.
+    /// Cost of a call with these tokens, in nanodollars.
     pub fn nanos(&self, tokens: &CallTokens) -> u64 {
         let cached = tokens.cached.min(tokens.input);
         let usage = tokens.input - cached;
-        // A dollar for a million tokens is a thousand nanos for one.
+        // One dollar per million tokens is a thousand nanodollars per token.
         let nanos = usage as f64 * self.input + cached as f64 * self.cache_read + tokens.output as f64 * self.output;
         (nanos * 1e3).round() as u64
     }
 }
 
 impl Prices {
-    /// These before the built-in ones. A pattern is a model's name in which `*` stands for any characters.
+    /// Puts these prices before the built-in ones. A pattern is a model's name in which `*` stands for any characters.
     pub fn new(configured: Vec<(String, Price)>) -> Self {
         Self { configured }
     }
 
-    /// The price of a model: of the configured patterns that fit its name the longest, else of the built-in ones. None for
-    /// a model that nothing is known of.
+    /// Price of a model: that of the longest configured pattern that matches its name, else of the longest built-in
+    /// one. `None` if no pattern matches.
     pub fn of(&self, model: &str) -> Option<Price> {
         let fitting = self.configured.iter().filter(|(pattern, _)| fits(pattern, model));
         let longest = fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, price)| *price);
@@ -155,8 +155,8 @@ impl Prices {
     }
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any characters. Each piece is looked for once: linear, but for
-/// what one piece repeats.
+/// True if the name matches the pattern, in which `*` stands for any characters. Each piece is searched for once, so
+/// the time is linear except where a piece repeats itself.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(head) else { return false };

@@ -16,11 +16,12 @@
 //!          any ─► UNINDEXED (untracked)      any ─► FORGOTTEN (tombstone)
 //! ```
 //!
-//! A [`Signal`] of a hook may come in every phase but the last two, also before the transcript: an end is noted at once
-//! and owes a close, a compaction owes one that ends nothing, a lost connection becomes one when nothing takes it back.
+//! A [`Signal`] of a hook may come in every phase but the last two, also before the transcript is found. An end is
+//! recorded at once and owes a close; a compaction owes a close that does not end the session; a lost connection
+//! becomes an end unless the session shows activity within the grace period.
 //!
-//! [`decide`] may refuse and changes nothing; [`evolve`] changes and may not refuse; [`pending`] says what the world
-//! still owes. An [`Aggregate`] binds them to one stream of events.
+//! [`decide`] may refuse and changes nothing; [`evolve`] changes the state and may not refuse; [`pending`] lists the
+//! effects that are still owed. An [`Aggregate`] binds them to one stream of events.
 
 mod command;
 mod decide;
@@ -58,30 +59,30 @@ pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{CommandId, Position, Recorded, SequenceNumber, SessionId, Timestamp};
 
-/// Timeouts, bounds and switches. Plain data; replay uses the defaults unless told otherwise.
+/// Timeouts, bounds and switches. Plain data; replay uses the defaults unless given others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether this session may be read and indexed at all (configuration, not history).
+    /// True if this session may be read and indexed at all (configuration, not history).
     pub tracked: bool,
     /// Silence after which a session counts as idle.
     pub check_interval_ms: i64,
-    /// Silence after which it counts as over; 0 switches that layer off.
+    /// Silence after which a session counts as over; 0 disables the inactivity timeout.
     pub inactivity_timeout_ms: i64,
-    /// With the timeout off: silence after which a session is let go, to wait for a query.
+    /// With the timeout disabled: silence after which a session is abandoned, to be indexed by the next query.
     pub abandoned_after_ms: i64,
-    /// How long a tool call without an answer holds a session open.
+    /// How long an unanswered tool call keeps a session open.
     pub tool_call_bound_ms: i64,
-    /// How long after the last MCP connection of a session closed it counts as over, if nothing comes.
+    /// How long after its last MCP connection closed a session counts as over, unless it shows activity.
     pub disconnect_grace_ms: i64,
     /// How long after an end a record may still belong to it.
     pub late_grace_ms: i64,
-    /// First wait after a failure; doubled for each further one.
+    /// Delay after the first failure; doubled for each further one.
     pub retry_base_ms: i64,
-    /// Longest wait after a failure.
+    /// Longest delay after a failure.
     pub retry_cap_ms: i64,
     /// Version of the content filter that index jobs use.
     pub filter_version: u32,
-    /// Since when a model is enabled, if one is: what ended before owes it nothing.
+    /// When a model was enabled, if one is: sessions that ended earlier are not enriched.
     pub model_since: Option<Timestamp>,
 }
 
@@ -92,7 +93,7 @@ impl Default for Policy {
             check_interval_ms: 60_000,
             inactivity_timeout_ms: 1_800_000,
             abandoned_after_ms: 1_800_000,
-            // Agents leave background commands running for hours; none that we know of for a quarter of a day.
+            // Agents leave background commands running for hours, but none is known to run longer than six.
             tool_call_bound_ms: 6 * 3_600_000,
             disconnect_grace_ms: 60_000,
             late_grace_ms: 2_000,
@@ -105,13 +106,13 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Whether inactivity closes nothing.
+    /// True if inactivity closes no session.
     pub fn timeout_disabled(&self) -> bool {
         self.inactivity_timeout_ms <= 0
     }
 
-    /// The wait before attempt `attempts + 1`: doubling, capped, with up to a quarter of jitter taken from the session's
-    /// id, so that a thousand sessions that failed together do not retry together.
+    /// Delay before attempt `attempts + 1`: exponential, capped, with up to a quarter of jitter derived from the
+    /// session's id, so that a thousand sessions that failed together do not retry together.
     pub fn backoff_ms(&self, id: &SessionId, attempts: u32) -> i64 {
         let doubled = self.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20));
         let wait = doubled.min(self.retry_cap_ms);
@@ -120,10 +121,10 @@ impl Policy {
     }
 }
 
-/// Why a wish was refused. Travels in the reply; never an actor's error.
+/// Why a command was refused. Travels in the reply; never an actor's error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// Nothing is known of this session.
+    /// No transcript of this session is known.
     #[error("no transcript of this session was found")]
     NotDiscovered,
     /// The session is forgotten.
@@ -135,61 +136,61 @@ pub enum Rejection {
     /// Tracking of the session was stopped.
     #[error("tracking of this session was stopped; `track_session` lifts that")]
     Untracked,
-    /// A switch of the configuration says that the session must not be touched.
+    /// The configuration excludes the session from tracking.
     #[error("session tracking is switched off for it")]
     SwitchedOff,
-    /// Reading did not go on where it stood.
+    /// The range does not begin where reading stopped.
     #[error("reading stands at byte {offset} of generation {generation}")]
     StaleRange {
-        /// Where reading stands.
+        /// Generation that is being read.
         generation: u32,
-        /// Where reading stands.
+        /// Byte offset at which reading stopped.
         offset: u64,
     },
-    /// The job is not the one that runs.
+    /// The index job is not the running one.
     #[error("that index job is not the current one")]
     UnknownEffect,
-    /// The episode's uuid does not follow from the content, or there is no episode to keep.
+    /// The episode's uuid does not match the content, or there is no episode to keep.
     #[error("the episode does not follow from the content")]
     WrongEpisode,
-    /// There is no episode, or not of that content.
+    /// There is no episode, or its content is another.
     #[error("there is no episode of that content")]
     NoSuchContent,
-    /// A call of a model is under way.
+    /// A call of a model is running already.
     #[error("a model is being asked about it already")]
     CallRunning,
-    /// The call is not the one that is under way.
+    /// The call is not the running one.
     #[error("that call is not the one under way")]
     UnknownCall,
-    /// The id belongs to another file that is still there.
+    /// The session is read from another file, which still exists.
     #[error("the session is read from {known}")]
     SecondFile {
-        /// The file that is read.
+        /// Path of that file.
         known: String,
     },
 }
 
-/// Baton's namespace for name-based uuids.
+/// Namespace of Baton's name-based uuids.
 pub const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_1b0e_5a1c_4d7e_9b1f_ba70_4e55_1011);
 
-/// The uuid of an episode: the same session and content always give the same one.
+/// UUIDv5 of an episode, derived from session and content hash.
 pub fn episode_uuid(id: &SessionId, hash: &ContentHash) -> Uuid {
     Uuid::new_v5(&NAMESPACE, format!("{id}:{hash}").as_bytes())
 }
 
-/// When the session counts as idle, if it is open.
+/// When an active session counts as idle; `None` in other phases.
 pub(crate) fn idle_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     (state.phase == Phase::Active).then(|| quiet_since(state, policy).plus_ms(policy.check_interval_ms))
 }
 
-/// When the session counts as over (or abandoned, with the timeout off), if it has no end yet.
+/// When a session without an end counts as over, or as abandoned if the timeout is disabled.
 pub(crate) fn timeout_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     let after_ms = match policy.timeout_disabled() {
         true => policy.abandoned_after_ms,
         false => policy.inactivity_timeout_ms,
     };
     if state.phase == Phase::New {
-        // A transcript that is there is found within the interval.
+        // If the transcript exists, the watcher finds it within the interval.
         let after_ms = if state.end.is_some() { policy.check_interval_ms } else { after_ms };
         return heard_at(state).map(|at| at.plus_ms(after_ms));
     }
@@ -202,13 +203,13 @@ pub(crate) fn timeout_deadline(state: &State, policy: &Policy) -> Option<Timesta
     runs.then(|| quiet_since(state, policy).plus_ms(after_ms))
 }
 
-/// When a session of which only signals are known was last heard of.
+/// Time of the last signal of a session without a transcript.
 fn heard_at(state: &State) -> Option<Timestamp> {
     state.signals.started_at.max(state.signals.active_at).max(state.end.map(|end| end.at))
 }
 
-/// The last sign of somebody at work: a record, or a hook that spoke after it. Hooks that are followed by no record count no
-/// longer than a tool call without an answer does, so none holds a session open for ever.
+/// Time of the last activity: a record, or a later hook. A hook that no record follows counts for at most as long as an
+/// unanswered tool call, so no hook keeps a session open for ever.
 pub fn last_sign(state: &State, policy: &Policy) -> Timestamp {
     let last = state.last_activity();
     match state.signals.active_at {
@@ -218,7 +219,7 @@ pub fn last_sign(state: &State, policy: &Policy) -> Timestamp {
     }
 }
 
-/// The moment from which silence counts: a call in flight holds the session open up to a bound.
+/// When silence began. An unanswered tool call delays it, up to its bound.
 fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
     match state.read.open_calls.is_empty() || state.end.is_some() {
         true => last_sign(state, policy),
@@ -226,9 +227,9 @@ fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
     }
 }
 
-/// When the session counts as over because its last MCP connection closed, unless something comes of it before. A tool call
-/// in flight does not hold it open: an agent that was killed during one never writes its result, and one that lives
-/// resumes the session with it.
+/// When the session counts as over because its last MCP connection closed, unless it shows activity before. An
+/// unanswered tool call does not delay this: a killed agent never writes the result, and a living one resumes the
+/// session with it.
 pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     let is_open = match state.phase {
         Phase::Forgotten | Phase::Unindexed(Why::Empty | Why::Gone | Why::Untracked) => false,
@@ -237,13 +238,13 @@ pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Time
     state.signals.disconnected_at.filter(|_| is_open).map(|at| at.plus_ms(policy.disconnect_grace_ms))
 }
 
-/// The close that was promised, if there is something that can be closed.
+/// The close that is owed, if the session can be closed now.
 pub(crate) fn owed_close(state: &State) -> Option<CloseReason> {
     let rests = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
     state.signals.close_owed.filter(|_| !rests && state.transcript.is_some())
 }
 
-/// When records that belong to the end are indexed, if nobody asks for them before.
+/// When late records are indexed at the latest.
 pub(crate) fn late_deadline(state: &State) -> Option<Timestamp> {
     let waits = match state.phase {
         Phase::Indexed | Phase::Failed => true,
@@ -253,8 +254,8 @@ pub(crate) fn late_deadline(state: &State) -> Option<Timestamp> {
     state.late_index_at.filter(|_| waits)
 }
 
-/// Whether late records have to be indexed by themselves, because nothing else will: not in a session that is still to be
-/// closed, nor where nothing was ever said.
+/// True if late records need an index job of their own because no other job will cover them: not in a session that will
+/// still be closed, nor in one without any message.
 fn may_be_indexed_late(state: &State, counts: &Counts) -> bool {
     match state.phase {
         Phase::Active | Phase::Inactive => false,
@@ -263,7 +264,7 @@ fn may_be_indexed_late(state: &State, counts: &Counts) -> bool {
     }
 }
 
-/// The next moment at which time alone changes something.
+/// The next time at which a deadline takes effect without further input.
 pub fn wake_at(state: &State, policy: &Policy) -> Option<Timestamp> {
     if !policy.tracked {
         return None;
@@ -273,12 +274,12 @@ pub fn wake_at(state: &State, policy: &Policy) -> Option<Timestamp> {
     deadlines.into_iter().chain([retry, late_deadline(state)]).flatten().min()
 }
 
-/// Answered command ids are remembered this long, by the events' own time.
+/// How long answered command ids are remembered, by the events' recorded times.
 const ANSWERED_FOR_MS: i64 = 24 * 3_600_000;
-/// And at most this many of one session.
+/// Most answered command ids remembered per session.
 const ANSWERED_MAX: usize = 1_000;
 
-/// One session with its version: the state folded from its stream, and the wishes it has answered.
+/// One session with its version: the state folded from its stream, and the ids of the commands it has answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregate {
     id: SessionId,
@@ -288,20 +289,20 @@ pub struct Aggregate {
     answered: VecDeque<(CommandId, Timestamp)>,
 }
 
-/// A history that is not this session's, or has a hole.
+/// The history belongs to another session, or has a gap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("event {found:?} follows {after:?} in the history of {stream}")]
 pub struct GapInHistory {
     /// The stream that was read.
     pub stream: String,
-    /// The last good event.
+    /// The last event that was applied.
     pub after: SequenceNumber,
-    /// The one that came.
+    /// The event that does not follow it.
     pub found: SequenceNumber,
 }
 
 impl Aggregate {
-    /// A session of which nothing is known.
+    /// A session without events.
     pub fn new(id: SessionId) -> Self {
         Self {
             id,
@@ -312,7 +313,7 @@ impl Aggregate {
         }
     }
 
-    /// Folds a recorded history. Refuses one with a hole.
+    /// Folds a recorded history. Fails if it has a gap.
     pub fn rehydrate(id: SessionId, history: impl IntoIterator<Item = Recorded<Event>>) -> Result<Self, GapInHistory> {
         let mut aggregate = Self::new(id);
         for recorded in history {
@@ -321,7 +322,7 @@ impl Aggregate {
         Ok(aggregate)
     }
 
-    /// The facts that would follow from a wish, recording nothing. A wish that was answered before gives none.
+    /// Returns the events that a command causes, without applying them. A command that was answered before causes none.
     pub fn propose(
         &self,
         command: &Command,
@@ -335,7 +336,7 @@ impl Aggregate {
         decide(&self.id, &self.state, command, policy, now)
     }
 
-    /// Takes in an event that is durable.
+    /// Applies an event that is durable.
     pub fn commit(&mut self, recorded: &Recorded<Event>) -> Result<(), GapInHistory> {
         if recorded.sequence != self.version.next() || recorded.stream.session_id().as_ref() != Some(&self.id) {
             return Err(GapInHistory {
@@ -362,32 +363,30 @@ impl Aggregate {
         Ok(())
     }
 
-    /// Whether this wish has been answered.
+    /// True if the command with this id was answered.
     pub fn has_answered(&self, id: &CommandId) -> bool {
         self.answered.iter().any(|(known, _)| known == id)
     }
 
-    /// Whose history it is.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// How many events it has seen.
+    /// Number of events applied.
     pub fn version(&self) -> SequenceNumber {
         self.version
     }
 
-    /// Where in the journal its last event stands.
+    /// Position of the last event in the journal.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// What is so now.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// What the world still owes.
+    /// Effects that are still owed.
     pub fn pending(&self, policy: &Policy) -> Vec<Effect> {
         pending(&self.state, policy)
     }

@@ -1,4 +1,4 @@
-//! Wishes: what somebody would like to happen to a session. A wish may be refused.
+//! Commands: requests to change a session. A command may be refused.
 //!
 //! # Decisions
 //!
@@ -15,101 +15,99 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;
 
-/// A wish. Whatever a rule needs to know from the world comes inside it.
+/// A command. It carries everything that the rules need to know from the world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// A transcript of this session was found on disk.
     Discover(Discover),
-    /// Whole lines were read from where reading stood. Counts only, no text.
+    /// Whole lines were read from the cursor on. Counts only, no text.
     Observe(Box<Observe>),
-    /// The file no longer continues what was read: start again from byte 0 as a new generation.
+    /// The file no longer continues what was read: read it again from byte 0 as a new generation.
     Rewrite {
         /// The file as it is now.
         identity: FileIdentity,
     },
-    /// The transcript is not there any more.
+    /// The transcript no longer exists.
     Vanish,
-    /// Some layer noticed, or was told, that the session is over or that its content is wanted now.
+    /// The session is over, or its content is wanted now.
     Close(Close),
-    /// Time has passed: apply whatever rule is due.
+    /// Time has passed: apply the rules that are due.
     Wake {
         /// As in [`Close::unread`].
         unread: bool,
-        /// How much of the silence the machine has slept.
+        /// How much of the silence the machine was asleep.
         asleep: Asleep,
     },
     /// An index job has finished.
     Complete(Complete),
-    /// An index job could not finish.
+    /// An index job failed.
     Fail {
         /// The job.
         effect: EffectId,
-        /// Why.
         why: FailureWhy,
     },
-    /// Make what is stored anew, although nothing was appended: by another filter, or by today's rules of redaction.
+    /// Rebuild what is stored although nothing was appended, with the current filter and redaction rules.
     Reindex,
-    /// Lift a stop.
+    /// Resume tracking.
     Track {
-        /// Read and index it also while a switch of the configuration says no.
+        /// Track it even if a switch of the configuration excludes it.
         force: bool,
     },
-    /// Never read, never index, until tracked again. Takes back what was forced.
+    /// Stop tracking: neither read nor index until tracked again. Undoes a forced tracking.
     Untrack,
-    /// Put the session in a group of its own name.
+    /// Assign the session to a group.
     Assign {
         /// The group.
         group: String,
     },
-    /// Forget everything about the session and leave a tombstone.
+    /// Forget the session's content and leave a tombstone.
     Forget,
-    /// Lift a tombstone. Only a person may.
+    /// Remove the tombstone. Only a person may do this.
     Restore {
-        /// Whether the transcript is there to be read again.
+        /// True if there is a transcript to read.
         file_exists: bool,
     },
-    /// A hook or a connection says something. May come before the transcript is there.
+    /// A hook or a connection reports something. May come before the transcript is found.
     Signal(Signal),
-    /// The session is told of the one before it; one session once.
+    /// Offer the session a handoff; each session takes only one.
     Offer {
-        /// The episode it is told of.
+        /// The episode it is about.
         episode: Uuid,
         /// That episode's session.
         from: SessionId,
     },
-    /// Somebody typed a prompt in the session that was told.
+    /// A prompt was typed in the session that was offered a handoff.
     Claim,
-    /// Find and show this episode no more, until the content is another.
+    /// Hide this episode until its content changes.
     DeleteEpisode {
-        /// Which. Another one than the current is none.
+        /// Must be the current episode.
         episode: Uuid,
     },
-    /// Find and show this episode again.
+    /// Show this episode again.
     RestoreEpisode {
-        /// Which. Another one than the current is none.
+        /// Must be the current episode.
         episode: Uuid,
-        /// Whether its group was cleared since, which a session does not know.
+        /// True if its group was cleared since; the session's state does not know this.
         is_cleared: bool,
     },
-    /// What is stored was redacted again: have what changed stand in its place. What is no longer current is none.
+    /// Stored data was redacted again: record the files that replace the old ones. Refused if the conversation is no
+    /// longer current.
     Redact(Box<Redact>),
-    /// Somebody wants a model to enrich the episode, now. Of content that a model has
-    /// enriched, and was sent all of, this is none.
+    /// Enrich the episode now, at a person's request. No effect if a model has enriched it and was sent all of it.
     Enrich,
-    /// A model is about to be asked. Refused for content that is not the episode's, or while another call runs.
+    /// A model is about to be asked. Refused if the content is not the episode's, or while another call runs.
     CallModel(Box<CallModel>),
-    /// A call has ended.
+    /// A call of a model has ended.
     TakeAnswer(Box<TakeAnswer>),
-    /// The call that was begun is nobody's any more: the program that made it has ended. Another one is none.
+    /// The program that made this call has ended without recording its result. No effect for any other call.
     LoseCall {
-        /// The call, by its number in the event that began it.
+        /// Number of the call.
         id: u32,
     },
-    /// A model cannot be asked for this content, for a reason that no wait removes.
+    /// This content cannot be enriched, for a reason that waiting does not remove.
     GiveUpEnrichment {
         /// The content.
         content: ContentHash,
-        /// Why.
         why: GaveUp,
     },
 }
@@ -117,83 +115,80 @@ pub enum Command {
 /// See [`Command::Redact`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redact {
-    /// The conversation, where it changed.
+    /// The conversation, if it changed.
     pub conversation: Option<RedactedConversation>,
-    /// Notes and answers of models that changed, each with what stands in its place.
+    /// Changed notes and model answers: old hash and new hash.
     pub notes: Vec<(ContentHash, ContentHash)>,
 }
 
 /// See [`Redact::conversation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedactedConversation {
-    /// The manifest of what was redacted.
+    /// Manifest of the conversation that was redacted.
     pub of: ContentHash,
-    /// Hash of the content as it is now.
+    /// Hash of the content after redaction.
     pub hash: ContentHash,
-    /// What was made durable.
+    /// The stored result.
     pub stored: Stored,
 }
 
 /// See [`Command::CallModel`]. The fields are those of [`ModelCall`](super::ModelCall).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallModel {
-    /// The model; cut to its bound.
+    /// The model's name; cut to [`MAX_MODEL_CHARS`](super::MAX_MODEL_CHARS) characters.
     pub model: String,
-    /// Hash of the content that it is asked about.
+    /// Hash of the content that the call is about.
     pub content: ContentHash,
     /// Hash of the request.
     pub request: ContentHash,
-    /// Which request of the session's.
     pub ask: Ask,
-    /// With [`Ask::Part`] which part, from 1; else 0.
+    /// As [`ModelCall::part`](super::ModelCall::part).
     pub part: u32,
-    /// Into how many parts the conversation is divided.
+    /// Number of parts of the conversation.
     pub parts: u32,
     /// Estimated tokens of the request.
     pub tokens_in: u64,
-    /// Most tokens of the answer.
+    /// Limit of tokens of the answer.
     pub tokens_out: u64,
-    /// What it will cost at most, in thousandths of a millionth of a US dollar.
+    /// Highest cost by that estimate, in nanodollars.
     pub nanos: u64,
 }
 
 /// See [`Command::TakeAnswer`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakeAnswer {
-    /// The call, by its number in the event that began it.
+    /// Number of the call.
     pub id: u32,
-    /// How it ended.
     pub end: CallEnd,
-    /// Tokens, where they were reported.
+    /// Tokens, if the endpoint reported them.
     pub tokens: Option<CallTokens>,
-    /// What it cost, in thousandths of a millionth of a US dollar; `None` where that is unknown. What is
-    /// [free](CallOutcome::is_free) and has nothing reported counts as 0.
+    /// Cost in nanodollars; `None` if unknown. Counts as 0 if the outcome is [free](CallOutcome::is_free) and no tokens
+    /// were reported.
     pub nanos: Option<u64>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallEnd {
-    /// With an answer that was checked and is stored beside the conversation.
+    /// The answer was checked and stored beside the conversation.
     Good {
-        /// Hash of what is stored.
+        /// Hash of the stored answer.
         answer: ContentHash,
-        /// Facts in it that join the graph.
+        /// Facts of the answer that join the graph.
         facts: u32,
-        /// What it claimed of lines that do not exist; dropped.
+        /// Claims about lines that do not exist; dropped.
         dropped: u32,
-        /// Messages, calls and results that no request has told.
+        /// Messages, calls and results that no request contained.
         unseen: u64,
-        /// Of these, those that none could tell, for there is a bound to what is held of a conversation.
+        /// Those of them that could never be sent, because only a bounded part of a conversation is held.
         not_held: u64,
     },
-    /// Without one.
+    /// There is no usable answer.
     Failed {
-        /// How.
         outcome: CallOutcome,
-        /// How long the endpoint asks to wait, bounded by the caller, in milliseconds.
+        /// Delay that the endpoint asked for, bounded by the caller, in milliseconds.
         retry_after_ms: Option<i64>,
     },
 }
@@ -201,18 +196,18 @@ pub enum CallEnd {
 /// See [`Command::Discover`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Discover {
-    /// Which agent writes it.
+    /// The agent that writes it.
     pub agent: Agent,
     /// Absolute path of the transcript.
     pub path: String,
     /// The file behind the path.
     pub identity: FileIdentity,
-    /// A session of its own, or a subagent of one.
+    /// A session of its own, or a subagent's.
     pub kind: Kind,
-    /// For a known session found at another path: whether that file takes over (the old one is gone, or this one is
+    /// For a known session found at another path: true if that file takes over (the old one is gone, or the new one is
     /// longer and begins with the same bytes).
     pub takes_over: bool,
-    /// When the file was last written, where that is known: a session whose transcript says no time was left then.
+    /// When the file was last written, if known: the age of a session whose records have no times.
     pub written_at: Option<Timestamp>,
 }
 
@@ -221,13 +216,13 @@ pub struct Discover {
 pub struct Observe {
     /// The generation that was read.
     pub generation: u32,
-    /// Byte offset where this reading began; must be where the last one ended.
+    /// Byte offset at which reading began; must equal the current cursor.
     pub from: u64,
-    /// Where it ended, and what is needed to go on from there.
+    /// Cursor at which reading ended.
     pub to: Cursor,
-    /// Digest of the last bytes before `to`, to notice a rewrite later.
+    /// Digest of the last bytes before `to`, to detect a rewrite later.
     pub tail: TailDigest,
-    /// What was in the range.
+    /// Counts of the range.
     pub counts: Counts,
     /// Time of the first record of the range that has one.
     pub first_at: Option<Timestamp>,
@@ -235,31 +230,31 @@ pub struct Observe {
     pub last_at: Option<Timestamp>,
     /// Time of the last conversation record of the range that has one.
     pub last_conversation_at: Option<Timestamp>,
-    /// Where the session works, once the transcript has said so.
+    /// Where the session works, once the transcript names it.
     pub place: Option<Place>,
-    /// The parent of a subagent, once the transcript has said so.
+    /// The parent of a subagent, once the transcript names it.
     pub parent: Option<SessionId>,
 }
 
-/// See [`Command::Wake`]. Time asleep counts towards no deadline.
+/// Time during which the machine slept; it counts towards no deadline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asleep {
-    /// Milliseconds since the [last sign](super::last_sign) of work in which the machine slept.
+    /// Milliseconds asleep since the [last sign](super::last_sign) of activity.
     pub since_sign_ms: i64,
-    /// Milliseconds since the last MCP connection closed in which it slept; 0 without such a hint.
+    /// Milliseconds asleep since the last MCP connection closed; 0 if there is no such hint.
     pub since_disconnect_ms: i64,
 }
 
 /// See [`Command::Close`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Close {
-    /// Which layer, and why.
+    /// Which layer asked, and why.
     pub reason: CloseReason,
-    /// Hash of a free-text note, whose text is stored outside the log.
+    /// Hash of a free-text note, which is stored outside of the log.
     pub note: Option<ContentHash>,
-    /// Whether the session itself asked (its agent will still write its last words).
+    /// True if the session itself asked (its agent still writes a final message).
     pub by_self: bool,
-    /// Whether the file could not be read to its end just now: it may hold more than was counted.
+    /// True if the file could not be read to its end: it may hold more than was counted.
     pub unread: bool,
 }
 
@@ -276,17 +271,17 @@ pub struct Complete {
     pub hash: ContentHash,
     /// Version of the filter that produced it.
     pub filter_version: u32,
-    /// The episode that was stored; `None` when the content was found unchanged.
+    /// The stored result; `None` if the content was unchanged.
     pub stored: Option<Stored>,
 }
 
 /// What an index job made durable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// The episode.
+    /// Uuid of the episode.
     pub episode: Uuid,
-    /// Name of the manifest that lists its conversation.
+    /// Hash of the manifest that lists its conversation.
     pub manifest: ContentHash,
-    /// How many items the conversation has.
+    /// Number of items of the conversation.
     pub items: u64,
 }

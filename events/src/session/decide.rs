@@ -1,10 +1,10 @@
-//! The rules: which facts follow from a wish in a state. May refuse, changes nothing.
+//! The rules: which events follow from a command in a state. They may refuse and change nothing.
 //!
 //! # Decisions
 //!
-//! - A lazy query that finds nothing to do, or a job running that covers everything, records nothing: recording
-//!   it as skipped would let the log grow with each query. A session whose last index failed is not tried again
-//!   by every query, but when its time has come, its file has changed, or by a close.
+//! - A lazy query that finds nothing to do, or a running job that covers everything, records nothing: recording it as
+//!   skipped would grow the log with each query. After a failed index job, queries do not retry; the retry deadline, a
+//!   change of the file or a close does.
 
 mod enrichment;
 mod signal;
@@ -20,7 +20,7 @@ use super::{
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// What follows from `command` in `state`, or why it is refused. No events means: already so.
+/// Returns the events that follow from `command` in `state`, or why it is refused. No events: nothing to change.
 pub fn decide(
     id: &SessionId,
     state: &State,
@@ -28,7 +28,7 @@ pub fn decide(
     policy: &Policy,
     now: Timestamp,
 ) -> Result<Vec<Event>, Rejection> {
-    // Of one that was let go unseen no more is known than of a new one.
+    // An abandoned session without a transcript is as unknown as a new one.
     let phase = if state.is_unseen() { Phase::New } else { state.phase };
     if !allowed_in_rest(phase, command) {
         return Err(match phase {
@@ -37,7 +37,8 @@ pub fn decide(
             _ => Rejection::Untracked,
         });
     }
-    // A switch is no event: it holds as long as it is so. A job that runs may end, so that its work is not done twice.
+    // Switches are configuration, not events: they apply while they are set. A running job may finish, so that its work
+    // is not repeated.
     let is_of_tracked = matches!(
         command,
         Command::Close(_)
@@ -113,11 +114,11 @@ pub fn decide(
     }
 }
 
-/// The phases in which almost nothing is allowed, and what is.
+/// True if the command is allowed in this phase; new, forgotten and untracked sessions allow few.
 fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
     match phase {
         Phase::New => {
-            // What only hooks have told of can be forgotten too: its transcript may still come.
+            // A session known only from hooks can be forgotten too, because its transcript may still come.
             matches!(
                 command,
                 Command::Discover(_)
@@ -128,9 +129,9 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                     | Command::Wake { .. }
             )
         }
-        // A tombstone outlives every rediscovery: finding the file again is no news and no error.
+        // A tombstone survives rediscovery: finding the file again causes neither an event nor an error.
         Phase::Forgotten => {
-            // What a call has cost is recorded whatever has become of its session.
+            // The cost of a call is recorded whatever happened to its session.
             matches!(
                 command,
                 Command::Discover(_)
@@ -183,10 +184,10 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
         return Err(Rejection::SecondFile { known: known.path.clone() });
     }
     let moved = moved.then(|| Event::Moved { path: discover.path.clone(), identity: discover.identity });
-    // What was let go because its file was gone is there again, though perhaps with nothing new in it: without this
-    // nobody would ever index what was read before.
+    // The missing file is back, though perhaps with nothing new in it: without this event, what was read before would
+    // never be indexed.
     let found = (state.phase == Phase::Unindexed(Why::Gone)).then_some(Event::Resumed);
-    // The job that runs reads the other path, and what it finds there says nothing of this file.
+    // The running job reads the old path, so its result says nothing about this file.
     let anew = state.job.filter(|_| moved.is_some()).map(|job| start(state, job.again.unwrap_or(job.reason)));
     Ok(moved.into_iter().chain(found).chain(anew).collect())
 }
@@ -204,7 +205,7 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
         events.push(Event::Located { place: place.clone() });
     }
     if let (Some(transcript), Some(parent)) = (&state.transcript, &observe.parent) {
-        // Of Codex' transcripts only the records tell which are subagents': they name a parent, and others none.
+        // Only the records of a Codex transcript show that it is a subagent's: they name a parent.
         let may_have_one = match transcript.kind {
             Kind::Subagent { parent: None } => true,
             Kind::Main => transcript.agent == Agent::Codex,
@@ -236,7 +237,7 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
     let open_again = match state.phase {
         Phase::Indexed | Phase::Failed | Phase::Unindexed(_) => true,
         Phase::Indexing => state.job.is_some_and(|job| !job.resumed),
-        // Only an end that was noted without an index is lifted here: an empty session's, or one that a hook has just told.
+        // Lifts an end that was recorded without an index: of an empty session, or one that a hook has just reported.
         _ => state.end.is_some(),
     };
     if spoke && !late && open_again {
@@ -250,23 +251,23 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
     Ok(events)
 }
 
-/// Why a session that goes on after its end is over all the same: a hook told of a later end while the first one stood, and
-/// what was said in between had not been read. Its close is still owed. A session that was begun again since goes on.
+/// The owed close of a session that goes on after its end but is over all the same: a hook reported a later end while
+/// the first one stood, before the lines in between were read. `None` if the session was started again since.
 fn left_again(state: &State) -> Option<CloseReason> {
     let end = state.end.filter(|end| state.signals.started_at.is_none_or(|began| began <= end.at))?;
     owed_close(state).filter(|owed| owed.ends_session() && *owed != end.reason)
 }
 
-/// Whether the records still belong to the end that was noted: a transcript may lag its hook, and an agent that closes
-/// itself still writes its last words.
+/// True if the records still belong to the recorded end: a transcript may lag behind its hook, and an agent that closes
+/// its own session still writes a final message.
 fn is_late(state: &State, observe: &Observe, last_at: Option<Timestamp>, policy: &Policy) -> bool {
-    // What was let go is indexed late only if it was empty, or if a close is owed that indexes it.
+    // Late records of an abandoned session are indexed only if it was empty, or if an owed close indexes them.
     let is_let_go = matches!(state.phase, Phase::Unindexed(why) if why != Why::Empty) && owed_close(state).is_none();
     let Some(end) = state.end.filter(|_| !is_let_go) else { return false };
     if end.by_self && observe.counts.prompts == 0 {
         return true;
     }
-    // What somebody types after the end is no last word.
+    // A prompt typed after the end is not part of it.
     let typed_after = observe.counts.prompts > 0 && last_at.is_some_and(|at| at > end.at);
     !typed_after && last_at.is_some_and(|at| at < end.at.plus_ms(policy.late_grace_ms))
 }
@@ -284,7 +285,7 @@ fn decide_vanish(state: &State) -> Vec<Event> {
 
 fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -> Vec<Event> {
     let mut events = vec![Event::CloseRequested { reason: close.reason, note: close.note }];
-    // An end that already stands keeps its own reason and time: the first signal was the true one.
+    // A standing end keeps its reason and time: the first signal was the real one.
     let end = (close.reason.ends_session() && state.end.is_none()).then_some(Event::Ended {
         reason: close.reason,
         at: now,
@@ -292,14 +293,14 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
     });
     match state.phase {
         Phase::Indexing => events.extend(end),
-        // A file that could not be read may have grown: the job finds out, and fails if it still cannot be.
+        // A file that could not be read may have grown: the job finds out, and fails if it still cannot be read.
         Phase::Indexed if state.unindexed == 0 && !close.unread && state.filter_is(policy.filter_version) => {
             if let Some(episode) = &state.episode {
                 events.push(Event::IndexSkipped { effect: None, episode: episode.uuid, to: state.read.offset });
             }
             events.extend(end);
         }
-        // Nothing to index; if there was something before a rewrite, its episode serves on.
+        // Nothing to index; an episode from before a rewrite stays current.
         Phase::New | Phase::Active | Phase::Inactive | Phase::Failed | Phase::Unindexed(_)
             if state.counts.messages == 0 && (!close.unread || state.transcript.is_none()) =>
         {
@@ -338,7 +339,7 @@ fn decide_wake(state: &State, unread: bool, asleep: Asleep, policy: &Policy, now
     }
     if timeout_deadline(state, policy).is_some_and(|at| awake_now >= at) {
         return match policy.timeout_disabled() {
-            // A close that is owed stays owed: its transcript may still come.
+            // An owed close stays owed: the transcript may still come.
             _ if state.phase == Phase::New && (state.end.is_some() || policy.timeout_disabled()) => {
                 vec![Event::Abandoned { why: Why::Empty }]
             }
@@ -425,15 +426,15 @@ fn decide_fail(
     Ok(events)
 }
 
-/// What a model made of the same conversation stays: the text is the same, or only told by other rules. What was said since
-/// makes it stale.
+/// Keeps the tier of an episode of the same content, or of the same bytes filtered by other rules. New conversation
+/// makes a model's result stale.
 fn tier(state: &State, complete: &Complete) -> Tier {
     let is_same =
         |old: &&EpisodeRef| old.hash == complete.hash || (old.generation, old.to) == (complete.generation, complete.to);
     state.episode.as_ref().filter(is_same).map_or(Tier::Extractive, |old| old.tier)
 }
 
-/// Whatever the switches say: what is stored must hold no secret.
+/// Ignores the tracking switches: stored data must hold no secret.
 fn decide_redact(id: &SessionId, state: &State, redact: &Redact) -> Result<Vec<Event>, Rejection> {
     let mut episode = None;
     if let Some(conversation) = &redact.conversation {
@@ -457,7 +458,7 @@ fn decide_redact(id: &SessionId, state: &State, redact: &Redact) -> Result<Vec<E
     })
 }
 
-/// Where there is an episode, or should be, and something in this generation of the file that it can be made of.
+/// Starts a job after a failed one, and wherever there is an episode and this generation of the file has messages.
 fn decide_reindex(state: &State) -> Vec<Event> {
     let has_both = state.episode.is_some() && state.counts.messages > 0;
     match state.phase {

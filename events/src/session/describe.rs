@@ -1,6 +1,6 @@
-//! An event as one line for a person: what happened, in words and numbers. Its time, place and type stand beside it.
+//! One-line descriptions of events for people. Time, position and type are printed beside them.
 //!
-//! Paths are told as they were recorded: who shows a line to anybody redacts it.
+//! Paths are printed as recorded: the caller must redact the line before showing it.
 //!
 //! # Hazards
 //!
@@ -153,7 +153,7 @@ fn answered(f: &mut fmt::Formatter<'_>, answer: &ModelAnswer) -> fmt::Result {
     }
 }
 
-/// Only what there is any of: `7 records, 4 of conversation, 2 messages, 1 typed`.
+/// Counts without the zeros: `7 records, 4 of conversation, 2 messages, 1 typed`.
 fn counted(f: &mut fmt::Formatter<'_>, counts: &Counts) -> fmt::Result {
     write!(f, "{} {}", counts.records, if counts.records == 1 { "record" } else { "records" })?;
     for (count, one, many) in [

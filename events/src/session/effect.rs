@@ -1,11 +1,11 @@
-//! What the world still owes a session. Derived from the state alone, so the live path and the recovery after a crash
-//! are one path: after each commit and after each rehydration the shell starts what is pending and not in flight.
+//! Effects that a session owes. They are derived from the state alone, so the live path and the recovery after a crash
+//! are the same: after each commit and each rehydration the shell starts what is pending and not in flight.
 //!
 //! # Decisions
 //!
-//! - What a person typed after an end resumes the session even within the two seconds in which records count as
-//!   late. A transcript that is emptied leaves its last episode in place, like one that is deleted. A close
-//!   that only wants the content (query, sync, compaction) leaves the reason and note of a standing end alone.
+//! - A prompt typed after an end resumes the session even within the two seconds in which records count as late. A
+//!   transcript that is emptied leaves its last episode in place, like one that is deleted. A close that only wants the
+//!   content (query, sync, compaction) keeps the reason and note of a standing end.
 
 use super::event::{EffectId, FileIdentity};
 use super::reason::CloseReason;
@@ -14,25 +14,25 @@ use super::state::{Phase, State};
 use super::{Policy, owed_close, wake_at};
 use baton_conversation::record::Timestamp;
 
-/// Something that the shell must do. Doing it twice does no harm.
+/// Work for the shell. Doing it twice is harmless.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Read the transcript from the last stored item on, and store the conversation and its episode.
     Index(IndexJob),
-    /// A hook was promised a close: read to the end of the file and send [`Command::Wake`](super::Command::Wake), which closes.
+    /// A hook owes a close: read to the end of the file and send [`Command::Wake`](super::Command::Wake), which closes.
     Close(CloseReason),
-    /// Ask a model, not before the moment that it names, when the budget allows it and a model is enabled. Each call is
-    /// recorded before it is made ([`Command::CallModel`](super::Command::CallModel)) and when it has ended
+    /// Ask a model, no earlier than the job says, if a model is enabled and the budget allows it. Each call is recorded
+    /// before it is made ([`Command::CallModel`](super::Command::CallModel)) and when it has ended
     /// ([`Command::TakeAnswer`](super::Command::TakeAnswer)).
     Enrich(EnrichJob),
-    /// Send [`Command::Wake`](super::Command::Wake) at this moment or soon after.
+    /// Send [`Command::Wake`](super::Command::Wake) at this time or soon after.
     Wake(Timestamp),
 }
 
-/// All that an index job needs to know.
+/// Parameters of an index job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexJob {
-    /// Its identity; comes back in the completion.
+    /// Identity of the job, repeated in the completion.
     pub effect: EffectId,
     /// Absolute path of the transcript.
     pub path: String,
@@ -40,11 +40,11 @@ pub struct IndexJob {
     pub identity: FileIdentity,
     /// The generation that was observed.
     pub generation: u32,
-    /// Up to where to read.
+    /// Byte offset up to which to read.
     pub to: u64,
 }
 
-/// Everything that is owed now, in a fixed order.
+/// All effects that are owed now, in a fixed order.
 pub fn pending(state: &State, policy: &Policy) -> Vec<Effect> {
     let mut effects = Vec::new();
     if !policy.tracked {

@@ -1,12 +1,12 @@
-//! Facts: what has happened to a session. A fact is never refused and never edited.
+//! Events of a session: facts that are never refused and never edited.
 //!
-//! No text of a conversation is ever in an event: ids, paths, hashes, counts, times and enumerated reasons only.
+//! An event never contains text of a conversation: only ids, paths, hashes, counts, times and enumerated reasons.
 //!
 //! # Decisions
 //!
-//! - Added to the design: `Located`, `ParentFound` and `Moved` (where a session works, whose subagent it is and
-//!   a rename are often known only after the discovery), and `TrackingForced` (that tracking was forced past a
-//!   switch must survive a restart; it passes switches, not an exclusion).
+//! - Added to the design: `Located`, `ParentFound` and `Moved` (where a session works, whose subagent it is and a
+//!   rename are often known only after the discovery), and `TrackingForced` (that tracking was forced past a switch
+//!   must survive a restart; it overrides switches, not an exclusion).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ use baton_conversation::transcript::{Cursor, Observation, add_type, add_unknown}
 pub enum Event {
     /// The session's transcript was found for the first time.
     Discovered {
-        /// Which agent writes it.
+        /// The agent that writes it.
         agent: Agent,
         /// Absolute path.
         path: String,
@@ -35,45 +35,42 @@ pub enum Event {
         identity: FileIdentity,
         /// A session of its own or a subagent's.
         kind: Kind,
-        /// When, or when the file was last written, if that is known.
+        /// When the file was last written, or the time of discovery if that is unknown.
         at: Timestamp,
     },
-    /// The transcript is now at another path; what was read of it stays read.
+    /// The transcript is now at another path; what was read of it stays valid.
     Moved {
         /// Absolute path.
         path: String,
         /// The file behind the path.
         identity: FileIdentity,
     },
-    /// The transcript has said where the session works.
-    Located {
-        /// The place.
-        place: Place,
-    },
-    /// The transcript has said whose subagent it is.
+    /// The transcript has named the session's working directory.
+    Located { place: Place },
+    /// The transcript has named the session whose subagent this is.
     ParentFound {
         /// The session that spawned it.
         parent: SessionId,
     },
-    /// Records were read, counted and are covered by this event and no other.
+    /// Records were read and counted. Each byte range is covered by exactly one such event.
     RecordsAppended {
-        /// The generation they belong to.
+        /// The generation of the range.
         generation: u32,
         /// First byte of the range.
         from: u64,
-        /// Where reading stands now.
+        /// Cursor at the end of the range.
         to: Box<Cursor>,
         /// Digest of the last bytes before `to`.
         tail: TailDigest,
-        /// What was in the range.
+        /// Counts of the range.
         counts: Counts,
         /// Time of the first record of the range that has one.
         first_at: Option<Timestamp>,
-        /// Time of the last record that has one, never later than the moment of reading.
+        /// Time of the last record of the range that has one, at most the time of reading.
         last_at: Option<Timestamp>,
-        /// Time of the last conversation record, never later than the moment of reading; `None` when the range has none.
+        /// Time of the last conversation record, at most the time of reading; `None` if the range has none.
         last_conversation_at: Option<Timestamp>,
-        /// For records that belong to an end already noted: when to index them at the latest.
+        /// For records that belong to a recorded end: deadline for indexing them.
         late_index_at: Option<Timestamp>,
     },
     /// The file was rewritten: reading begins again at byte 0 of this generation.
@@ -83,47 +80,45 @@ pub enum Event {
         /// The file as it is now.
         identity: FileIdentity,
     },
-    /// New conversation came after an end or an index, or a transcript that was gone is there again: the session goes on.
+    /// The session goes on: new conversation came after an end or an index, or a missing transcript reappeared.
     Resumed,
-    /// No new record for the check interval.
+    /// No record came within the check interval.
     WentIdle,
     /// A layer asked for the session to be closed or indexed.
     CloseRequested {
-        /// Which layer, and why.
+        /// Which layer asked, and why.
         reason: CloseReason,
         /// Hash of a free-text note, stored outside the log.
         note: Option<ContentHash>,
     },
-    /// The session is over, until it is resumed.
+    /// The session is over, unless it is resumed.
     Ended {
-        /// Why.
         reason: CloseReason,
-        /// When.
         at: Timestamp,
-        /// Whether the session itself asked for it.
+        /// True if the session itself asked for it.
         by_self: bool,
     },
     /// An index job is owed.
     IndexingStarted {
         /// The job.
         effect: EffectId,
-        /// What asked for it.
+        /// What caused the job.
         reason: CloseReason,
-        /// Byte offset up to which it shall read.
+        /// Byte offset up to which it reads.
         to: u64,
     },
-    /// An episode is stored and is the session's current one.
+    /// An episode was stored and is now the session's current one.
     Indexed {
         /// The job that stored it.
         effect: EffectId,
         /// The episode, its content and where it lies.
         episode: EpisodeRef,
     },
-    /// The content is what it was: the episode stays.
+    /// The content is unchanged: the current episode stays.
     IndexSkipped {
-        /// The job that found out; `None` when nothing had to be read.
+        /// The job that found this; `None` if nothing had to be read.
         effect: Option<EffectId>,
-        /// The episode that stays.
+        /// The current episode.
         episode: Uuid,
         /// Byte offset up to which the content is known to be unchanged.
         to: u64,
@@ -132,114 +127,95 @@ pub enum Event {
     IndexingFailed {
         /// The job.
         effect: EffectId,
-        /// Why.
         why: FailureWhy,
-        /// How often in a row.
+        /// Failures in a row, this one included.
         attempts: u32,
-        /// When to try again.
+        /// When to try again at the earliest.
         retry_at: Timestamp,
     },
-    /// The session was let go without an index.
-    Abandoned {
-        /// Why.
-        why: Why,
-    },
+    /// The session was abandoned without an index.
+    Abandoned { why: Why },
     /// A person or agent stopped the tracking of this session.
     TrackingStopped,
-    /// The stop was lifted.
+    /// Tracking was resumed.
     TrackingResumed,
-    /// From now on the session is tracked although a switch may say no, until its tracking is stopped.
+    /// The session is tracked even if a switch excludes it, until its tracking is stopped.
     TrackingForced,
-    /// The session was put in a group.
+    /// The session was assigned to a group.
     GroupAssigned {
         /// The group.
         group: String,
     },
-    /// Everything about the session is forgotten; this tombstone stays.
+    /// The session's content was forgotten; this tombstone stays.
     Forgotten,
-    /// The tombstone was lifted.
+    /// The session is no longer forgotten.
     Restored {
         /// The generation that is read from now on.
         generation: u32,
-        /// Whether there is a transcript to read.
+        /// True if there is a transcript to read.
         file_exists: bool,
     },
-    /// A hook or a connection said something of the session.
-    Signalled {
-        /// What.
-        signal: Signal,
-    },
-    /// The session was told of the one before it.
+    /// A hook or a connection reported something about the session.
+    Signalled { signal: Signal },
+    /// A handoff from the previous session was given to this one.
     HandoffOffered {
-        /// The episode it was told of.
+        /// The episode it is about.
         episode: Uuid,
         /// That episode's session.
         from: SessionId,
-        /// When.
         at: Timestamp,
     },
-    /// Somebody typed a prompt in the session that was told: it has taken the work over.
+    /// A prompt was typed in the session after the handoff: it continues that work.
     HandoffClaimed {
-        /// The episode it was told of.
+        /// The episode that was handed off.
         episode: Uuid,
     },
-    /// The episode is found and shown no more, until the content is another. What is stored of it stays.
-    EpisodeDeleted {
-        /// Which.
-        episode: Uuid,
-    },
-    /// The episode is found and shown again: a deletion of it is lifted, and it counts as come into its group now, whatever
-    /// was cleared before.
-    EpisodeRestored {
-        /// Which.
-        episode: Uuid,
-    },
-    /// What is stored of the session was redacted again by newer rules, and its text changed: other files stand in its
-    /// place. Nothing was read, and no model was asked.
+    /// The episode is hidden from search and lists until its content changes. Its stored data stays.
+    EpisodeDeleted { episode: Uuid },
+    /// The episode is shown again: its deletion is lifted, and it counts as having joined its group now, so earlier
+    /// clears do not hide it.
+    EpisodeRestored { episode: Uuid },
+    /// The session's stored text was redacted again by newer rules and changed: other files replace the old ones.
+    /// Nothing was read again, and no model was asked.
     Redacted {
-        /// The episode, where its conversation changed; nothing but its uuid, hash and manifest is another.
+        /// The episode, if its conversation changed; only uuid, hash and manifest differ.
         episode: Option<EpisodeRef>,
-        /// Notes and answers of models that changed, each with what stands in its place.
+        /// Changed notes and model answers: old hash and new hash.
         notes: Vec<(ContentHash, ContentHash)>,
     },
-    /// A model is to enrich the episode: the session has ended while one was enabled, or somebody asked for it.
+    /// A model is to enrich the episode: the session ended while one was enabled, or a person asked for it.
     EnrichmentOwed {
-        /// When.
         at: Timestamp,
-        /// Whether somebody asked for it.
+        /// True if a person asked for it.
         asked: bool,
     },
-    /// A model is asked: recorded before anything is sent.
+    /// A model is about to be asked; recorded before anything is sent.
     ModelCalled {
         /// The call.
         call: ModelCall,
     },
     /// A call of a model has ended, or is known to have been cut off.
-    ModelAnswered {
-        /// How.
-        answer: ModelAnswer,
-    },
-    /// The episode is from now on what a model has made of the same content. Its uuid and hash stay.
+    ModelAnswered { answer: ModelAnswer },
+    /// The episode is now what a model made of the same content. Its uuid and hash stay.
     Enriched {
         /// The episode.
         episode: Uuid,
-        /// By which answer of which model, and when.
+        /// The answer it is made of, the model and the time.
         by: EnrichedBy,
         /// Facts of the answer that join the graph.
         facts: u32,
-        /// What it, and the answers that it was joined of, claimed of lines that do not exist; dropped.
+        /// Claims about lines that do not exist, dropped from this answer and those merged into it.
         dropped: u32,
     },
-    /// No model enriches this content, unless somebody asks: the episode stays as it is.
+    /// No model enriches this content unless a person asks again: the episode stays as it is.
     EnrichmentGivenUp {
         /// The content.
         content: ContentHash,
-        /// Why.
         why: GaveUp,
     },
 }
 
-/// The file behind a path: survives a rename, not a replacement. Zeros where the platform tells nothing.
+/// Identity of a file: survives a rename, not a replacement. Zeros if the platform reports none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FileIdentity {
     /// Device.
@@ -251,13 +227,13 @@ pub struct FileIdentity {
 /// Where a session works.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The first working directory that the transcript names.
+    /// The first working directory named in the transcript.
     pub cwd: String,
     /// The project: the git top level of `cwd` when it existed at discovery, else `cwd`.
     pub project: String,
 }
 
-/// SHA-256 of up to 4,096 bytes that precede an offset.
+/// First half of the SHA-256 of up to 4,096 bytes before an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct TailDigest(pub [u8; 16]);
 
@@ -267,7 +243,7 @@ impl fmt::Debug for TailDigest {
     }
 }
 
-/// What was in a range of a transcript.
+/// Counts of a range of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Lines that hold a JSON object.
@@ -278,18 +254,18 @@ pub struct Counts {
     pub messages: u64,
     /// Typed prompts.
     pub prompts: u64,
-    /// Lines that hold no JSON object.
+    /// Lines that are not a JSON object.
     pub malformed: u64,
     /// Lines too long to be buffered.
     pub oversize: u64,
-    /// All records by type (bounded); none of what was recorded by version 1 of the event.
+    /// All records by type (bounded); empty for events recorded in version 1.
     pub by_type: BTreeMap<String, u64>,
     /// Records of a type this version does not know, by type (bounded).
     pub unknown: BTreeMap<String, u64>,
 }
 
 impl Counts {
-    /// Adds what was counted in the next range. A bounded number of unknown types are told apart.
+    /// Adds the counts of the next range. The number of distinct types is bounded.
     pub fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.conversation += other.conversation;
@@ -321,7 +297,7 @@ impl From<&Observation> for Counts {
     }
 }
 
-/// The episode that a session currently has, and where its conversation lies.
+/// The session's current episode, and where its conversation is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EpisodeRef {
     /// UUIDv5 of session id and hash: the same content has the same uuid.
@@ -332,20 +308,20 @@ pub struct EpisodeRef {
     pub hash: ContentHash,
     /// Version of the filter that produced it.
     pub filter_version: u32,
-    /// Generation of the transcript it was read from.
+    /// Generation of the transcript from which it was read.
     pub generation: u32,
     /// Byte offset up to which it was read.
     pub to: u64,
     /// Manifest that lists the conversation's chunks.
     pub manifest: ContentHash,
-    /// How many items the conversation has.
+    /// Number of items of the conversation.
     pub items: u64,
     /// When it was recorded.
     pub at: Timestamp,
 }
 
 impl EpisodeRef {
-    /// Whether this is of the same content as another: the same hash, or the same bytes through another filter.
+    /// True if both have the same content: the same hash, or the same bytes through another filter version.
     pub fn is_of_the_content_of(&self, other: &Self) -> bool {
         let same_bytes = (self.generation, self.to) == (other.generation, other.to);
         self.uuid == other.uuid || (same_bytes && self.filter_version != other.filter_version)
@@ -361,17 +337,16 @@ pub enum Tier {
     Enriched,
 }
 
-/// One piece of work owed to one generation of one session; the n-th index job of the session.
+/// Identity of an effect: the n-th index job of a session, for one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EffectId {
-    /// Generation.
     pub generation: u32,
-    /// Which start, counted from 1 over the session's life.
+    /// Number of the job, from 1 over the session's life.
     pub start: u32,
 }
 
 impl fmt::Display for EffectId {
-    /// As log and answers name a job: `2.3` is the third of the session, in its second generation.
+    /// The form in logs and answers: `2.3` is the third job of the session, in its second generation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.generation, self.start)
     }
@@ -386,7 +361,7 @@ impl Tier {
         }
     }
 
-    /// The value of a recorded name.
+    /// The value of a recorded name; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "extractive" => Some(Self::Extractive),

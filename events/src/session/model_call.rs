@@ -1,4 +1,4 @@
-//! Calls of a model about one session: which request, how it ended, what was made of the answer.
+//! Calls of a model about one session: the request, how the call ended, what was made of the answer.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ pub use crate::prices::CallTokens;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
 
-/// The next step where a model was not sent all of a session.
+/// Advice for when a model was not sent all of a session.
 pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the model really takes at once, then \
                                `baton enrich` it again";
 
 named! {
-    /// Which of the requests of one session a call makes.
+    /// Which of a session's requests a call makes.
     Ask {
         /// The whole conversation at once.
         Whole = "whole",
-        /// A part of a long one.
+        /// One part of a conversation that is too long for one request.
         Part = "part",
-        /// Answers to parts, to be made one: step by step, until it is that to all parts.
+        /// Merges answers to parts, step by step, until one answer covers all parts.
         Merge = "merge",
     }
 }
 
 impl Ask {
-    /// Whether the answer makes the episode; `part` is that of [`ModelCall::part`].
+    /// True if the answer makes the episode; `part` is that of [`ModelCall::part`].
     pub fn is_last(self, part: u32) -> bool {
         match self {
             Self::Whole => true,
@@ -37,31 +37,31 @@ impl Ask {
 named! {
     /// How a call of a model ended.
     CallOutcome {
-        /// With an answer that can be used.
+        /// The answer can be used.
         Good = "good",
         /// The model declined.
         Refused = "refused",
-        /// The answer was cut off at the bound of its length.
+        /// The answer was cut off at its length limit.
         Cut = "cut_off",
-        /// The answer is not what was asked for.
+        /// The answer does not have the requested form.
         Invalid = "invalid",
         /// Too many requests, or an account that is used up.
         Limited = "rate_limited",
-        /// The service failed.
+        /// The service reported a failure of its own.
         Unavailable = "unavailable",
-        /// No answer in time.
+        /// No answer came in time.
         TimedOut = "timed_out",
-        /// The connection broke while an answer was waited for.
+        /// The connection broke while waiting for the answer.
         Broken = "connection_lost",
-        /// What came is no answer of the API.
+        /// The response is not one of the API.
         NotUnderstood = "not_understood",
-        /// What came is a page for browsers: whoever sent it has asked no model.
+        /// The response is a web page: it came from a proxy or portal, not from a model.
         Page = "web_page",
-        /// There was no connection: nothing was sent.
+        /// No connection could be made: nothing was sent.
         Unreachable = "unreachable",
-        /// The key, the model or the address is not accepted.
+        /// The endpoint does not accept the key, the model or the address.
         Denied = "denied",
-        /// The request itself is not accepted.
+        /// The endpoint does not accept the request.
         Rejected = "rejected",
         /// The program ended before the answer was recorded.
         Lost = "lost",
@@ -69,12 +69,12 @@ named! {
 }
 
 impl CallOutcome {
-    /// Whether the model answered, and the answer cannot be used: it is asked once more and told why.
+    /// True if the model answered but the answer cannot be used: the request is repeated once, with the reason.
     pub fn is_bad_answer(self) -> bool {
         matches!(self, Self::Refused | Self::Cut | Self::Invalid)
     }
 
-    /// Whether nothing is charged for it, whatever was sent.
+    /// True if nothing is charged for it, whatever was sent.
     pub fn is_free(self) -> bool {
         matches!(
             self,
@@ -84,7 +84,8 @@ impl CallOutcome {
 }
 
 named! {
-    /// Why a model's part is left out, until the content changes or a person asks again; or why a wish to ask again ends.
+    /// Why this content is not enriched, until it changes or a person asks again; or why a request to enrich it again
+    /// ends.
     GaveUp {
         /// The model declined twice.
         Refused = "refused",
@@ -92,19 +93,19 @@ named! {
         Cut = "cut_off",
         /// Its answer could not be used twice.
         Invalid = "invalid",
-        /// The endpoint accepts no request for it.
+        /// The endpoint accepts no request about it.
         Rejected = "rejected",
-        /// What was stored of the conversation could not be read.
+        /// The stored conversation could not be read.
         Unreadable = "stored_unreadable",
-        /// There is nothing in it that a model could be told.
+        /// It contains nothing to send to a model.
         Empty = "nothing_said",
-        /// It is enriched, and asked again a model would be sent no more of it than it was: nothing but a wish ends by it.
+        /// It is enriched already, and the model would be sent no more of it than before. Ends only a person's request.
         NoMore = "no_more_to_send",
     }
 }
 
 impl GaveUp {
-    /// What a person may do about it, then to ask again with `baton enrich`.
+    /// What a person can do about it before running `baton enrich` again.
     pub fn next_step(self) -> &'static str {
         match self {
             Self::Refused => "another model (llm.model) may take it",
@@ -122,85 +123,79 @@ impl GaveUp {
     }
 }
 
-/// A call as it is recorded before it is made.
+/// A call, as recorded before it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelCall {
-    /// Which of the session's calls, from 1 over its life.
+    /// Number of the call, from 1 over the session's life.
     pub id: u32,
-    /// The model that is asked, as it is configured; at most [`MAX_MODEL_CHARS`] characters.
+    /// The configured name of the model; at most [`MAX_MODEL_CHARS`] characters.
     pub model: String,
-    /// Hash of the content that it is asked about.
+    /// Hash of the content that the call is about.
     pub content: ContentHash,
     /// Hash of the request: the same request is not made twice once it has a good answer.
     pub request: ContentHash,
-    /// Which request of the session's.
     pub ask: Ask,
-    /// With [`Ask::Part`] which part, from 1; with [`Ask::Merge`] which step, from 1, or 0 for the last one; else 0.
+    /// Part number from 1 with [`Ask::Part`]; step number from 1 with [`Ask::Merge`], 0 for its last step; else 0.
     pub part: u32,
-    /// Into how many parts the conversation is divided; 1 for a whole one.
+    /// Number of parts of the conversation; 1 if it is not divided.
     pub parts: u32,
-    /// Whether it asks once more, after an answer that could not be used.
+    /// True if the call repeats a request whose answer could not be used.
     pub again: bool,
     /// Estimated tokens of the request.
     pub tokens_in: u64,
-    /// Most tokens of the answer.
+    /// Limit of tokens of the answer.
     pub tokens_out: u64,
-    /// What it will cost at most by that estimate, in thousandths of a millionth of a US dollar. 0 where no price is known.
+    /// Highest cost by that estimate, in nanodollars; 0 if no price is known.
     pub nanos: u64,
-    /// When.
     pub at: Timestamp,
 }
 
-/// Longest name of a model that is recorded, in characters.
+/// Longest recorded model name, in characters.
 pub const MAX_MODEL_CHARS: usize = 100;
 
 /// The end of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelAnswer {
-    /// The call.
+    /// Number of the call.
     pub id: u32,
-    /// How it ended.
     pub outcome: CallOutcome,
-    /// Tokens, where they were reported.
+    /// Tokens, if the endpoint reported them.
     pub tokens: Option<CallTokens>,
-    /// What it cost, in thousandths of a millionth of a US dollar; `None` where that is unknown.
+    /// Cost in nanodollars; `None` if unknown.
     pub nanos: Option<u64>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Hash of the answer, checked, as it is stored beside the conversation.
+    /// Hash of the checked answer, which is stored beside the conversation.
     pub answer: Option<ContentHash>,
-    /// When to try again, after a failure that may pass.
+    /// When to try again, after a failure that may be temporary.
     pub retry_at: Option<Timestamp>,
-    /// When.
     pub at: Timestamp,
 }
 
-/// What a model has made of an episode.
+/// Origin of an enriched episode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnrichedBy {
-    /// Hash of the answer, as it is stored beside the conversation.
+    /// Hash of the answer, which is stored beside the conversation.
     pub answer: ContentHash,
-    /// The model.
     pub model: String,
     /// Messages, calls and results in the middle of a very long conversation that the model was not sent.
     pub unseen: u64,
-    /// Of these, those that no model is ever sent, for there is a bound to what is held of a conversation. 0 also where it was
-    /// recorded before they counted.
+    /// Those of them that no model is ever sent, because only a bounded part of a conversation is held. Also 0 for
+    /// events recorded before they were counted.
     pub not_held: u64,
-    /// When.
     pub at: Timestamp,
 }
 
 impl EnrichedBy {
-    /// How much of the conversation the model was not sent because its context is too small for it: with a larger one more of
-    /// it is sent.
+    /// Number of things that were not sent because the model's context is too small; a larger context would include
+    /// more.
     pub fn for_want_of_context(&self) -> u64 {
         self.unseen.saturating_sub(self.not_held)
     }
 }
 
 impl fmt::Display for ModelCall {
-    /// As one line names it: `call 3 (part 2 of 5)`.
+    /// The form in one line: `call 3 (part 2 of 5)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "call {}", self.id)?;
         match self.ask {

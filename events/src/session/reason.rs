@@ -17,7 +17,7 @@ macro_rules! named {
                 match self { $(Self::$variant => $text,)+ }
             }
 
-            /// The value of a recorded name.
+            /// The value of a recorded name; `None` for any other text.
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }
@@ -33,15 +33,15 @@ macro_rules! named {
 pub(super) use named;
 
 named! {
-    /// Which layer closed a session, and why.
+    /// Which layer asked for a close, and why.
     CloseReason {
-        /// An agent or a person said so.
+        /// An agent or a person asked for it.
         Explicit = "explicit",
         /// `/clear`.
         HookClear = "hook_clear",
         /// A compaction; the session goes on.
         HookCompact = "hook_compact",
-        /// Logged out.
+        /// The user logged out.
         HookLogout = "hook_logout",
         /// `/exit` or end of input.
         HookPromptInputExit = "hook_prompt_input_exit",
@@ -49,32 +49,32 @@ named! {
         HookResume = "hook_resume",
         /// The agent ended for another reason.
         HookOther = "hook_other",
-        /// The agent's MCP connection closed and nothing came after it.
+        /// The agent's MCP connection closed and no activity followed.
         McpDisconnect = "mcp_disconnect",
-        /// Nothing happened for the inactivity timeout.
+        /// Nothing happened within the inactivity timeout.
         InactivityTimeout = "inactivity_timeout",
         /// A query needed the content.
         LazyQuery = "lazy_query",
-        /// A person asked for a range of history.
+        /// A person asked to index a range of history.
         Sync = "sync",
-        /// A person asked for what is stored to be made anew. Only index jobs have it: it closes nothing.
+        /// A person asked to rebuild what is stored. Only index jobs have this reason: it closes nothing.
         Reindex = "reindex",
     }
 }
 
 impl CloseReason {
-    /// Whether the session is over by it. A query, a compaction, a sync and a reindex only want the content.
+    /// True if the session is over by it. A query, a compaction, a sync and a reindex only want the content.
     pub fn ends_session(self) -> bool {
         !matches!(self, Self::LazyQuery | Self::Sync | Self::HookCompact | Self::Reindex)
     }
 }
 
 named! {
-    /// Why a session was let go without an index.
+    /// Why a session was abandoned without an index.
     Why {
-        /// The inactivity timeout is switched off.
+        /// The inactivity timeout is disabled.
         TimeoutDisabled = "timeout_disabled",
-        /// There is no conversation text in it.
+        /// It has no conversation text.
         Empty = "empty",
         /// The transcript vanished before it was read.
         Gone = "gone",
@@ -94,9 +94,9 @@ named! {
         Rewritten = "rewritten",
         /// The conversation could not be stored.
         NotStored = "not_stored",
-        /// What was stored before could not be read back.
+        /// Previously stored data could not be read back.
         StoredUnreadable = "stored_unreadable",
-        /// The job itself broke.
+        /// The job itself failed, for example by a panic.
         Broken = "broken",
     }
 }

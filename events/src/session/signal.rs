@@ -1,25 +1,23 @@
-//! What an agent's hooks say of a session, and what the end of its connection hints at. A hint like every other layer: it
-//! is recorded, and the rules say what comes of it.
+//! What an agent's hooks report about a session, and what the end of its connection suggests. A signal is a hint: it is
+//! recorded, and the rules decide what follows.
 //!
 //! # Hazards
 //!
-//! - An end after noticed work is an end of its own, also while the lines before it are unread; that a session
-//!   was merely opened again is not work. A lost connection says nothing of a session that has ended, and its
-//!   transcript is read first. It may close up to 10 s after its grace: a session just woken is not woken again
-//!   sooner.
+//! - An end that comes after noticed work is a new end, even while the lines before it are unread; reopening a session
+//!   is not work. A lost connection does not affect a session that has ended, and its transcript is read first. The
+//!   close may come up to 10 s after the grace period: a session that was just woken is not woken again sooner.
 //!
 //! # Decisions
 //!
-//! - The handoff that a session was offered, and that it claimed it, stand in its own stream and not in `home`:
-//!   one append with the signal, one checkpoint, one history to explain. A claim holds for good, unless the
-//!   session that made it is forgotten.
-//! - A `SessionEnd` is recorded as `Ended` and `Signalled` before the file is read, and owes a close, which a
-//!   crash in between leaves owed; so the acknowledgement costs one sync and no reading. An end that comes
-//!   while another stands is kept as an owed close: when what is read lifts the first end, it ends the session
-//!   at once.
-//! - A session known only from hooks is a row of phase *new*, which no list shows. Without a transcript it is
-//!   let go as `empty` a check interval after its end, or when the timeout or a lost connection ends it; a
-//!   transcript that comes later is read all the same.
+//! - The offer of a handoff and its claim are recorded in the session's own stream and not in `home`: one append with
+//!   the signal, one checkpoint, one history to explain. A claim is permanent, unless the claiming session is
+//!   forgotten.
+//! - A `SessionEnd` is recorded as `Ended` and `Signalled` before the file is read, and owes a close, which stays owed
+//!   if a crash comes between; so the acknowledgement costs one sync and no reading. An end that comes while another
+//!   stands is kept as an owed close: if what is then read lifts the first end, it ends the session at once.
+//! - A session known only from hooks is a row of phase *new*, which no list shows. Without a transcript it is abandoned
+//!   as `empty` a check interval after its end, or when the timeout or a lost connection ends it; a transcript that
+//!   comes later is still read.
 
 use std::fmt;
 
@@ -28,40 +26,39 @@ use uuid::Uuid;
 use super::reason::{CloseReason, named};
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// Something that somebody outside noticed of a session.
+/// A report about a session from outside its transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// What.
     pub kind: SignalKind,
-    /// What the agent said beside it: source, reason or trigger.
+    /// The agent's own detail: source, reason or trigger.
     pub detail: Option<SignalDetail>,
-    /// When it was noticed, by the clock of whoever noticed it; never later than its recording.
+    /// When it was noticed, by the reporter's clock; never later than its recording.
     pub at: Timestamp,
-    /// With [`SignalKind::SessionStart`]: the session that ended in the same place for this one to begin, where only one
-    /// can be meant. Processes that served that session serve this one from then on.
+    /// With [`SignalKind::SessionStart`]: the session that ended in the same place for this one to begin, if it is
+    /// unambiguous. Processes that served that session serve this one from then on.
     pub follows: Option<SessionId>,
 }
 
 named! {
-    /// What was noticed.
+    /// Kind of a signal.
     SignalKind {
-        /// The agent began to work in the session, or goes on after a compaction.
+        /// The agent started to work in the session, or continues after a compaction.
         SessionStart = "session_start",
-        /// Somebody typed a prompt. Activity.
+        /// A prompt was typed. Activity.
         UserPromptSubmit = "user_prompt_submit",
-        /// The agent has answered. Activity.
+        /// The agent finished its answer. Activity.
         Stop = "stop",
-        /// A subagent has answered. Activity.
+        /// A subagent finished its answer. Activity.
         SubagentStop = "subagent_stop",
         /// The conversation is about to be compacted; the session goes on.
         PreCompact = "pre_compact",
-        /// It was compacted; the session goes on.
+        /// The conversation was compacted; the session goes on.
         PostCompact = "post_compact",
-        /// The agent has left the session.
+        /// The agent left the session.
         SessionEnd = "session_end",
         /// The last connection of the session's MCP servers closed.
         McpDisconnect = "mcp_disconnect",
-        /// A hook that this version has no use for. Activity.
+        /// A hook that this version does not use. Activity.
         Other = "other",
     }
 }
@@ -71,7 +68,7 @@ named! {
     SignalDetail {
         /// A start: a new session.
         Startup = "startup",
-        /// A start: an older session goes on. An end: another session is resumed in its place.
+        /// A start: an older session continues. An end: another session is resumed in its place.
         Resume = "resume",
         /// `/clear`: the end of one session and the start of the next.
         Clear = "clear",
@@ -79,27 +76,27 @@ named! {
         Compact = "compact",
         /// A start: a new session that repeats another's history.
         Fork = "fork",
-        /// An end: logged out.
+        /// An end: the user logged out.
         Logout = "logout",
         /// An end: `/exit` or the end of input.
         PromptInputExit = "prompt_input_exit",
-        /// A compaction that somebody asked for.
+        /// A compaction that was asked for.
         Manual = "manual",
         /// A compaction because the context was full.
         Auto = "auto",
-        /// One that this version does not know, or the agent's own `other`.
+        /// A detail that this version does not know, or the agent's own `other`.
         Other = "other",
     }
 }
 
 impl SignalKind {
-    /// Whether it only says that somebody is at work: then few are recorded, and none but the first within the interval.
+    /// True if it only shows activity: of such signals only the first within the check interval is recorded.
     pub fn is_activity(self) -> bool {
         matches!(self, Self::UserPromptSubmit | Self::Stop | Self::SubagentStop | Self::Other)
     }
 
-    /// The kind of a hook's name, as agents write it (`SessionStart`) or as people do (`session-start`); [`Self::Other`] for
-    /// any other name.
+    /// The kind of a hook's name, in the agents' form (`SessionStart`) or a person's (`session-start`); [`Self::Other`]
+    /// for any other name.
     pub fn of_hook(name: &str) -> Self {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_lowercase).collect();
         let is_it = |kind: &&Self| kind.as_str().replace('_', "") == plain;
@@ -109,7 +106,7 @@ impl SignalKind {
 }
 
 impl fmt::Display for Signal {
-    /// As one line says it: `session_end (clear) at 2026-…`.
+    /// The form in one line: `session_end (clear) at 2026-…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;
         if let Some(detail) = self.detail {
@@ -123,23 +120,24 @@ impl fmt::Display for Signal {
     }
 }
 
-/// What signals have left in the state of a session.
+/// The part of a session's state that signals leave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
-    /// When the agent last began to work in it. Where it came back after an end and left again without a word: that end.
+    /// When the agent last started to work in it. If it came back after an end and left again without activity: that
+    /// end.
     pub started_at: Option<Timestamp>,
-    /// The session whose place it took when it did.
+    /// The session that it replaced at that time.
     pub follows: Option<Follows>,
-    /// When somebody was last noticed at work in it, as far as that was recorded.
+    /// Last recorded activity.
     pub active_at: Option<Timestamp>,
-    /// When its last MCP connection closed, if nothing has come since.
+    /// When its last MCP connection closed, if no activity came since.
     pub disconnected_at: Option<Timestamp>,
-    /// A close that was promised and has not been asked for yet.
+    /// A close that is owed and has not been requested yet.
     pub close_owed: Option<CloseReason>,
 }
 
 impl Signal {
-    /// Why the session is over by it, if it says so.
+    /// The reason of the end, if the signal ends the session.
     pub fn end(&self) -> Option<CloseReason> {
         let is_end = self.kind == SignalKind::SessionEnd;
         is_end.then_some(match self.detail {
@@ -153,8 +151,8 @@ impl Signal {
 }
 
 impl Signals {
-    /// What a signal leaves in the state of its session. The end that it may bring about is an event of its own and comes
-    /// first: an end without one stands for a signal that came too late to be one, and owes nothing.
+    /// Folds a signal in. The end that it may cause is an event of its own and comes first: a
+    /// [`SignalKind::SessionEnd`] while `ended_at` is `None` came too late to be an end, and owes nothing.
     pub(super) fn apply(&mut self, signal: &Signal, ended_at: Option<Timestamp>, said_at: Option<Timestamp>) {
         let is_over = ended_at.is_some();
         match signal.kind {
@@ -165,7 +163,7 @@ impl Signals {
                 }
             }
             SignalKind::SessionEnd if is_over => {
-                // Whoever came back to it after its end has left it again.
+                // The agent came back after the end and has left again.
                 if self.started_at.max(self.active_at) <= Some(signal.at) {
                     self.started_at = self.started_at.min(ended_at);
                     self.active_at = self.active_at.min(ended_at);
@@ -188,7 +186,7 @@ impl Signals {
         self.take_back_disconnect(signal.at);
     }
 
-    /// Something has come of the session: its connection has closed for another reason than its end.
+    /// Activity at `at`: a connection that closed before it does not end the session.
     pub(super) fn take_back_disconnect(&mut self, at: Timestamp) {
         self.disconnected_at = self.disconnected_at.filter(|closed| *closed > at);
     }
@@ -199,20 +197,19 @@ impl Signals {
 pub struct Follows {
     /// The session that ended.
     pub session: SessionId,
-    /// When this one began in its place.
     pub at: Timestamp,
 }
 
-/// What a session was told of the one before it. One session is told once.
+/// A handoff that was given to a session; each session is offered one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handoff {
-    /// The episode it was told of.
+    /// The episode that it is about.
     pub episode: Uuid,
     /// That episode's session.
     pub from: SessionId,
     /// When it was offered.
     pub at: Timestamp,
-    /// Whether a prompt was typed in it since: then it has taken the work over.
+    /// True if a prompt was typed in the session since: it continues that work.
     pub claimed: bool,
 }
 

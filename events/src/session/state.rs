@@ -1,4 +1,4 @@
-//! What is so now: one session folded from its events. `evolve` may not refuse, because what has happened has happened.
+//! The state of one session, folded from its events. `evolve` cannot refuse an event, because it has already happened.
 
 pub(super) mod enrichment;
 
@@ -12,29 +12,29 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;
 use enrichment::Enrichment;
 
-/// The named phase of the state machine.
+/// Phase of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Nothing has happened yet.
+    /// There are no events yet.
     New,
-    /// Records are coming.
+    /// Records are being written.
     Active,
-    /// No record for the check interval.
+    /// No record came within the check interval.
     Inactive,
     /// An index job is owed or running.
     Indexing,
     /// The current episode covers the conversation.
     Indexed,
-    /// The last index job failed; another will try.
+    /// The last index job failed; it will be retried.
     Failed,
-    /// Let go without an index.
+    /// Abandoned without an index.
     Unindexed(Why),
-    /// A tombstone.
+    /// Forgotten; only a tombstone is left.
     Forgotten,
 }
 
 impl Phase {
-    /// The name in answers; `New` reads as `active`, because nobody sees it.
+    /// The name in answers. `New` reads as `active`, because no list shows it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::New | Self::Active => "active",
@@ -51,90 +51,85 @@ impl Phase {
 /// Everything that is known of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// Where it stands.
     pub phase: Phase,
     /// The transcript, once discovered.
     pub transcript: Option<Transcript>,
     /// Where the session works.
     pub place: Option<Place>,
-    /// The group it was put in, if not its project.
+    /// The assigned group, if it is not the project.
     pub group: Option<String>,
-    /// Whether it is tracked although a switch may say no.
+    /// True if it is tracked even if a switch excludes it.
     pub forced: bool,
-    /// How often the file was begun anew.
+    /// How many times the file was started anew, from 1.
     pub generation: u32,
-    /// Where reading stands in this generation.
+    /// Cursor at which reading stopped in this generation.
     pub read: Cursor,
-    /// Digest of the bytes before that.
+    /// Digest of the bytes before the cursor.
     pub tail: TailDigest,
-    /// What was counted in this generation.
+    /// Counts of this generation.
     pub counts: Counts,
-    /// First record's time.
+    /// Time of the first record of this generation.
     pub first_at: Option<Timestamp>,
-    /// When it was discovered, or its file was last written before that.
+    /// When it was discovered, or when its file was last written if that was earlier.
     pub discovered_at: Timestamp,
     /// Time of the last record that has one, in any generation.
     pub last_at: Option<Timestamp>,
     /// Time of the last conversation record, in any generation.
     pub last_conversation_at: Option<Timestamp>,
-    /// The end, kept apart from the phase: who said that the session is over, and when.
+    /// Reason and time of the session's end; independent of the phase.
     pub end: Option<End>,
-    /// The last close that was asked for, whatever became of it.
+    /// The last close that was requested, whatever came of it.
     pub last_close: Option<CloseReason>,
-    /// Hash of the note that came with it.
+    /// Hash of the note of that close.
     pub close_note: Option<ContentHash>,
-    /// The current episode. Nothing else names it.
+    /// The current episode.
     pub episode: Option<EpisodeRef>,
-    /// The current episode, where somebody has deleted it: found and shown no more until the content changes.
+    /// The current episode, if a person deleted it: it is hidden until the content changes.
     pub deleted: Option<Uuid>,
-    /// Up to where the content is known to be what the episode says.
+    /// Offset up to which the content is known to match the episode.
     pub checked: Option<Checked>,
-    /// Conversation records that were read and that no finished index covers.
+    /// Conversation records that were read and that no finished index job covers.
     pub unindexed: u64,
-    /// When late records are indexed at the latest.
+    /// Deadline for indexing late records.
     pub late_index_at: Option<Timestamp>,
     /// The running index job.
     pub job: Option<Job>,
-    /// Failures in a row.
+    /// Consecutive failures of index jobs.
     pub failure: Option<Failure>,
     /// Index jobs started so far.
     pub starts: u32,
-    /// What hooks and connections have said.
+    /// State left by hooks and connections.
     pub signals: Signals,
-    /// What it was told of the session before it.
+    /// The handoff from the session before it.
     pub handoff: Option<Handoff>,
-    /// What a model is to make of it, and has made of it.
+    /// State of its enrichment by a model.
     pub enrichment: Option<Box<Enrichment>>,
 }
 
 /// The file a session is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
-    /// Which agent writes it.
+    /// The agent that writes it.
     pub agent: Agent,
     /// Absolute path.
     pub path: String,
-    /// The file behind it.
     pub identity: FileIdentity,
-    /// Session or subagent.
+    /// A session of its own or a subagent's.
     pub kind: Kind,
 }
 
 /// See [`State::end`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Why.
     pub reason: CloseReason,
-    /// When.
     pub at: Timestamp,
-    /// Whether the session itself asked.
+    /// True if the session itself asked for it.
     pub by_self: bool,
 }
 
 /// See [`State::checked`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Generation.
     pub generation: u32,
     /// Byte offset.
     pub to: u64,
@@ -143,28 +138,27 @@ pub struct Checked {
 /// See [`State::job`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Its identity.
     pub effect: EffectId,
-    /// Up to where it reads.
+    /// Byte offset up to which it reads.
     pub to: u64,
-    /// What asked for it.
+    /// What caused it.
     pub reason: CloseReason,
-    /// How many of the unindexed records it covers.
+    /// Number of unindexed records that it covers.
     pub covers: u64,
-    /// A close that came after the records that the job does not cover.
+    /// A close that was requested while there were records that the job does not cover.
     pub again: Option<CloseReason>,
-    /// Whether records came that belong to no end: the session is open again when the job is done.
+    /// True if records came that are not part of an end: the session is active again when the job is done.
     pub resumed: bool,
 }
 
 /// See [`State::failure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Why the last one failed.
+    /// Why the last job failed.
     pub why: FailureWhy,
-    /// How often in a row.
+    /// Failures in a row.
     pub attempts: u32,
-    /// When the next is due.
+    /// When to try again.
     pub retry_at: Timestamp,
 }
 
@@ -203,34 +197,33 @@ impl Default for State {
 }
 
 impl State {
-    /// The moment from which idleness is measured: the last conversation record, else the last record of a session that
-    /// has none, else the discovery.
+    /// Start of idleness: the last conversation record, else the last record, else the discovery.
     pub fn last_activity(&self) -> Timestamp {
         self.last_conversation_at.or(self.last_at).unwrap_or(self.discovered_at)
     }
 
-    /// Whether its end has not come: somebody may go on in it at any time.
+    /// True if it has not ended: the agent may continue at any time.
     pub fn is_open(&self) -> bool {
         let is_left = matches!(self.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked | Why::Gone));
         self.end.is_none() && !is_left
     }
 
-    /// Whether only hooks have told of it: no transcript was ever seen. Lists do not show it.
+    /// True if only hooks have reported it and no transcript was ever found. Lists do not show it.
     pub fn is_unseen(&self) -> bool {
         self.transcript.is_none() && matches!(self.phase, Phase::New | Phase::Unindexed(Why::Empty))
     }
 
-    /// Whether the episode was made by this version of the filter, if there is one.
+    /// True if there is no episode, or it was made by this version of the filter.
     pub fn filter_is(&self, version: u32) -> bool {
         self.episode.as_ref().is_none_or(|episode| episode.filter_version == version)
     }
 
-    /// The group a query finds it under: the assigned one, else the project.
+    /// The group for queries: the assigned one, else the project.
     pub fn group_id(&self) -> Option<&str> {
         self.group.as_deref().or(self.place.as_ref().map(|place| place.project.as_str()))
     }
 
-    /// The group as anybody is told it: what a forgotten session was put into may tell what it was about.
+    /// The group that may be shown: the name of a forgotten session's assigned group may reveal what it was about.
     pub fn shown_group_id(&self) -> Option<&str> {
         match self.phase {
             Phase::Forgotten => self.place.as_ref().map(|place| place.project.as_str()),
@@ -238,7 +231,7 @@ impl State {
         }
     }
 
-    /// The parent, if this is a subagent's session that knows it.
+    /// The parent of a subagent's session, if known.
     pub fn parent(&self) -> Option<&SessionId> {
         match &self.transcript.as_ref()?.kind {
             Kind::Main => None,
@@ -246,7 +239,7 @@ impl State {
         }
     }
 
-    /// Whether this is a subagent's session.
+    /// True for a subagent's session.
     pub fn is_subagent(&self) -> bool {
         matches!(self.transcript.as_ref().map(|transcript| &transcript.kind), Some(Kind::Subagent { .. }))
     }
@@ -281,7 +274,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.last_at = state.last_at.max(*last_at);
             state.last_conversation_at = state.last_conversation_at.max(*last_conversation_at);
             if let Some(at) = last_conversation_at {
-                // A record of the very moment in which the connection closed was written before.
+                // A record of the same millisecond was written before the connection closed.
                 state.signals.take_back_disconnect(at.plus_ms(-1));
             }
             state.unindexed += counts.conversation;
@@ -310,7 +303,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::WentIdle => state.phase = Phase::Inactive,
         Event::CloseRequested { reason, note } => {
-            // Nobody takes the word of who has ended the session, but for somebody who says so himself.
+            // A later close does not replace the reason of the end, unless a person or agent asked explicitly.
             if *reason == CloseReason::Explicit || state.end.is_none() {
                 state.last_close = Some(*reason);
                 state.close_note = *note;
@@ -327,7 +320,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::Ended { reason, at, by_self } => {
             state.end = Some(End { reason: *reason, at: *at, by_self: *by_self });
             state.signals.disconnected_at = None;
-            // A hook's end comes before its close.
+            // The end of a hook is recorded before its close.
             if state.last_close != Some(*reason) {
                 state.last_close = Some(*reason);
                 state.close_note = None;
@@ -388,7 +381,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.forced = false;
-            // Its text is gone.
+            // The text of the note is erased.
             state.close_note = None;
             state.signals.active_at = None;
             state.signals.disconnected_at = None;

@@ -1,4 +1,4 @@
-//! When a model is to enrich a session, and what follows from each call of it.
+//! Rules of enrichment: when it is owed, and what follows from each call of a model.
 
 use crate::session::command::{CallEnd, CallModel, TakeAnswer};
 use crate::session::state::enrichment::is_settled;
@@ -9,13 +9,15 @@ use crate::session::{
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// Calls cut off in a row, by a program that ended, after which a session waits like after any other failure.
+/// Calls in a row that were cut off by the end of the program and are repeated at once; later ones wait like other
+/// failures.
 const LOST_AT_ONCE: u32 = 1;
-/// Requests for the same content that an endpoint has rejected in a row, after which the model's part is left out.
+/// Rejected requests for the same content in a row, after which enrichment is given up.
 const REJECTED_MAX: u32 = 3;
 
-/// What a close owes: something if it ends the session and a model was enabled when the session was over, which for one
-/// that was abandoned was at its timeout and not when somebody noticed. A subagent's work is in its parent's conversation.
+/// An enrichment is owed by a close that ends the session, if a model was enabled when the session was over. An
+/// abandoned session was over at its timeout, not when that was noticed. A subagent's work is in its parent's
+/// conversation.
 pub(super) fn owed_by_close(state: &State, reason: CloseReason, policy: &Policy, now: Timestamp) -> Option<Event> {
     let since = policy.model_since?;
     let over_at = match reason {
@@ -29,8 +31,7 @@ pub(super) fn owed_by_close(state: &State, reason: CloseReason, policy: &Policy,
     owes.then_some(Event::EnrichmentOwed { at: now, asked: false })
 }
 
-/// What a finished index owes: something if it replaced what a model had made, or was given up for, of a session that has
-/// ended. Its last words came late.
+/// An enrichment is owed by an index job after the end that replaced settled content: the final messages came late.
 pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now: Timestamp) -> Option<Event> {
     let (since, end) = (policy.model_since?, after.end?);
     let is_owed = after.enrichment().is_some_and(|enrichment| enrichment.owed.is_some());
@@ -38,7 +39,7 @@ pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now:
     owes.then_some(Event::EnrichmentOwed { at: now, asked: false })
 }
 
-/// Somebody wants it now. What a model has enriched is asked about again only where another one may be sent more of it.
+/// At a person's request. An enriched episode is enriched again only if a model may be sent more of it.
 pub(super) fn ask(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     let episode = state.episode.as_ref().ok_or(Rejection::NoSuchContent)?;
     let is_asked = state.enrichment().and_then(|enrichment| enrichment.owed).is_some_and(|owed| owed.asked);
@@ -86,7 +87,7 @@ pub(super) fn take(
     let Some((enrichment, call)) = running(state).filter(|(_, call)| call.id == taken.id) else {
         return Err(Rejection::UnknownCall);
     };
-    // An answer for content that has changed meanwhile has only cost.
+    // An answer for outdated content only has a cost.
     let is_current = is_of(state, &call.content);
     let (outcome, stored, waits_ms) = match &taken.end {
         CallEnd::Good { answer, .. } => (CallOutcome::Good, Some(*answer), None),
@@ -123,7 +124,7 @@ pub(super) fn take(
     Ok(events)
 }
 
-/// Why there is no further attempt, if there is none.
+/// The reason to give up, if there is no further attempt.
 fn gives_up(enrichment: &Enrichment, call: &ModelCall, outcome: CallOutcome) -> Option<GaveUp> {
     let rejected = enrichment.failed == Some(CallOutcome::Rejected) && enrichment.failures + 1 >= REJECTED_MAX;
     match outcome {
@@ -135,7 +136,7 @@ fn gives_up(enrichment: &Enrichment, call: &ModelCall, outcome: CallOutcome) -> 
     }
 }
 
-/// The first call that a killed program has left behind is made again at once; after further ones it is waited.
+/// The first call cut off by a killed program is repeated at once; further ones wait.
 pub(super) fn lose(id: &SessionId, state: &State, lost: u32, policy: &Policy, now: Timestamp) -> Vec<Event> {
     let Some((enrichment, call)) = running(state).filter(|(_, call)| call.id == lost) else { return Vec::new() };
     let failures = enrichment.failures.saturating_add(1);

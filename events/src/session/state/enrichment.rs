@@ -1,13 +1,13 @@
-//! What a model is to make of a session: whether that is owed, what was asked, what came of it and what it cost.
+//! Enrichment of a session by a model: whether it is owed, which calls were made, their results and costs.
 //!
-//! Owed is recorded when a session ends while a model is enabled, so a later change of the configuration owes nothing
-//! for the past and a restart loses nothing. A call is recorded before it is made and again when it has ended: one that
-//! has no end was cut off, and what it cost is unknown. What was answered to the same request is never asked again.
+//! Enrichment becomes owed when a session ends while a model is enabled, so a later change of the configuration owes
+//! nothing for past sessions and a restart loses nothing. A call is recorded before it is made and again when it has
+//! ended: a call without an end was cut off, and its cost is unknown. A request that was answered is never made again.
 //!
 //! # Decisions
 //!
-//! - Sessions of subagents are owed nothing by a model: their results stand in the parent's conversation.
-//!   `baton enrich` of one works.
+//! - Subagents' sessions are not owed an enrichment: their results are in the parent's conversation. `baton enrich` of
+//!   one works.
 
 use uuid::Uuid;
 
@@ -21,9 +21,9 @@ use baton_conversation::record::Timestamp;
 
 /// Milliseconds of a day.
 pub const DAY_MS: i64 = 86_400_000;
-/// Most answers that a session keeps while the rest is asked for: those to all parts, and to all steps that join them.
+/// Most answers that a session keeps while others are still missing: to all parts, and to all merge steps.
 pub const MAX_ANSWERS: usize = 128;
-/// Most rows of costs that a session keeps apart, by day and model; what is older is joined to the oldest.
+/// Most cost rows per session, one per day and model; further costs are added to the oldest row.
 const MAX_COSTS: usize = 400;
 
 /// See [`Enrichment::owed`].
@@ -31,98 +31,97 @@ const MAX_COSTS: usize = 400;
 pub struct Owed {
     /// When it became owed.
     pub at: Timestamp,
-    /// Whether a person asked for it: then it waits for no quiet time and no pause after a failure.
+    /// True if a person asked for it: then neither quiet time nor a delay after a failure applies.
     pub asked: bool,
 }
 
-/// What is known of a session's enrichment.
+/// Enrichment state of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enrichment {
-    /// Since when it is owed, and by whom.
+    /// When it became owed, and whether a person asked.
     pub owed: Option<Owed>,
-    /// The content that the following is about; other content begins anew.
+    /// The content that the fields below are about; a call about other content resets them.
     pub content: Option<ContentHash>,
-    /// The call that has begun and not ended.
+    /// The running call.
     pub call: Option<ModelCall>,
-    /// Good answers to parts, and to steps that join some, each with its request.
+    /// Usable answers to parts and merge steps: hash of the request, hash of the answer.
     pub answers: Vec<(ContentHash, ContentHash)>,
-    /// Why the last answer could not be used, if it is to be asked for once more.
+    /// Why the last answer could not be used, if the request is to be repeated once.
     pub complaint: Option<CallOutcome>,
-    /// Failures in a row, and how the last call ended.
+    /// Failures in a row.
     pub failures: u32,
-    /// How the last call that failed ended.
+    /// Outcome of the last failed call.
     pub failed: Option<CallOutcome>,
-    /// When the next call may be made, after a failure.
+    /// Earliest time of the next call, after a failure.
     pub retry_at: Option<Timestamp>,
-    /// Content for which it was given up, and why. Of an enriched one: why asking again came to nothing; its episode stays.
+    /// Content for which it was given up, and why. For an enriched episode: why the repeated attempt failed; the
+    /// episode stays.
     pub given_up: Option<(ContentHash, GaveUp)>,
-    /// What serves now, if the episode is enriched.
+    /// Origin of the current episode, if it is enriched.
     pub current: Option<EnrichedBy>,
-    /// Calls begun over the session's life.
+    /// Calls made over the session's life.
     pub calls: u32,
-    /// What they took, by day and model.
+    /// Costs of the calls, by day and model.
     pub costs: Vec<Cost>,
 }
 
-/// What calls of one day took of one model.
+/// Cost of one day's calls of one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The day on which they began, in days since 1970 (UTC).
+    /// Day on which the calls began, in days since 1970-01-01 (UTC).
     pub day: i64,
-    /// The model.
     pub model: String,
-    /// How many have ended.
+    /// Calls that have ended.
     pub calls: u64,
-    /// Those of them of which it is not known what they cost.
+    /// Those of them whose cost is unknown.
     pub unknown: u64,
-    /// Tokens read, as reported.
+    /// Tokens read by the model, as reported.
     pub tokens_in: u64,
-    /// Tokens written, as reported.
+    /// Tokens written by the model, as reported.
     pub tokens_out: u64,
-    /// Tokens read from a cache, as reported; part of those read.
+    /// Tokens read from a cache, as reported; included in the tokens read.
     pub tokens_cached: u64,
-    /// What is known to be spent, in thousandths of a millionth of a US dollar.
+    /// Known cost in nanodollars.
     pub nanos: u64,
-    /// What the unknown ones are taken to have cost at most, by their estimates.
+    /// Estimated upper bound of the unknown costs, in nanodollars.
     pub unknown_nanos: u64,
 }
 
-/// What is to be asked of a model: see [`Effect::Enrich`](crate::session::Effect::Enrich).
+/// Parameters of [`Effect::Enrich`](crate::session::Effect::Enrich).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnrichJob {
-    /// The episode that it is for.
+    /// The episode to enrich.
     pub episode: Uuid,
-    /// Hash of its content; comes back in each call.
+    /// Hash of its content, repeated in each call.
     pub content: ContentHash,
     /// Manifest that lists the conversation's chunks.
     pub manifest: ContentHash,
-    /// Not before this moment.
+    /// Earliest time.
     pub due: Timestamp,
-    /// The same without the pause after a failure.
+    /// Earliest time without the delay after a failure.
     pub quiet: Timestamp,
-    /// Whether a person waits for it.
+    /// True if a person asked for it.
     pub asked: bool,
-    /// Whether the session was closed by somebody who said so.
+    /// True if the last close was requested explicitly.
     pub explicit: bool,
-    /// Why the last answer could not be used, if it is to be asked for once more.
+    /// Why the last answer could not be used, if the request is to be repeated once.
     pub again: Option<CallOutcome>,
 }
 
 impl Enrichment {
-    /// The stored answer to a request that was made before.
+    /// The stored answer to an earlier request.
     pub fn answer_to(&self, request: &ContentHash) -> Option<&ContentHash> {
         self.answers.iter().find(|(known, _)| known == request).map(|(_, answer)| answer)
     }
 
-    /// What the session has spent in thousandths of a millionth of a US dollar; what is unknown or still runs counts as
-    /// estimated.
+    /// Spent so far, in nanodollars; unknown costs and a running call count by their estimates.
     pub fn spent_nanos(&self) -> u64 {
         let ended = self.costs.iter().map(|cost| cost.nanos.saturating_add(cost.unknown_nanos));
         let running = self.call.iter().map(|call| call.nanos);
         ended.chain(running).fold(0, u64::saturating_add)
     }
 
-    /// Whether what is there of the content is all there will be, unless somebody asks.
+    /// True if this content was given up.
     fn is_settled(&self, content: &ContentHash) -> bool {
         self.given_up.is_some_and(|(given_up, _)| given_up == *content)
     }
@@ -173,7 +172,7 @@ impl Enrichment {
 }
 
 impl Cost {
-    /// Nothing yet.
+    /// A row without calls.
     pub fn of(day: i64, model: &str) -> Self {
         Self {
             day,
@@ -190,12 +189,12 @@ impl Cost {
 }
 
 impl State {
-    /// What is known of its enrichment, if there ever was any.
+    /// Its enrichment state, if there was ever any.
     pub fn enrichment(&self) -> Option<&Enrichment> {
         self.enrichment.as_deref()
     }
 
-    /// The stored answer that the current episode is made of, beside its conversation; none for an extractive one.
+    /// Origin of the current episode; `None` if it is extractive.
     pub fn enriched_by(&self) -> Option<&EnrichedBy> {
         self.enrichment.as_ref().and_then(|enrichment| enrichment.current.as_ref())
     }
@@ -205,8 +204,8 @@ impl State {
     }
 }
 
-/// What is to be asked of a model, if anything, and from when on. Not while the conversation is being indexed, nor while
-/// there is more of it than the episode says, unless somebody asked for what there is.
+/// The enrichment that is owed, if any, and its earliest time. There is none while the conversation is being indexed,
+/// nor while it has more records than the episode, unless a person asked for what there is.
 pub(crate) fn enrich_job(state: &State, policy: &Policy) -> Option<EnrichJob> {
     let (enrichment, episode) = (state.enrichment()?, state.episode.as_ref()?);
     let owed = enrichment.owed?;
@@ -219,7 +218,7 @@ pub(crate) fn enrich_job(state: &State, policy: &Policy) -> Option<EnrichJob> {
     if !rests || state.deleted == Some(episode.uuid) {
         return None;
     }
-    // An agent that closed its own session may still wait for a tool; what others ended waits for none.
+    // An agent that closed its own session may still wait for a tool; sessions ended otherwise do not wait.
     let waits = state.end.is_some_and(|end| end.by_self) && !state.read.open_calls.is_empty();
     let since = state.last_activity().plus_ms(if waits { policy.tool_call_bound_ms } else { 0 });
     let quiet = owed.at.max(since).plus_ms(policy.check_interval_ms);
@@ -240,7 +239,7 @@ pub(crate) fn enrich_job(state: &State, policy: &Policy) -> Option<EnrichJob> {
     })
 }
 
-/// Whether a model has said of the current content all that it will, unless somebody asks.
+/// True if the current content needs no further call unless a person asks: it is enriched or was given up.
 pub(in crate::session) fn is_settled(state: &State) -> bool {
     let Some(episode) = &state.episode else { return false };
     episode.tier == Tier::Enriched || state.enrichment().is_some_and(|enrichment| enrichment.is_settled(&episode.hash))
@@ -276,7 +275,7 @@ pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
             enrichment.failed = None;
             enrichment.retry_at = None;
             if let (false, Some(stored)) = (call.ask.is_last(call.part), answer.answer) {
-                // The oldest are of a division that holds no more.
+                // The oldest answers belong to a division into parts that is no longer used.
                 if enrichment.answers.len() >= MAX_ANSWERS {
                     enrichment.answers.remove(0);
                 }
@@ -291,7 +290,8 @@ pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
             enrichment.failures = enrichment.failures.saturating_add(1);
             enrichment.failed = Some(outcome);
             enrichment.retry_at = answer.retry_at;
-            // Who asked has his answer; the next attempt waits like every other. A call that was cut off once is made at once.
+            // The person who asked has seen the result, so the next attempt is delayed like any other; a first cut-off
+            // call is repeated at once.
             let waits = outcome != CallOutcome::Lost || answer.retry_at.is_some();
             if let Some(owed) = enrichment.owed.as_mut().filter(|_| waits) {
                 owed.asked = false;
@@ -313,13 +313,13 @@ pub(super) fn enriched(state: &mut State, episode: Uuid, by: EnrichedBy) {
 pub(super) fn given_up(state: &mut State, content: ContentHash, why: GaveUp) {
     let enrichment = state.enrichment_mut();
     enrichment.finish();
-    // What a model has made is there, and nothing has failed.
+    // The episode is enriched already, and nothing failed.
     if why != GaveUp::NoMore {
         enrichment.given_up = Some((content, why));
     }
 }
 
-/// An index has ended: what was made of other content serves no more, and what is all there of this is owed no more.
+/// After an index job: results for other content are dropped, and nothing is owed for content that is settled.
 pub(super) fn indexed(state: &mut State) {
     let settled = is_settled(state);
     let is_enriched = state.episode.as_ref().is_some_and(|episode| episode.tier == Tier::Enriched);
@@ -337,7 +337,7 @@ pub(super) fn indexed(state: &mut State) {
     }
 }
 
-/// The content is the same, and has another hash.
+/// The hash of the same content changed.
 pub(super) fn rehashed(state: &mut State, before: ContentHash, after: ContentHash) {
     let Some(enrichment) = &mut state.enrichment else { return };
     let now = |hash: ContentHash| if hash == before { after } else { hash };
@@ -348,7 +348,7 @@ pub(super) fn rehashed(state: &mut State, before: ContentHash, after: ContentHas
     }
 }
 
-/// Stored answers have other names.
+/// Hashes of stored answers changed.
 pub(super) fn renamed(state: &mut State, now: impl Fn(ContentHash) -> ContentHash) {
     let Some(enrichment) = &mut state.enrichment else { return };
     if let Some(by) = &mut enrichment.current {
@@ -359,14 +359,14 @@ pub(super) fn renamed(state: &mut State, now: impl Fn(ContentHash) -> ContentHas
     }
 }
 
-/// The session goes on: what its end owed is owed again when it ends again, what a person asked for stays owed.
+/// The session goes on: its end will owe the enrichment again; what a person asked for stays owed.
 pub(super) fn resumed(state: &mut State) {
     if let Some(enrichment) = &mut state.enrichment {
         enrichment.owed = enrichment.owed.filter(|owed| owed.asked);
     }
 }
 
-/// Everything goes but what was spent.
+/// Drops everything but the costs.
 pub(super) fn forgotten(state: &mut State) {
     if let Some(enrichment) = &mut state.enrichment {
         let Enrichment { calls, ref mut costs, ref mut call, .. } = **enrichment;
