@@ -1,13 +1,13 @@
-//! The stored record: what one event looks like on disk, and the chain that binds it to all before it.
+//! The stored record: the bytes of one event, and the hash chain that binds it to all earlier ones.
 //!
-//! A record is one format byte, then a JSON object
-//! `{position, stream, sequence, type, v, at, correlation?, cause?, data}`. `data` is the event's own JSON, kept
-//! as it was written: this module knows no event. `at` is an integer, milliseconds since 1970 in UTC: RFC 3339
-//! ends at the year 9999 and costs a parser, and a record must give back exactly what was put in.
+//! A record is one format byte, then a JSON object `{position, stream, sequence, type, v, at, correlation?, cause?,
+//! data}`. `data` is the event's own JSON, kept byte for byte: this module knows no event types. `at` is an integer,
+//! milliseconds since 1970 in UTC: RFC 3339 ends at the year 9999 and costs a parser, and a record must reproduce
+//! exactly what was stored.
 //!
 //! # Decisions
 //!
-//! - `at` is milliseconds since 1970: RFC 3339 cannot write every moment that a broken clock tells.
+//! - `at` is milliseconds since 1970: RFC 3339 cannot express every time that a broken clock reports.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,38 +18,37 @@ use sha2::{Digest, Sha256};
 
 use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
 
-/// The first byte of every record. Another value was written by another version of the program.
+/// The first byte of every record. Any other value comes from another version of the program.
 pub const FORMAT: u8 = 1;
 
-/// An event that wants to be stored: everything but its place.
+/// An event to be stored, without its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRecord {
-    /// The event's type, as recorded (`Discovered`).
+    /// The event's recorded type (`Discovered`).
     pub kind: String,
     /// The version of that type's shape.
     pub v: u32,
-    /// When it happened, by the shell's clock.
+    /// Time of recording, by the shell's clock.
     pub at: Timestamp,
     /// Correlation and cause.
     pub metadata: Metadata,
-    /// The event as JSON; white space around it is not kept.
+    /// The event as JSON; surrounding white space is removed.
     pub data: String,
 }
 
-/// An event with its place, as it is stored.
+/// A stored event with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRecord {
-    /// Place in the whole journal.
+    /// Position in the whole journal.
     pub position: Position,
-    /// The stream it belongs to.
     pub stream: StreamId,
-    /// Place in that stream.
+    /// Number in its stream, from 1.
     pub sequence: SequenceNumber,
-    /// The event's type, as recorded.
+    /// The event's recorded type.
     pub kind: String,
     /// The version of that type's shape.
     pub v: u32,
-    /// When it happened, by the shell's clock.
+    /// Time of recording, by the shell's clock.
     pub at: Timestamp,
     /// Correlation and cause.
     pub metadata: Metadata,
@@ -57,25 +56,25 @@ pub struct StoredRecord {
     pub data: String,
 }
 
-/// Why bytes are no record, or a record cannot become bytes.
+/// Why bytes are not a record, or a record cannot be encoded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The format byte is unknown.
     #[error("record format {0} is unknown: it was written by a newer version of this program")]
     UnknownFormat(u8),
-    /// There is not even a format byte.
+    /// There are no bytes at all.
     #[error("the record is empty")]
     Empty,
-    /// The envelope is not what its format byte promises.
+    /// The envelope does not match its format.
     #[error("the record's envelope cannot be read: {0}")]
     Malformed(serde_json::Error),
-    /// The data of an event is not JSON, so it could never be read again.
+    /// The event's data is not JSON, so it could never be read again.
     #[error("the event's data is not JSON: {0}")]
     NotJson(serde_json::Error),
 }
 
 impl NewRecord {
-    /// This event at its place.
+    /// Places the event.
     pub fn placed(self, position: Position, stream: StreamId, sequence: SequenceNumber) -> StoredRecord {
         let Self { kind, v, at, metadata, data } = self;
         let inner = data.trim_matches([' ', '\t', '\r', '\n']);
@@ -102,7 +101,7 @@ struct EnvelopeV1<'a> {
     data: &'a RawValue,
 }
 
-/// The bytes of a record. Fails only if its `data` is not JSON.
+/// Encodes a record. Fails only if its `data` is not JSON.
 pub fn encode(record: &StoredRecord) -> Result<Vec<u8>, Error> {
     let data: &RawValue = serde_json::from_str(&record.data).map_err(Error::NotJson)?;
     let envelope = EnvelopeV1 {
@@ -122,7 +121,7 @@ pub fn encode(record: &StoredRecord) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The record of these bytes. Any bytes may come: what is no record is an error, never a panic.
+/// Decodes a record. Accepts arbitrary bytes and never panics.
 pub fn decode(bytes: &[u8]) -> Result<StoredRecord, Error> {
     let (format, json) = bytes.split_first().ok_or(Error::Empty)?;
     if *format != FORMAT {
@@ -144,7 +143,7 @@ pub fn decode(bytes: &[u8]) -> Result<StoredRecord, Error> {
     })
 }
 
-/// What a record and all before it come to: 16 bytes of SHA-256 over the previous hash and the record's bytes.
+/// Hash of a record and all earlier ones: 16 bytes of SHA-256 over the previous hash and the record's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChainHash(pub [u8; 16]);
 
@@ -152,7 +151,7 @@ impl ChainHash {
     /// The hash before the first record.
     pub const GENESIS: Self = Self([0; 16]);
 
-    /// The hash that `Display` wrote: 32 lower-case hex digits. `None` for anything else.
+    /// Parses the form written by `Display`: 32 lower-case hex digits. `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let mut hash = [0; 16];
@@ -194,11 +193,11 @@ pub fn chain(before: ChainHash, record: &[u8]) -> ChainHash {
     ChainHash(hash)
 }
 
-/// How far something has come, and with which history: the end of a journal, or the checkpoint of a fold.
-/// A checkpoint whose `chain` is not the journal's at `position` is of another history and worth nothing.
+/// A position and the history up to it: the end of a journal, or the checkpoint of a fold. A checkpoint whose `chain`
+/// differs from the journal's at `position` belongs to another history and must be discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Tail {
-    /// The last position included; 0 is "nothing yet".
+    /// The last position included; 0 if there is none.
     pub position: Position,
     /// The chain hash at that position.
     pub chain: ChainHash,

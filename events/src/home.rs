@@ -1,9 +1,9 @@
-//! What concerns the whole home and no session: the directories that clients have named, what was deleted of
-//! everything, and what was recalled in other projects than its own.
+//! State of the home as a whole: directories named by clients, what was deleted across sessions, and which entities
+//! were recalled in other projects.
 //!
-//! Decided and folded like a session, only smaller. Whether a directory may be read is for the shell to find out first;
-//! here it is only told once, and counted. Nothing that was deleted is ever dropped to make room: at a bound the next
-//! wish is refused. Recalls are: the oldest give way, or nothing new would ever be shared.
+//! Decided and folded like a session, only smaller. The shell checks first whether a directory may be read. Deletions
+//! are never dropped to make room: at a bound the next command is refused. Recalls are dropped, oldest first, because
+//! otherwise new ones could never be shared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,60 +13,52 @@ use uuid::Uuid;
 use baton_conversation::hash::Mark;
 use baton_conversation::record::{Position, Timestamp};
 
-/// Roots that clients may name: their agents' settings are not ours to trust without a bound.
+/// Most roots named by clients: an agent's settings are not trusted without a bound.
 pub const ROOTS_MAX: usize = 8;
-/// Groups that may be cleared one by one, and all bytes of their names: they are one row of a checkpoint.
+/// Most groups that can be cleared separately; [`CLEARED_MAX_BYTES`] bounds the bytes of their names. All are in one
+/// row of a checkpoint.
 pub const CLEARED_MAX: usize = 256;
 /// See [`CLEARED_MAX`].
 pub const CLEARED_MAX_BYTES: usize = 16 * 1024;
-/// Facts that may be deleted one by one.
+/// Most facts that can be deleted separately.
 pub const DELETED_FACTS_MAX: usize = 2_000;
-/// Recalls of entities in other projects than their own that are remembered, each pair once: beyond them the entity goes that
-/// has been in no new project for longest.
+/// Most remembered recalls, counted as pairs of entity and foreign project. Beyond them the entity is dropped that has
+/// been in no new project for longest.
 pub const RECALLS_MAX: usize = 1_000;
-/// Projects of which one entity remembers that it was recalled there: more change nothing.
+/// Most foreign projects remembered per entity; further ones change nothing.
 pub const RECALLED_IN_MAX: usize = 8;
 
 /// Something that happened to the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A client named a directory whose transcripts are read from now on.
+    /// A client named a directory; its transcripts are read from now on.
     RootAdded(NamedRoot),
-    /// What had come into a group, or into any, by then is found and shown no more.
+    /// Everything that joined a group, or any group, up to a position is hidden.
     GroupCleared {
         /// The group; `None` for all.
         group: Option<String>,
-        /// Up to which position of the log.
+        /// Last position of the log that is affected.
         up_to: Position,
     },
-    /// What was cleared of a group, or of all, is found and shown again; what was deleted one by one is not.
+    /// A clear was undone for a group, or for all. Separately deleted episodes and facts stay deleted.
     GroupRestored {
-        /// The group; `None` for all, those included that were cleared one by one.
+        /// The group; `None` for all, including those cleared separately.
         group: Option<String>,
     },
-    /// A fact is found no more, whoever supports it.
-    FactDeleted {
-        /// Which.
-        fact: Uuid,
-    },
-    /// Somebody has told it anew.
-    FactRestored {
-        /// Which.
-        fact: Uuid,
-    },
-    /// An entity was recalled for the first time in a project that is not its own.
+    /// A fact is hidden, whatever supports it.
+    FactDeleted { fact: Uuid },
+    /// A deleted fact was asserted again.
+    FactRestored { fact: Uuid },
+    /// An entity was recalled in a foreign project for the first time.
     EntityRecalled {
-        /// Which, by its uuid in its own project.
+        /// Its uuid in its own project.
         entity: Uuid,
-        /// The directory of the project in which it was asked for.
+        /// Directory of the project in which it was recalled.
         project: String,
     },
-    /// A model is enabled: sessions that end from now on are enriched by it.
-    ModelEnabled {
-        /// When.
-        at: Timestamp,
-    },
-    /// No model is enabled any more.
+    /// A model was enabled: sessions that end from now on are enriched.
+    ModelEnabled { at: Timestamp },
+    /// The model was disabled.
     ModelDisabled,
 }
 
@@ -75,12 +67,12 @@ pub enum Event {
 pub struct NamedRoot {
     /// The agent's directory, canonical and absolute; transcripts lie below `projects/` in it.
     pub config_dir: String,
-    /// What kind of client named it.
+    /// Kind of the client that named it.
     pub named_by: String,
 }
 
 impl fmt::Display for Event {
-    /// One line; paths as they were recorded.
+    /// One line; paths as recorded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RootAdded(root) => {
@@ -103,40 +95,40 @@ impl fmt::Display for Event {
     }
 }
 
-/// What is so now.
+/// State of the home.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// In the order in which they were named.
+    /// Named directories, in order of naming.
     pub roots: Vec<NamedRoot>,
-    /// Up to where everything was cleared; 0 for never.
+    /// Position up to which all groups are cleared; 0 if never.
     pub cleared_all: Position,
-    /// Groups that were cleared since, each up to where.
+    /// Groups that were cleared later, with the position of each.
     pub cleared: BTreeMap<String, Position>,
-    /// Facts that are found no more.
+    /// Hidden facts.
     pub deleted_facts: BTreeSet<Uuid>,
-    /// In which other projects than their own entities were recalled.
+    /// Entities recalled in foreign projects.
     pub recalled: Recalls,
-    /// Since when a model is enabled, if one is.
+    /// When a model was enabled, if one is.
     pub model_since: Option<Timestamp>,
 }
 
-/// Entities that were recalled in other projects than their own, with these by [`project_print`]; the one that came last into
-/// a new project is the last. At most [`RECALLS_MAX`] pairs, of one entity at most [`RECALLED_IN_MAX`].
+/// Entities that were recalled in foreign projects, with the [`project_print`] of each project, in order of their last
+/// new project. At most [`RECALLS_MAX`] pairs, at most [`RECALLED_IN_MAX`] per entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recalls(Vec<(Uuid, BTreeSet<u64>)>);
 
 impl Recalls {
-    /// The projects of one entity.
+    /// Foreign projects of one entity.
     pub fn of(&self, entity: Uuid) -> Option<&BTreeSet<u64>> {
         self.0.iter().find(|(known, _)| *known == entity).map(|(_, projects)| projects)
     }
 
-    /// All of them, the one first that gives way next.
+    /// All entities; the next one to be dropped comes first.
     pub fn iter(&self) -> impl Iterator<Item = (Uuid, &BTreeSet<u64>)> {
         self.0.iter().map(|(entity, projects)| (*entity, projects))
     }
 
-    /// Takes in one more; the oldest entities go as soon as there are too many.
+    /// Adds a pair; drops the oldest entities if there are too many.
     fn insert(&mut self, entity: Uuid, project: u64) {
         let at = self.0.iter().position(|(known, _)| *known == entity);
         let (_, mut projects) = at.map(|at| self.0.remove(at)).unwrap_or((entity, BTreeSet::new()));
@@ -161,7 +153,7 @@ impl FromIterator<(Uuid, BTreeSet<u64>)> for Recalls {
     }
 }
 
-/// Why something was not recorded.
+/// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// There are [`ROOTS_MAX`] already.
@@ -180,7 +172,7 @@ pub enum Rejection {
     TooManyFacts,
 }
 
-/// What follows when a client names a directory; nothing when it is known.
+/// Events for a directory named by a client; none if it is known.
 pub fn add_root(state: &State, root: NamedRoot) -> Result<Vec<Event>, Rejection> {
     if state.roots.iter().any(|known| known.config_dir == root.config_dir) {
         return Ok(Vec::new());
@@ -191,7 +183,7 @@ pub fn add_root(state: &State, root: NamedRoot) -> Result<Vec<Event>, Rejection>
     }
 }
 
-/// What follows when groups, or all where none is named, are cleared of what came into them up to a position.
+/// Events for clearing groups, or all if none is named, up to a position.
 pub fn clear(state: &State, groups: &[String], up_to: Position) -> Result<Vec<Event>, Rejection> {
     if groups.is_empty() {
         let is_news = state.cleared_all < up_to;
@@ -205,8 +197,7 @@ pub fn clear(state: &State, groups: &[String], up_to: Position) -> Result<Vec<Ev
     Ok(wanted.into_iter().map(|group| Event::GroupCleared { group: Some(group.clone()), up_to }).collect())
 }
 
-/// What follows when somebody wants back what was cleared of a group, or of all where none is named; nothing where it was
-/// not cleared.
+/// Events for undoing the clear of a group, or of all if `None`; none if it was not cleared.
 pub fn restore(state: &State, group: Option<&str>) -> Vec<Event> {
     let is_cleared = match group {
         Some(group) => state.cleared.contains_key(group),
@@ -215,7 +206,7 @@ pub fn restore(state: &State, group: Option<&str>) -> Vec<Event> {
     is_cleared.then(|| Event::GroupRestored { group: group.map(str::to_owned) }).into_iter().collect()
 }
 
-/// What follows when a fact is deleted.
+/// Events for deleting a fact.
 pub fn delete_fact(state: &State, fact: Uuid) -> Result<Vec<Event>, Rejection> {
     match (state.deleted_facts.contains(&fact), state.deleted_facts.len() < DELETED_FACTS_MAX) {
         (true, _) => Ok(Vec::new()),
@@ -224,13 +215,12 @@ pub fn delete_fact(state: &State, fact: Uuid) -> Result<Vec<Event>, Rejection> {
     }
 }
 
-/// What follows when a fact is told anew; nothing unless it is deleted.
+/// Events for a fact that is asserted again; none unless it was deleted.
 pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
     state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
 }
 
-/// What follows when an entity is recalled in a project that is not its own; nothing unless it is the first time, as far as
-/// that is remembered.
+/// Events for an entity that is recalled in a foreign project; none if that pair is remembered.
 pub fn recall(state: &State, entity: Uuid, project: &str) -> Vec<Event> {
     let is_known = state
         .recalled
@@ -239,12 +229,12 @@ pub fn recall(state: &State, entity: Uuid, project: &str) -> Vec<Event> {
     (!is_known).then(|| Event::EntityRecalled { entity, project: project.to_owned() }).into_iter().collect()
 }
 
-/// By what a project is told from others where its directory would take too much room.
+/// Fingerprint of a project's directory, to save space.
 pub fn project_print(project: &str) -> u64 {
     Mark::of(project.as_bytes()).0
 }
 
-/// What follows when a model is found to be enabled, or not to be; nothing where that is known.
+/// Events for a model that is found enabled or disabled; none if that is known.
 pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
     match (is_enabled, state.model_since) {
         (true, None) => vec![Event::ModelEnabled { at: now }],
@@ -254,23 +244,23 @@ pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Even
 }
 
 impl State {
-    /// In how many projects besides its own an entity was recalled.
+    /// Number of foreign projects in which an entity was recalled.
     pub fn recalled_in(&self, entity: Uuid) -> usize {
         self.recalled.of(entity).map_or(0, BTreeSet::len)
     }
 
-    /// Whether what came into a group at a position was cleared since. Something of no group is of all.
+    /// True if what joined a group at a position was cleared since. Without a group only a clear of all counts.
     pub fn clears(&self, group: Option<&str>, since: Position) -> bool {
         let of_group = group.and_then(|group| self.cleared.get(group));
         since <= self.cleared_all.max(of_group.copied().unwrap_or_default())
     }
 
-    /// Whether what came at a position was cleared with all groups since.
+    /// True if what joined at a position was cleared since with all groups.
     pub fn clears_all(&self, since: Position) -> bool {
         since <= self.cleared_all
     }
 
-    /// Whether anything is deleted in it: a home in which nothing is is told by its sessions alone.
+    /// True if anything is deleted. Otherwise the home does not count in the state hash, unless a model is enabled.
     pub fn deletes(&self) -> bool {
         self.cleared_all > Position(0) || !self.cleared.is_empty() || !self.deleted_facts.is_empty()
     }
@@ -437,17 +427,17 @@ mod tests {
         for entity in 0..RECALLS_MAX as u128 {
             recalled(entity, "/a");
         }
-        // The second one is in a new project: it is the youngest now, and the first one goes for it.
+        // The second entity joins a new project, so it becomes the youngest and the first one is dropped.
         let (known, of_it) = recalled(1, "/b");
         assert_eq!((known.len(), known[0], *known.last().unwrap(), of_it), (RECALLS_MAX - 1, 2, 1, 2));
-        // What is new gets as far as being shared, however much was before it.
+        // A new entity can still be shared, whatever was recalled before.
         let new = u128::MAX;
         let shared = ["/a", "/b", "/c"].map(|project| recalled(new, project).1);
         assert_eq!(shared, [1, 2, 3]);
-        // One of several projects goes whole, and is not put in pieces.
+        // An entity with several projects is dropped as a whole.
         let (known, _) = (6..RECALLS_MAX as u128).map(|entity| recalled(entity, "/z")).last().unwrap();
         assert!(!known.contains(&2) && known.contains(&new), "{known:?}");
-        // What has gone is news again.
+        // A dropped entity counts as new again.
         assert_eq!(recalled(0, "/a").1, 1);
     }
 }

@@ -1,13 +1,14 @@
-//! Memos: what an agent or a person has told the memory itself, in no session: a note, or a triplet of two names and
-//! what is between them.
+//! Memos: what an agent or a person told the memory directly, outside of any session: a note, or a triplet of two names
+//! and the relation between them.
 //!
 //! Decided and folded like a session, only smaller: a memo is kept, kept again with other words, or deleted. Its events
-//! carry no word of it: the [`Words`] lie in a file beside the log, named by the hash in the event and durable before it.
+//! contain none of its text: the [`Words`] are in a file beside the log, named by the hash in the event and durable
+//! before it.
 //!
 //! # Decisions
 //!
-//! - Notes are bounded by those that stand, in number and bytes; a deleted one keeps a row of a few bytes. A
-//!   note added twice with the same words is one.
+//! - The limits in number and bytes count existing notes only; a deleted one keeps a row of a few bytes. A note added
+//!   twice with the same words is one note.
 
 mod turn;
 mod words;
@@ -23,12 +24,12 @@ use baton_conversation::record::{MEMO_PREFIX, SessionId, Timestamp};
 pub use turn::{Turn, turns};
 pub use words::{DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
 
-/// Most memos of a home: each is a row in memory and a file. One that was deleted makes room.
+/// Most memos of a home: each is a row in memory and a file. Deleted ones do not count.
 pub const MEMOS_MAX: usize = 100_000;
-/// Most bytes that the words of all memos of a home take together.
+/// Most bytes of the words of all memos of a home together.
 pub const MEMOS_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// What a memo is made of.
+/// Kind of a memo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Prose.
@@ -37,87 +38,86 @@ pub enum Source {
     Json,
     /// Lines of a conversation.
     Message,
-    /// Two names and what is between them.
+    /// Two names and the relation between them.
     Triplet,
 }
 
 /// A memo without its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memo {
-    /// What it is made of.
     pub source: Source,
-    /// The group it belongs to.
+    /// The group that it belongs to.
     pub group: String,
-    /// The file of its words: SHA-256 of their stored form.
+    /// Name of the file with its words: SHA-256 of their stored form.
     pub words: ContentHash,
-    /// Bytes of that form.
+    /// Size of the stored words in bytes.
     pub bytes: u64,
-    /// When it was so, where that was said.
+    /// The time that it is about, if given.
     pub reference_time: Option<Timestamp>,
-    /// When it was told.
+    /// When it was added.
     pub at: Timestamp,
 }
 
-/// A wish.
+/// A request to change a memo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Remember this; in place of what stands there.
+    /// Keep this memo, in place of an existing one.
     Keep(Memo),
-    /// Its words were redacted again: have others stand in their place. Words that it does not have any more are none.
+    /// Its words were redacted again: replace them. No effect if it has other words by now.
     Redact {
-        /// The words that were redacted.
+        /// Hash of the words that were redacted.
         of: ContentHash,
-        /// What stands in their place.
+        /// Hash of the redacted words.
         words: ContentHash,
-        /// Bytes of that.
+        /// Size of the redacted words in bytes.
         bytes: u64,
     },
-    /// Do not remember it any more.
+    /// Delete the memo.
     Delete,
 }
 
 /// Something that happened to a memo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It was told, for the first time or after it was deleted.
+    /// It was added, for the first time or after it was deleted.
     Added(Memo),
-    /// It was told anew, with something else in it.
+    /// It was added again with other content.
     Replaced(Memo),
-    /// Its words were redacted again by newer rules, and changed: another file stands in their place.
+    /// Its words were redacted again by newer rules and changed: another file replaces the old one.
     Redacted(Memo),
     /// It was deleted; its words are gone.
     Deleted,
 }
 
-/// What is so now.
+/// State of a memo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The memo, unless it is deleted.
     pub memo: Option<Memo>,
-    /// When it was first told.
+    /// When it was first added.
     pub created_at: Option<Timestamp>,
 }
 
-/// Why a wish was refused.
+/// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// Nothing was ever told under this uuid.
+    /// No memo was ever added under this uuid.
     #[error("nothing was added under this uuid")]
     Unknown,
 }
 
-/// Why there is no room for another memo.
+/// The limit that another memo would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// There are as many as there may be.
+    /// [`MEMOS_MAX`] is reached.
     #[error("{MEMOS_MAX} notes are the most that a home keeps; delete_episode makes room")]
     Many,
-    /// Their words take as much as they may.
+    /// [`MEMOS_BYTES_MAX`] would be exceeded.
     #[error("the notes of this home take {} MB together, which is the most; delete_episode makes room", MEMOS_BYTES_MAX / 1024 / 1024)]
     Large,
 }
 
-/// Whether there is room for a memo of so many bytes beside those that stand there, by their bytes.
+/// Checks the limits for a further memo of so many bytes, given the sizes of the existing ones.
 pub fn has_room(standing: impl IntoIterator<Item = u64>, bytes: u64) -> Result<(), Full> {
     let (count, sum) = standing.into_iter().fold((0, 0_u64), |(count, sum), one| (count + 1, sum.saturating_add(one)));
     if count >= MEMOS_MAX {
@@ -126,8 +126,8 @@ pub fn has_room(standing: impl IntoIterator<Item = u64>, bytes: u64) -> Result<(
     if sum.saturating_add(bytes) > MEMOS_BYTES_MAX { Err(Full::Large) } else { Ok(()) }
 }
 
-/// What follows from `command`. No events means: already so. Told again with the same words nothing happens, whenever
-/// that is: so a request that comes twice is recorded once.
+/// Returns the events that follow from `command`; none if nothing changes. Adding the same memo again changes nothing,
+/// so a repeated request is recorded once.
 pub fn decide(state: &State, command: &Command) -> Result<Vec<Event>, Rejection> {
     match (command, &state.memo) {
         (Command::Keep(memo), Some(known)) if known.says_the_same(memo) => Ok(Vec::new()),
@@ -161,8 +161,8 @@ pub fn uuid_of(group: &str, words: &ContentHash, reference_time: Option<Timestam
     Uuid::new_v5(&NAMESPACE, format!("{MEMO_PREFIX}{}:{group}:{words}:{time}", group.len()).as_bytes())
 }
 
-/// The id under which a memo's words are stored and found beside conversations: `memory:<uuid>`, as its stream is called.
-/// No session has it: see [`SessionId::is_memo`].
+/// The id under which a memo's words are stored and found beside conversations: `memory:<uuid>`, the name of its
+/// stream. No session has such an id: see [`SessionId::is_memo`].
 pub fn key(uuid: Uuid) -> SessionId {
     SessionId::memo(uuid)
 }
@@ -173,13 +173,13 @@ pub fn of_key(id: &str) -> Option<Uuid> {
 }
 
 impl Memo {
-    /// Whether nothing but the time of telling differs.
+    /// True if nothing but the time of adding differs.
     fn says_the_same(&self, other: &Self) -> bool {
         let Self { source, group, words, bytes: _, reference_time, at: _ } = self;
         (source, group, words, reference_time) == (&other.source, &other.group, &other.words, &other.reference_time)
     }
 
-    /// The moment that it tells of: the one that was given, else that of the telling.
+    /// The time that it is about: the given one, else the time of adding.
     pub fn time(&self) -> Timestamp {
         self.reference_time.unwrap_or(self.at)
     }
@@ -206,7 +206,7 @@ impl Source {
 }
 
 impl fmt::Display for Event {
-    /// One line, without a word of the memo. Who shows it redacts it: a group may be a path.
+    /// One line without the memo's text. The caller must redact it before showing it: a group may be a path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, memo) = match self {
             Self::Added(memo) => ("told", memo),
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A story told by its commands: what each comes to, `!` for a refusal.
+    /// Runs a sequence of commands; each results in its events' names, `-` for none, `!` for a refusal.
     fn check(story: &str, expected: &str) {
         let mut state = State::default();
         let mut told = Vec::new();

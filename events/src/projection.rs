@@ -1,4 +1,4 @@
-//! Views folded from the log. Each can be thrown away and folded anew.
+//! Views folded from the log. Each can be discarded and rebuilt.
 
 mod recent;
 pub mod table;

@@ -1,9 +1,9 @@
-//! An exported log, run again: what each event did, and what the sessions are at the end. The same rules as live, without
-//! daemon, disk or clock.
+//! Replay of an exported log: what each event did, and the sessions at its end. Uses the live rules, without daemon,
+//! disk or clock.
 //!
-//! Lines are read [section by section](Section), which may be done side by side, and [taken in](Replay::take) one after
-//! another. A whole file is held to everything that a log promises: positions and streams without a hole, an unbroken
-//! chain, and an end that says what its events come to. Of a filtered one, the order.
+//! Lines are read [section by section](Section), possibly in parallel, and [taken in](Replay::take) in order. A whole
+//! file must keep all guarantees of a log: gapless positions and streams, an unbroken chain, and a last line that
+//! matches the result. A filtered file must only keep the order.
 
 mod field;
 mod history;
@@ -31,23 +31,23 @@ use crate::session::Policy;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_protocol::answer::{Happened, Replayed, ReplayedSession};
 
-/// Sessions that are named where a beginning of an id fits several.
+/// Most session ids listed in the error for an ambiguous prefix.
 const NAMED: usize = 4;
 
-/// What is wanted of a replay.
+/// Parameters of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only the session of this id, or whose id begins so.
+    /// Only the session with this id or id prefix.
     pub session: Option<String>,
-    /// How far.
+    /// Where to stop.
     pub until: Until,
-    /// By which rules it is told what is owed. The states do not depend on it.
+    /// Rules for computing what is owed. The states do not depend on it.
     pub policy: Policy,
-    /// Whether each event is told; else they are only folded.
+    /// If true, every event is reported; else they are only folded.
     pub tell: bool,
 }
 
-/// How far a log is run.
+/// Where a replay stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
     /// To its end.
@@ -55,95 +55,95 @@ pub enum Until {
     End,
     /// To this position, included.
     Position(Position),
-    /// To the first event that was recorded after this moment.
+    /// At the first event recorded after this time.
     Time(Timestamp),
 }
 
-/// Why a file cannot be replayed further. All before the line it names is good.
+/// Why a file cannot be replayed further. Everything before the named line is good.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Bytes that are no UTF-8.
+    /// The line is not UTF-8.
     #[error("line {line} is no text")]
     NoText {
-        /// Which line.
+        /// Number of the line.
         line: u64,
     },
-    /// Another line than an export has.
+    /// The line is not one of an export.
     #[error("line {line} is no line of an export: {source}")]
     NoLine {
-        /// Which line.
+        /// Number of the line.
         line: u64,
-        /// Why.
+        /// What is wrong with it.
         source: export::Error,
     },
-    /// A record that cannot be read.
+    /// The record cannot be decoded.
     #[error("line {line}: {source}")]
     NoRecord {
-        /// Which line.
+        /// Number of the line.
         line: u64,
-        /// Why.
+        /// What is wrong with it.
         source: envelope::Error,
     },
-    /// Something else than `baton log export` writes.
+    /// The file was not written by `baton log export`.
     #[error("it is no export of a log: its first line must be a header; `baton log export` writes one")]
     NoHeader,
-    /// A later version's.
+    /// A later version wrote the file.
     #[error("it has format {found}, and this version of Baton reads up to {EXPORT_FORMAT}: install the newer version")]
     NewerFormat {
-        /// The file's.
+        /// Format of the file.
         found: u32,
     },
-    /// A header or an end where none may be.
+    /// A header after the first line, or a line after the last.
     #[error("line {line} stands where none of its kind may be: two files in one?")]
     Misplaced {
-        /// Which line.
+        /// Number of the line.
         line: u64,
     },
-    /// A position that does not come next.
+    /// The position is not the next one.
     #[error("line {line}: position {found} follows position {after}: records are missing or out of order")]
     Hole {
-        /// Which line.
+        /// Number of the line.
         line: u64,
         /// The last good position.
         after: Position,
-        /// The one that came.
+        /// The position that was found.
         found: Position,
     },
-    /// A sequence that does not come next.
+    /// The sequence is not the next one.
     #[error("line {line}, position {position}: event {found} of {stream} follows its event {after}")]
     Gap {
-        /// Which line.
+        /// Number of the line.
         line: u64,
-        /// Where.
+        /// Position of the record.
         position: Position,
-        /// Whose.
+        /// Name of its stream.
         stream: String,
-        /// Its last event.
+        /// Last event of the stream.
         after: u64,
-        /// The one that came.
+        /// The event that was found.
         found: u64,
     },
-    /// A record that was changed, or one before it.
+    /// The record, or one before it, was modified.
     #[error(
         "line {line}, position {position}: the chain breaks here: this record, or one before it, is not as it was written"
     )]
     Broken {
-        /// Which line.
+        /// Number of the line.
         line: u64,
-        /// Where.
+        /// Position of the record.
         position: Position,
     },
-    /// A beginning of an id that fits several sessions.
+    /// The session prefix is ambiguous.
     #[error("{text:?} fits several sessions: {named}; give more of the id")]
     Several {
-        /// What was typed.
+        /// The prefix.
         text: String,
-        /// Some of them.
+        /// Some of the matching ids.
         named: String,
     },
 }
 
-/// A log as far as it has been run.
+/// A log up to the last line that was taken in.
 #[derive(Debug)]
 pub struct Replay {
     options: Options,
@@ -154,10 +154,10 @@ pub struct Replay {
     records: u64,
     items: u64,
     unreadable: u64,
-    /// Records of a filtered file whose chain hash is the one that follows from the record before.
+    /// Records of a filtered file whose chain hash follows from the previous record.
     unchanged: u64,
     streams: BTreeMap<StreamId, Stream>,
-    /// Sessions that `options.session` fits.
+    /// Sessions that match `options.session`.
     fitting: Vec<SessionId>,
 }
 
@@ -168,19 +168,19 @@ struct Stream {
     history: History,
 }
 
-/// What taking in a line came to.
+/// Result of taking in a line.
 #[derive(Debug)]
 pub enum Taken {
-    /// Nothing to tell.
+    /// Nothing to report.
     Quiet,
     /// An event.
     Event(Box<Happened>),
-    /// The line lies behind what was asked for: neither it nor any other is wanted.
+    /// The line is beyond the requested end: neither it nor any later one is needed.
     Enough,
 }
 
 impl Replay {
-    /// Before the first line.
+    /// A replay before the first line.
     pub fn new(options: Options) -> Self {
         Self {
             options,
@@ -197,12 +197,12 @@ impl Replay {
         }
     }
 
-    /// Where it stands: the last record that was taken in.
+    /// The last record that was taken in.
     pub fn tail(&self) -> Tail {
         self.tail
     }
 
-    /// Takes note that nobody wants more of it.
+    /// Marks the replay as stopped by the caller.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
@@ -311,18 +311,18 @@ impl Replay {
                 return Err(Error::Several { text: text.clone(), named: named.join(", ") });
             }
         }
-        // The history of a filtered file may begin in the middle.
+        // In a filtered file a stream may begin in the middle.
         let first = if whole { 1 } else { occurrence.sequence.0 };
         let history = History { sequence: SequenceNumber(first.saturating_sub(1)), ..History::default() };
         Ok(Stream { id, wanted, history })
     }
 
-    /// The sessions that were wanted, as they stand.
+    /// The selected sessions, memos and home after the last record.
     pub fn table(&self) -> SessionTable {
         let mut table = SessionTable::default();
         for (name, stream) in self.streams.iter().filter(|(_, stream)| stream.wanted && stream.history.version.0 > 0) {
             let History { version, state, memo, home, .. } = &stream.history;
-            // Where something stands in the log is no part of what it is.
+            // The position in the log is not part of the state.
             let (version, since) = (*version, Position::default());
             if let Some(id) = &stream.id {
                 table.restore(id.clone(), Row { version, state: state.clone(), since });
@@ -336,7 +336,7 @@ impl Replay {
         table
     }
 
-    /// What the log comes to, as far as it was run; at its end, also whether the file says so itself.
+    /// Summary of the replay so far; at the end of the file also whether the last line matches.
     pub fn summary(&self) -> Replayed {
         let table = self.table();
         let state_hash = table.state_hash().to_string();
@@ -356,7 +356,7 @@ impl Replay {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.header.as_ref().is_some_and(|header| !header.whole) {
-            // Positions have no gap in what is stored: as many records as the last position says are all there are.
+            // Positions have no gaps, so as many records as the last position are all there are.
             let what = match self.records == self.tail.position.0 {
                 true => "all events are in the file, but secrets were redacted or conversations left out",
                 false => "the file is filtered: sessions may begin in the middle",
@@ -408,7 +408,7 @@ impl Replay {
             compare("position", &end.tail.position, &self.tail.position);
             compare("chain", &end.tail.chain, &self.tail.chain);
         }
-        // Of one session alone the hash is another, and so is another version's.
+        // The hash covers all sessions, and depends on the version of the states.
         if self.options.session.is_none() && end.state_version == table::VERSION {
             compare("state_hash", &end.state_hash, &state_hash);
         }

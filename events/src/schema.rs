@@ -1,4 +1,4 @@
-//! Stored shapes: what lies on disk, apart from what it means. Domain types carry no serde; these carry no behaviour.
+//! Stored shapes: the serialised form, apart from the domain. Domain types carry no serde; these carry no behaviour.
 
 pub mod cursor;
 mod enrichment;

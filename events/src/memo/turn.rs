@@ -1,10 +1,10 @@
-//! A note that is a conversation, as who says what in it: `user: hi`, `assistant: hello`.
+//! The turns of a note that is a conversation with speakers: `user: hi`, `assistant: hello`.
 
 /// Longest name of a speaker, in characters.
 const SPEAKER_CHARS: usize = 40;
-/// Most turns of a note; what comes after them belongs to the last.
+/// Most turns of a note; text after them belongs to the last one.
 const MAX_TURNS: usize = 2_000;
-/// What agents are called; sorted.
+/// Names of agents; sorted.
 const AGENTS: [&str; 13] = [
     "agent",
     "ai",
@@ -24,26 +24,26 @@ const AGENTS: [&str; 13] = [
 /// What one speaker says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
-    /// Who; `None` for what stands before the first name.
+    /// The speaker; `None` before the first name.
     pub speaker: Option<&'a str>,
-    /// The line of the text on which it begins, from 1.
+    /// Line of the text on which it begins, from 1.
     pub line: u64,
-    /// What is said, without the name.
+    /// The text without the speaker's name.
     pub text: &'a str,
 }
 
 impl Turn<'_> {
-    /// Whether an agent or a program says it, and no person.
+    /// True if an agent or a program speaks, not a person.
     pub fn is_of_an_agent(&self) -> bool {
         let name = self.speaker.unwrap_or_default().to_lowercase();
         AGENTS.binary_search(&name.split([' ', '(']).next().unwrap_or_default()).is_ok()
     }
 }
 
-/// The turns of a text, in order; those without a word are left out. Linear.
+/// The turns of a text, in order, without empty ones. Linear time.
 pub fn turns(text: &str) -> Vec<Turn<'_>> {
     let mut found: Vec<Turn<'_>> = Vec::new();
-    // Where the last one begins: its name is known, its end is not.
+    // Start of the last turn, whose end is not known yet.
     let mut open = (None, 1, 0);
     let mut close = |(speaker, line, begin): (Option<_>, u64, usize), end: usize| {
         let said = &text[begin..end];
@@ -66,7 +66,7 @@ pub fn turns(text: &str) -> Vec<Turn<'_>> {
     found
 }
 
-/// The name that a line begins with, and where what is said begins: `Ada (she): hello`.
+/// The speaker's name at the beginning of a line, and the offset behind it: `Ada (she): hello`.
 fn speaker(line: &str) -> Option<(&str, usize)> {
     let (name, said) = line.split_once(':')?;
     let is_said = said.starts_with([' ', '\t', '\n', '\r']) || said.is_empty();

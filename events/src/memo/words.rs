@@ -1,4 +1,4 @@
-//! What a memo says: made of what somebody gave, without secrets, within bounds.
+//! The text of a memo: redacted, and within bounds.
 
 use baton_conversation::filter;
 use baton_protocol::MEMO_BODY_MAX_BYTES;
@@ -6,61 +6,60 @@ use baton_redaction::redact;
 
 /// Longest name of a memo, an entity or an edge, in characters.
 pub const NAME_MAX_CHARS: usize = 200;
-/// Longest description of where a memo comes from, and longest fact of a triplet, in characters.
+/// Longest description of a memo's origin, and longest fact of a triplet, in characters.
 pub const DESCRIPTION_MAX_CHARS: usize = 2_000;
 
-/// Everything that a memo says. Redacted; names and descriptions on one line.
+/// All text of a memo. Redacted; names and descriptions are single lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// What it is called.
     pub name: String,
-    /// The text itself; of a triplet the fact in a sentence.
+    /// The text itself; for a triplet the fact as a sentence.
     pub body: String,
     /// Where it comes from; may be empty.
     pub description: String,
-    /// Of a triplet: its parts.
+    /// The parts of a triplet.
     pub triplet: Option<Triplet>,
 }
 
-/// Two names and what is between them.
+/// Two names and the relation between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Triplet {
-    /// Who or what.
+    /// Subject.
     pub source: String,
-    /// What is between them: `PREFERS`.
+    /// Relation: `PREFERS`.
     pub edge: String,
-    /// Whom or what.
+    /// Object.
     pub target: String,
 }
 
-/// Why words are not kept.
+/// Why words are refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// Nothing is left of it.
+    /// Nothing is left of it after redaction.
     #[error("{what} says nothing, or nothing that is kept")]
     Empty {
-        /// Of which part.
+        /// Name of the part.
         what: &'static str,
     },
-    /// It is too long.
+    /// It exceeds its bound.
     #[error("{what} has {found} {unit}, and at most {bound} are kept; take it apart, or shorten it")]
     Long {
-        /// Which part.
+        /// Name of the part.
         what: &'static str,
-        /// How long it is.
+        /// Its length.
         found: usize,
-        /// How long it may be.
+        /// The bound.
         bound: usize,
-        /// In what that is counted.
+        /// Unit of both.
         unit: &'static str,
     },
-    /// It was said to be JSON and is not.
+    /// It is declared as JSON and is not.
     #[error("episode_body is no JSON: {0}; give a string that holds a JSON value, or another source")]
     NoJson(String),
 }
 
 impl Words {
-    /// A note. Bounds are those of what was given, so that nobody is told of a length that he has not written.
+    /// A note. Bounds apply to the text as given, so that an error shows the length that the caller wrote.
     pub fn note(name: &str, body: &str, description: &str, is_json: bool) -> Result<Self, Unfit> {
         bounded("episode_body", body.len(), MEMO_BODY_MAX_BYTES, "bytes")?;
         if is_json {
@@ -90,7 +89,7 @@ impl Words {
         Ok(Self { name, body, description: String::new(), triplet: Some(triplet) })
     }
 
-    /// All of it as one text, as it is searched and read: the name, the body, where it comes from.
+    /// The whole text as it is searched and read: name, body, origin.
     pub fn text(&self) -> String {
         let parts = [&self.name, &self.body, &self.description].into_iter().filter(|part| !part.is_empty());
         let mut text = String::new();
@@ -103,7 +102,7 @@ impl Words {
         text
     }
 
-    /// The same with today's rules of redaction: for every way out.
+    /// The same words under the current redaction rules; for every output.
     pub fn redacted(&self) -> Self {
         let clean = |text: &str| redact(text).into_owned();
         let of = |triplet: &Triplet| Triplet {
@@ -120,15 +119,15 @@ impl Words {
     }
 }
 
-/// A part on one line, if it fits.
+/// One part as a single line, within its bound.
 fn line(what: &'static str, text: &str, bound: usize) -> Result<String, Unfit> {
     bounded(what, text.trim().chars().count(), bound, "characters")?;
-    // What is cut may be longer than its mark or shorter, but it is cut whole.
+    // Redaction may change the length; the result is not cut.
     let line = filter::one_line(&plain(text), usize::MAX);
     if says_something(&line) { Ok(line) } else { Err(Unfit::Empty { what }) }
 }
 
-/// Whether there is more in a text than marks of what was cut out.
+/// True if the text has more than redaction marks and white space.
 fn says_something(text: &str) -> bool {
     const MARK: &str = "[redacted:";
     let mut rest = text;
@@ -145,7 +144,7 @@ fn bounded(what: &'static str, found: usize, bound: usize, unit: &'static str) -
     if found > bound { Err(Unfit::Long { what, found, bound, unit }) } else { Ok(()) }
 }
 
-/// The text without what a terminal or an index would stumble over: control characters other than tabs and line ends.
+/// The text without control characters other than tabs and line breaks, which would upset a terminal or an index.
 fn plain(text: &str) -> String {
     let unified = text.replace("\r\n", "\n");
     unified.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()

@@ -1,4 +1,4 @@
-//! Which sessions have changed lately, so that whoever follows the table need not go through all of it.
+//! Recently changed sessions, so that a follower of the table need not scan all of it.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use rpds::ListSync;
 
 use baton_conversation::record::{Position, SessionId};
 
-/// Changes that are remembered at least, once so many have come.
+/// At least this many changes are remembered, once there were as many.
 const KEPT: usize = 2_048;
 
-/// The latest changes, the newest first, in two parts of which the elder is dropped as a whole.
+/// The latest changes, newest first, in two parts; the older part is dropped as a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent {
     newer: Part,
@@ -19,20 +19,20 @@ pub(super) struct Recent {
 #[derive(Clone, Debug, Default)]
 struct Part {
     changes: ListSync<(Position, SessionId)>,
-    /// Every change behind this position is in this part, or in a newer one.
+    /// This part and the newer one have every change after this position.
     after: Position,
 }
 
 impl Recent {
-    /// Nothing is known of what lies up to a position.
+    /// Nothing is known of changes up to a position.
     pub(super) fn after(position: Position) -> Self {
         let part = Part { changes: ListSync::new_sync(), after: position };
         Self { newer: part.clone(), older: part }
     }
 
-    /// Takes in that a session has changed by the event at a position; the one before it was `before`.
+    /// Records that a session changed by the event at `at`; `before` is the position of the previous event.
     pub(super) fn push(&mut self, before: Position, at: Position, id: &SessionId) {
-        // An agent at work writes one event after another.
+        // An active agent causes one event after another in the same session.
         if self.newer.changes.first().is_some_and(|(_, newest)| newest == id) {
             self.newer.changes.drop_first_mut();
         } else if self.newer.changes.len() >= KEPT {
@@ -42,7 +42,7 @@ impl Recent {
         self.newer.changes.push_front_mut((at, id.clone()));
     }
 
-    /// The sessions that have changed behind a position; `None`: that is too long ago to be told.
+    /// The sessions that changed after a position; `None` if that is too long ago.
     pub(super) fn since(&self, position: Position) -> Option<BTreeSet<&SessionId>> {
         if position < self.older.after {
             return None;
@@ -81,7 +81,7 @@ mod tests {
         let mut recent = Recent::default();
         let most = 3 * KEPT as u64 + 7;
         for at in 1..=most {
-            // Positions of other streams lie between.
+            // Positions of other streams lie in between.
             recent.push(Position(2 * at - 1), Position(2 * at), &id(at % 5_000));
         }
         assert!(recent.newer.changes.len() <= KEPT && recent.older.changes.len() <= KEPT);

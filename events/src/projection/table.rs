@@ -1,7 +1,7 @@
-//! The session table: the state of every session, and beside it that of every memo and of the home, as of a position.
+//! The session table: the state of every session, memo and the home, as of a position.
 //!
-//! A [`SessionTable`] is made of persistent maps: a snapshot costs nothing and shares what did not change. What somebody
-//! has deleted or cleared is still in it, and [`SessionTable::shown`] and [`SessionTable::memo`] do not give it.
+//! A [`SessionTable`] is made of persistent maps: a snapshot is free and shares what did not change. It still holds
+//! what was deleted or cleared; [`SessionTable::shown`] and [`SessionTable::memo`] leave that out.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -21,7 +21,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 
-/// Bumped when the fold of events that were there before changes in what [`SessionTable::state_hash`] counts.
+/// Must be raised when the fold of existing events changes in what [`SessionTable::state_hash`] covers.
 pub const VERSION: u32 = 4;
 
 /// Where a session belongs.
@@ -48,7 +48,7 @@ impl From<&State> for Belonging {
     }
 }
 
-/// Every session, in the order of their ids.
+/// All sessions, ordered by id.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTable {
     rows: RedBlackTreeMapSync<SessionId, Arc<Row>>,
@@ -58,17 +58,17 @@ pub struct SessionTable {
     /// Where sessions belong: many sessions share few values.
     belongings: Tally<Belonging>,
     home: Arc<HomeRow>,
-    /// Sessions that owe an enrichment, or have a call of a model under way.
+    /// Sessions that owe an enrichment or have a running call of a model.
     enriching: RedBlackTreeSetSync<SessionId>,
     recent: Recent,
     position: Position,
     skipped: u64,
-    /// How many events of a session could not be read, of those that have some.
+    /// Number of unreadable events, for sessions that have some.
     unreadable: RedBlackTreeMapSync<SessionId, u64>,
 }
 
 impl SessionTable {
-    /// Folds one event in.
+    /// Folds an event of a session in.
     pub fn apply(&mut self, position: Position, id: &SessionId, sequence: SequenceNumber, event: &Event) {
         let before = self.rows.get(id).map(|row| (row.state.clone(), row.since));
         let (before, since) = before.unwrap_or_default();
@@ -76,10 +76,10 @@ impl SessionTable {
         let state = evolve(before, event);
         let stays = match (&came.0, &state.episode) {
             _ if matches!(event, Event::EpisodeRestored { .. }) => false,
-            // What was deleted or cleared stays so.
+            // Deleted or cleared sessions stay so.
             _ if matches!(event, Event::Redacted { .. }) => true,
             (Some(before), Some(after)) => {
-                // What was cleared with all groups is cleared in whatever group it comes to.
+                // After a clear of all groups, a session stays cleared in whatever group it is put.
                 let is_there = || came.1.as_deref() == state.group_id() || self.home.state.clears_all(since);
                 after.is_of_the_content_of(before) && is_there()
             }
@@ -91,39 +91,39 @@ impl SessionTable {
         self.position = position;
     }
 
-    /// Folds one event of a memo in.
+    /// Folds an event of a memo in.
     pub fn apply_memo(&mut self, position: Position, uuid: Uuid, sequence: SequenceNumber, event: &memo::Event) {
         let before = self.memos.get(&uuid).map(|row| (row.state.clone(), row.since));
         let (before, since) = before.unwrap_or_default();
-        // What was cleared stays so.
+        // Cleared memos stay so.
         let since = if matches!(event, memo::Event::Redacted(_)) { since } else { position };
         let row = MemoRow { version: sequence, state: memo::evolve(before, event), since };
         self.restore_memo(uuid, row);
         self.position = position;
     }
 
-    /// Folds one event of the home in.
+    /// Folds an event of the home in.
     pub fn apply_home(&mut self, position: Position, sequence: SequenceNumber, event: home::Event) {
         let state = home::evolve(self.home.state.clone(), event);
         self.home = Arc::new(HomeRow { version: sequence, state });
         self.position = position;
     }
 
-    /// Counts an event that this version cannot read, or that is of no stream it knows.
+    /// Skips an event that this version cannot read, or that belongs to an unknown kind of stream.
     pub fn pass(&mut self, position: Position, unreadable: bool) {
         self.position = position;
         self.skipped += u64::from(unreadable);
     }
 
-    /// Counts an event of a session that this version cannot read. Its row goes on with the events that can be read; what
-    /// this one says of it is not known.
+    /// Skips an event of a session that this version cannot read. The row continues with the readable events; what this
+    /// one meant is unknown.
     pub fn pass_of(&mut self, position: Position, id: &SessionId) {
         self.pass(position, true);
         let events = self.unreadable_events(id) + 1;
         self.unreadable.insert_mut(id.clone(), events);
     }
 
-    /// Puts back one session as a checkpoint kept it.
+    /// Restores a session's row from a checkpoint.
     pub fn restore(&mut self, id: SessionId, row: Row) {
         let waits = row.state.enrichment().is_some_and(|known| known.owed.is_some() || known.call.is_some());
         match (waits, self.enriching.contains(&id)) {
@@ -139,7 +139,7 @@ impl SessionTable {
         self.rows.insert_mut(id, Arc::new(row));
     }
 
-    /// Puts back one memo as a checkpoint kept it.
+    /// Restores a memo's row from a checkpoint.
     pub fn restore_memo(&mut self, uuid: Uuid, row: MemoRow) {
         let group = |row: &MemoRow| row.state.memo.as_ref().map(|memo| memo.group.clone());
         let left = self.memos.get(&uuid).and_then(|row| group(row));
@@ -148,21 +148,22 @@ impl SessionTable {
         self.memos.insert_mut(uuid, Arc::new(row));
     }
 
-    /// Puts back the home as a checkpoint kept it.
+    /// Restores the home's row from a checkpoint.
     pub fn restore_home(&mut self, row: HomeRow) {
         self.home = Arc::new(row);
     }
 
-    /// Says how far the rows that were put back have come, and how many events they could not read.
+    /// Sets the position of the restored rows and the number of events that they could not read.
     pub fn restored(&mut self, position: Position, skipped: u64) {
         (self.position, self.skipped) = (position, skipped);
         self.recent = Recent::after(position);
     }
 
-    /// SHA-256 over all sessions in the order of their ids, each as its id in JSON, a space, its
-    /// [stored shape](schema::state) and a line break, then over all memos in the order of their uuids, each as the name of
-    /// its stream in JSON and what it is, then, if anything was ever deleted in it or a model is enabled, over the home likewise. It depends on the recorded events alone: two tables that folded
-    /// the same events have the same hash, on whatever machine and whenever, and a table with one difference has another.
+    /// SHA-256 over all sessions in order of id, each as its id in JSON, a space, its [stored shape](schema::state) and
+    /// a line break; then over all memos in order of uuid, each as the name of its stream in JSON and its stored shape;
+    /// then likewise over the home, if anything was ever deleted in it or a model is enabled. It depends on the
+    /// recorded events alone: tables that folded the same events have the same hash on any machine, and any difference
+    /// changes it.
     pub fn state_hash(&self) -> ContentHash {
         let mut digest = Sha256::new();
         for (id, row) in &self.rows {
@@ -170,7 +171,7 @@ impl SessionTable {
             digest.update(format!("{id} {}\n", schema::state::encode(row)));
         }
         for (uuid, row) in &self.memos {
-            // Where something stands in the log is no part of what it is.
+            // The position in the log is not part of the state.
             let row = MemoRow { since: Position(0), ..MemoRow::clone(row) };
             digest.update(format!("\"memory:{uuid}\" {}\n", schema::kept::memo(&row)));
         }
@@ -185,22 +186,21 @@ impl SessionTable {
         self.position
     }
 
-    /// How many events could not be read.
+    /// Number of unreadable events.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// How many events of a session could not be read.
+    /// Number of unreadable events of a session.
     pub fn unreadable_events(&self, id: &SessionId) -> u64 {
         self.unreadable.get(id).copied().unwrap_or_default()
     }
 
-    /// The sessions of which events could not be read, and how many.
+    /// Sessions with unreadable events, and their number.
     pub fn unreadable(&self) -> impl Iterator<Item = (&SessionId, u64)> {
         self.unreadable.iter().map(|(id, events)| (id, *events))
     }
 
-    /// One session.
     pub fn get(&self, id: &SessionId) -> Option<&Arc<Row>> {
         self.rows.get(id)
     }
@@ -210,34 +210,34 @@ impl SessionTable {
         self.rows.get(id)
     }
 
-    /// The current episode of a session, unless somebody has deleted it, or cleared its group since.
+    /// The current episode of a session, unless it is deleted or its group was cleared since.
     pub fn shown<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
         let is_cleared = || self.home.state.clears(row.state.group_id(), row.since);
         row.state.episode.as_ref().filter(|episode| row.state.deleted != Some(episode.uuid) && !is_cleared())
     }
 
-    /// Whether a session has an episode that somebody has deleted, or cleared with its group.
+    /// True if a session has an episode that is deleted, or was cleared with its group.
     pub fn is_deleted(&self, row: &Row) -> bool {
         row.state.episode.is_some() && self.shown(row).is_none()
     }
 
-    /// A memo with the row it is from, unless it is deleted, or its group was cleared since.
+    /// A memo with its row, unless it is deleted or its group was cleared since.
     pub fn memo(&self, uuid: Uuid) -> Option<(&Arc<MemoRow>, &Memo)> {
         let row = self.memos.get(&uuid)?;
         let memo = row.state.memo.as_ref()?;
         (!self.home.state.clears(Some(&memo.group), row.since)).then_some((row, memo))
     }
 
-    /// The shortest beginning of a session's id, of at least 8 characters, that no other known id begins with.
+    /// The shortest prefix of a session's id, of at least 8 characters, that no other known id has.
     pub fn short_id<'a>(&self, id: &'a SessionId) -> &'a str {
         let before = self.rows.range(..id.clone()).next_back().map(|(near, _)| near.as_str());
         let after =
             self.rows.range((Bound::Excluded(id.clone()), Bound::Unbounded)).next().map(|(near, _)| near.as_str());
-        // Those that share most with it stand next to it.
+        // The ids with the longest common prefix are its neighbours.
         record::unique_start(id.as_str(), before.into_iter().chain(after))
     }
 
-    /// As [`SessionTable::short_id`], of a memo's uuid: no session's id begins with it either.
+    /// As [`SessionTable::short_id`], for a memo's uuid; no session's id has that prefix either.
     pub fn short_memo_id(&self, uuid: Uuid) -> String {
         let text = uuid.hyphenated().to_string();
         let before = self.memos.range(..uuid).next_back().map(|(near, _)| near.hyphenated().to_string());
@@ -251,17 +251,17 @@ impl SessionTable {
         record::unique_start(&text, near.iter().map(String::as_str)).to_owned()
     }
 
-    /// All memos by uuid, deleted ones included.
+    /// All memos by uuid, including deleted ones.
     pub fn memos(&self) -> impl Iterator<Item = (Uuid, &Arc<MemoRow>)> {
         self.memos.iter().map(|(uuid, row)| (*uuid, row))
     }
 
-    /// What is known of a memo, deleted or not.
+    /// A memo's row, deleted or not.
     pub fn memo_row(&self, uuid: Uuid) -> Option<&Arc<MemoRow>> {
         self.memos.get(&uuid)
     }
 
-    /// The groups in which memos stand, cleared ones included.
+    /// Groups that have memos, including cleared ones.
     pub fn memo_groups(&self) -> impl Iterator<Item = &str> {
         self.groups.values().map(String::as_str)
     }
@@ -271,17 +271,16 @@ impl SessionTable {
         self.belongings.values()
     }
 
-    /// How many memos there ever were.
+    /// Number of memos, including deleted ones.
     pub fn memos_len(&self) -> usize {
         self.memos.size()
     }
 
-    /// The home.
     pub fn home(&self) -> &Arc<HomeRow> {
         &self.home
     }
 
-    /// The facts that nobody is told of.
+    /// Hidden facts.
     pub fn deleted_facts(&self) -> impl Iterator<Item = Uuid> {
         self.home.state.deleted_facts.iter().copied()
     }
@@ -291,28 +290,27 @@ impl SessionTable {
         self.rows.iter()
     }
 
-    /// The sessions that events of their own have changed behind a position that this table had once. What a cleared group
-    /// hides is told by [`SessionTable::home`]. `None`: that is too long ago to be told.
+    /// Sessions changed by events of their own after a position that this table once had; `None` if that is too long
+    /// ago. Changes by clearing a group show in [`SessionTable::home`] only.
     pub fn changed_since(&self, position: Position) -> Option<BTreeSet<&SessionId>> {
         if position > self.position { None } else { self.recent.since(position) }
     }
 
-    /// How many sessions there are.
+    /// Number of sessions.
     pub fn len(&self) -> usize {
         self.rows.size()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Sessions that owe an enrichment, or have a call of a model that has not ended, by id.
+    /// Sessions that owe an enrichment or have a running call of a model, by id.
     pub fn enriching(&self) -> impl Iterator<Item = (&SessionId, &Arc<Row>)> {
         self.enriching.iter().filter_map(|id| Some((id, self.rows.get(id)?)))
     }
 
-    /// Sessions whose time has come by `now`, and the next moment at which another's comes.
+    /// Sessions that are due at `now`, and when the next one is.
     pub fn due(&self, policy: impl Fn(&State) -> Policy, now: Timestamp) -> (Vec<SessionId>, Option<Timestamp>) {
         let mut due = Vec::new();
         let mut next: Option<Timestamp> = None;

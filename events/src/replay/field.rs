@@ -1,4 +1,4 @@
-//! A session's state as named fields, to tell what an event has changed.
+//! A session's state as named fields, to show what an event changed.
 
 use crate::prices::usd;
 use crate::session::{Enrichment, Kind, Owed, Phase, State};
@@ -6,10 +6,10 @@ use baton_conversation::record::Timestamp;
 use baton_protocol::answer::Change;
 use baton_redaction::redact;
 
-/// What a state says, field by field. Fields that say nothing are left out; digests and fingerprints, which say nothing to
-/// anybody, too.
+/// The fields of a state as text, without empty ones and without digests and fingerprints, which mean nothing to a
+/// reader.
 fn fields(state: &State) -> Vec<(&'static str, String)> {
-    // Every field by its name: a new one has to be told, or left out on purpose.
+    // Names every field, so that a new one must be added here or left out on purpose.
     let State {
         phase,
         transcript,
@@ -124,7 +124,7 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// What is known of the enrichment, as fields.
+/// The fields of the enrichment.
 fn told(known: &Enrichment, add: &mut impl FnMut(&'static str, Option<String>)) {
     let asked = |owed: Owed| if owed.asked { ", asked for" } else { "" };
     add("enrich", known.owed.map(|owed| format!("owed since {}{}", owed.at, asked(owed))));
@@ -144,7 +144,7 @@ fn told(known: &Enrichment, add: &mut impl FnMut(&'static str, Option<String>)) 
     add("spent", (!known.costs.is_empty()).then(|| usd(known.spent_nanos())));
 }
 
-/// The phase as answers say it, with the reason where there is one. A session of which nothing is known is `new`.
+/// The name of the phase with its reason, if it has one. A session without events is `new`.
 pub(super) fn phase_name(phase: Phase) -> String {
     match phase {
         Phase::New => "new".to_owned(),
@@ -153,7 +153,7 @@ pub(super) fn phase_name(phase: Phase) -> String {
     }
 }
 
-/// The fields in which two states differ: those that were there in their order, then those that are new.
+/// The fields in which two states differ: existing ones in their order, then new ones.
 pub(super) fn changes(before: &State, after: &State) -> Vec<Change> {
     let (mut old, mut changes) = (fields(before), Vec::new());
     for (name, value) in fields(after) {

@@ -1,4 +1,4 @@
-//! One stream, event by event: what it is after each, and what each did.
+//! One stream, event by event: its state after each, and what each changed.
 
 use super::field::{changes, phase_name};
 use super::{Fact, Occurrence, owed, reason};
@@ -7,23 +7,23 @@ use crate::{home, memo};
 use baton_conversation::record::SequenceNumber;
 use baton_protocol::answer::Happened;
 
-/// A stream folded so far. What this version cannot read leaves the state as it is, as it does in the session table.
+/// A stream folded so far. Unreadable events leave the state as it is, as in the session table.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// The last event's place.
+    /// Number of the last event.
     pub sequence: SequenceNumber,
-    /// The place of the last event that was folded in.
+    /// Number of the last event that was folded in.
     pub version: SequenceNumber,
-    /// The session; that of a stream that is none stays new.
+    /// The session; stays new for other kinds of streams.
     pub state: State,
-    /// The memo, of a memo's stream.
+    /// The memo, if it is a memo's stream.
     pub memo: memo::State,
-    /// The home, of its stream.
+    /// The home, if it is the home's stream.
     pub home: home::State,
 }
 
 impl History {
-    /// Takes in the next event.
+    /// Folds the next event in.
     pub fn take(&mut self, occurrence: &Occurrence) {
         self.sequence = occurrence.sequence;
         match &occurrence.fact {
@@ -35,7 +35,7 @@ impl History {
         self.version = occurrence.sequence;
     }
 
-    /// Takes in the next event and tells what it did. Every text is redacted with today's rules.
+    /// Folds the next event in and reports what it did. All text is redacted by the current rules.
     pub fn tell(&mut self, occurrence: &Occurrence, policy: &Policy) -> Happened {
         let before = self.state.clone();
         self.take(occurrence);

@@ -1,4 +1,4 @@
-//! One recorded event with what this version makes of it.
+//! One recorded event as this version reads it.
 
 use crate::envelope::StoredRecord;
 use crate::{home, memo, schema, session};
@@ -7,44 +7,43 @@ use baton_protocol::answer::Happened;
 use baton_redaction::json::redact_value;
 use baton_redaction::redact;
 
-/// A record of the log, read.
+/// A decoded record of the log.
 #[derive(Clone, Debug)]
 pub struct Occurrence {
-    /// Place in the whole log.
+    /// Position in the whole log.
     pub position: Position,
-    /// Whose event it is.
     pub stream: StreamId,
-    /// Place in that stream.
+    /// Number in its stream.
     pub sequence: SequenceNumber,
     /// When it was recorded.
     pub at: Timestamp,
-    /// Its type, as recorded.
+    /// Its recorded type.
     pub kind: String,
     /// The version of its shape.
     pub v: u32,
-    /// The request that brought it about.
+    /// The command that caused it.
     pub cause: Option<CommandId>,
-    /// What it says.
+    /// The decoded event.
     pub fact: Fact,
-    /// Its data as it is stored, where that was asked for.
+    /// Its stored data, if requested.
     pub data: Option<String>,
 }
 
-/// What an event says.
+/// A decoded event.
 #[derive(Clone, Debug)]
 pub enum Fact {
-    /// Something of a session.
+    /// An event of a session.
     Session(session::Event),
-    /// Something of a memo.
+    /// An event of a memo.
     Memo(memo::Event),
-    /// Something of the home.
+    /// An event of the home.
     Home(home::Event),
-    /// Nothing that this version can read; why.
+    /// An event that this version cannot read, and why.
     Unreadable(String),
 }
 
 impl Occurrence {
-    /// Reads a record's event. With `keep_data` its stored form is kept beside it.
+    /// Decodes a record's event. With `keep_data` its stored form is kept too.
     pub fn of(record: StoredRecord, keep_data: bool) -> Self {
         let StoredRecord { position, stream, sequence, kind, v, at, metadata, data } = record;
         let fact = if stream.as_str().starts_with("session:") {
@@ -61,7 +60,7 @@ impl Occurrence {
         Self { position, stream, sequence, at, kind, v, cause: metadata.cause, fact, data }
     }
 
-    /// What is told of it without its history. Every text is redacted with today's rules.
+    /// The report of the event without its history. All text is redacted by the current rules.
     pub fn told(&self) -> Happened {
         let redacted = |text: &str| redact(text).into_owned();
         let (told, unreadable) = match &self.fact {

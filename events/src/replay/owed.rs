@@ -1,5 +1,4 @@
-//! What is owed to a session now, in words: which job, and each moment at which time alone changes something, with the
-//! record from which that moment is counted.
+//! What a session owes now, in words: its jobs, and each deadline with the record from which it is counted.
 
 use crate::session::{
     Phase, Policy, State, disconnect_deadline, enrich_job, idle_deadline, last_sign, late_deadline, owed_close,
@@ -7,7 +6,7 @@ use crate::session::{
 };
 use baton_protocol::answer::Owed;
 
-/// Everything that [`pending`](crate::session::pending) says, and every moment that its one wake-up stands for.
+/// All of [`pending`](crate::session::pending), with every deadline behind its single wake-up.
 pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
     let mut all = Vec::new();
     if !policy.tracked {
@@ -55,7 +54,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
     all
 }
 
-/// From which moment silence is counted, and why from that one.
+/// Where silence is counted from, and why.
 pub(super) fn quiet(state: &State, policy: &Policy) -> String {
     if state.transcript.is_none() {
         return format!("the last word of a hook, at {}, and no transcript was seen", last_sign(state, policy));
@@ -81,7 +80,7 @@ pub(super) fn quiet(state: &State, policy: &Policy) -> String {
     }
 }
 
-/// A span of time in its largest whole unit: `90 s`, `30 min`, `6 h`.
+/// A duration in its largest whole unit: `90 s`, `30 min`, `6 h`.
 pub(super) fn span(ms: i64) -> String {
     match ms {
         ms if ms % 1000 != 0 => format!("{ms} ms"),
@@ -112,7 +111,8 @@ mod tests {
         State { phase, transcript: Some(transcript), last_conversation_at: Some(Timestamp(0)), ..State::default() }
     }
 
-    /// What is told is what is owed: as many jobs, and the first moment is the one that the shell is woken at.
+    /// Checks that the report matches what is owed: the same number of jobs, and the earliest time is the shell's
+    /// wake-up.
     fn check(state: &State, policy: &Policy, expected: &[&str]) {
         let all = owed(state, policy);
         let told: Vec<String> = all
@@ -120,7 +120,7 @@ mod tests {
             .map(|owed| format!("{} {}: {}", owed.what, owed.at.as_deref().unwrap_or("now"), owed.why))
             .collect();
         assert_eq!(told, expected);
-        // A model is asked by who keeps the budgets, not when the session is woken.
+        // Models are asked by the part that keeps the budgets, not when the session is woken.
         let first = all.iter().filter(|owed| owed.what != "enrich");
         let first = first.filter_map(|owed| Timestamp::parse(owed.at.as_deref()?)).min();
         assert_eq!(first, wake_at(state, policy), "{told:?}");
@@ -194,7 +194,7 @@ mod tests {
             state.signals.close_owed = Some(CloseReason::HookClear);
         });
         check(&promised, &policy, &["close now: a hook said that it is due: hook_clear"]);
-        // Nothing can be closed before there is a transcript, and nothing is owed for ever.
+        // Without a transcript nothing can be closed, and nothing is owed for ever.
         let unseen = State { transcript: None, phase: Phase::New, ..promised };
         let told = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
         check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {told}")]);

@@ -1,16 +1,16 @@
-//! Why an event happened, for a person who wonders: from the state before it and the timeouts that hold now.
+//! Why an event happened, derived from the state before it and the current timeouts.
 //!
 //! # Hazards
 //!
-//! - Reasons and times owed follow the default timeouts in a replay and the configured ones in `explain`;
-//!   neither knows what was configured when the event was recorded.
+//! - Reasons and deadlines follow the default timeouts in a replay and the configured ones in `explain`; neither knows
+//!   the configuration at the time of recording.
 
 use super::owed::{quiet, span};
 use crate::session::{
     CallOutcome, CloseReason, Event, FailureWhy, GaveUp, ModelAnswer, Phase, Policy, Signal, SignalKind, State, Why,
 };
 
-/// The reason in a sentence; `None` where the event says it itself.
+/// The reason in a sentence; `None` if the event itself names it.
 pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<String> {
     Some(match event {
         Event::Discovered { .. } => {
@@ -93,7 +93,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
     })
 }
 
-/// What became of a call, and what of its session.
+/// What followed from the end of a call, for the call and its session.
 fn answered(before: &State, answer: &ModelAnswer) -> String {
     let call = before.enrichment().and_then(|known| known.call.as_ref()).filter(|call| call.id == answer.id);
     let changed = call.is_some_and(|call| before.episode.as_ref().is_none_or(|episode| episode.hash != call.content));
@@ -136,7 +136,7 @@ fn given_up(why: GaveUp) -> &'static str {
     }
 }
 
-/// What comes of a signal, and why no more. An end that it brought about was recorded just before it.
+/// What follows from a signal, and why nothing more does. An end that it caused was recorded just before it.
 fn signalled(before: &State, signal: &Signal) -> String {
     let signals = &before.signals;
     match (signal.kind, signal.end(), before.end) {

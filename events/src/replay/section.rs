@@ -1,5 +1,5 @@
-//! A run of whole lines of an export, read and checked as far as it can be by itself: so sections can be read side by side
-//! and then be [taken in](super::Replay::take) one after another.
+//! A run of whole lines of an export, read and checked as far as possible by itself, so that sections can be read in
+//! parallel and then [taken in](super::Replay::take) in order.
 
 use super::{Error, Occurrence};
 use crate::envelope;
@@ -14,39 +14,39 @@ pub enum Entry {
     Header(Header),
     /// An event.
     Event(Box<Occurrence>, ChainHash, Link),
-    /// So many lines of conversations and of kinds that are not known.
+    /// Lines of conversations and of unknown kinds.
     Passed {
-        /// All of them.
+        /// Number of lines.
         lines: u64,
-        /// Items among them.
+        /// Number of items among them.
         items: u64,
     },
     /// The last line.
     End(End),
 }
 
-/// How a record's chain hash stands to the record before it.
+/// How a record's chain hash relates to the previous record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It follows.
+    /// It follows from it.
     Holds,
-    /// It does not.
+    /// It does not follow from it.
     Broken,
-    /// Nothing in the section stands before it: its bytes, to be looked at with the hash before them.
+    /// Unknown, as the section has no record before it: the bytes, to be checked with the previous hash.
     Open(Vec<u8>),
 }
 
-/// Lines that were read: each with its number, from 1.
+/// Decoded lines, each with its number from 1.
 #[derive(Debug, Default)]
 pub struct Section {
-    /// The lines, up to the first that is none of an export.
+    /// The lines before the first invalid one.
     pub entries: Vec<(u64, Entry)>,
-    /// Why the reading ended before the section did.
+    /// Why reading stopped before the end of the section.
     pub failed: Option<Error>,
 }
 
 impl Section {
-    /// Reads whole lines, the first of them number `first`. Any bytes may come.
+    /// Reads whole lines; `first` is the number of the first one. Accepts arbitrary bytes.
     pub fn read(bytes: &[u8], first: u64, keep_data: bool) -> Self {
         let mut section = Self::default();
         let mut before = None;
@@ -86,7 +86,7 @@ fn read_line(
     scratch: &mut Vec<u8>,
     keep_data: bool,
 ) -> Result<Entry, Error> {
-    // Most of a file are words of conversations, and a replay has no use for them.
+    // Most lines of a file are conversation items, which a replay does not need.
     if line.starts_with(b"{\"item\":") {
         return Ok(Entry::Passed { lines: 1, items: 1 });
     }

@@ -1,4 +1,4 @@
-//! Small logs written as an export and run again: good ones, and ones that somebody has broken.
+//! Small logs written as an export and replayed: valid ones and corrupted ones.
 
 use proptest::prelude::*;
 
@@ -97,7 +97,7 @@ impl Log {
     }
 }
 
-/// Runs a file cut into sections of so many lines.
+/// Replays a file in sections of `size` lines.
 fn run_in(file: &[String], options: Options, size: usize) -> (Vec<Happened>, Replay, Option<Error>) {
     let (mut replay, mut told, mut line) = (Replay::new(options), Vec::new(), 1);
     for lines in file.chunks(size) {

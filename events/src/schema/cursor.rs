@@ -1,4 +1,4 @@
-//! Stored shape of a transcript cursor: part of an event and of a conversation's manifest. Marks are 16 hex digits.
+//! Stored shape of a transcript cursor, in events and in manifests of conversations. Marks are 16 hex digits.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use baton_conversation::hash::Mark;
 use baton_conversation::item::TitleSource;
 use baton_conversation::transcript::{Cursor, Queued, Window};
 
-/// As it was written before last prompts counted as titles.
+/// The shape before last prompts counted as titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CursorV1 {
     offset: u64,
@@ -35,7 +35,7 @@ pub(super) struct CursorV1 {
     titles: [Option<String>; 3],
 }
 
-/// As it was written before what leaves the queue was followed.
+/// The shape before removals from the queue were tracked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CursorV2 {
     offset: u64,
@@ -58,15 +58,14 @@ pub(super) struct CursorV2 {
     cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    /// By source: summary, model, person, last prompt. Older ones end with the person's.
+    /// By source: summary, model, person, last prompt. Older cursors end with the person's.
     #[serde(default, skip_serializing_if = "no_titles")]
     titles: Vec<Option<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     said: Vec<String>,
 }
 
-/// Where reading stands, as it is written. Reads the JSON of its older versions as well, which manifests of conversations
-/// hold: what they knew of the queue is left behind.
+/// The current shape. Also reads the JSON of older versions, which manifests contain; their queue is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorV3 {
     offset: u64,
@@ -89,7 +88,7 @@ pub struct CursorV3 {
     cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    /// By source: summary, model, person, last prompt. Older ones end with the person's.
+    /// By source: summary, model, person, last prompt. Older cursors end with the person's.
     #[serde(default, skip_serializing_if = "no_titles")]
     titles: Vec<Option<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +106,7 @@ fn no_titles(titles: &[Option<String>]) -> bool {
     titles.iter().all(Option::is_none)
 }
 
-/// The order in which titles are written.
+/// Order in which titles are stored.
 const STORED: [TitleSource; 4] =
     [TitleSource::Summary, TitleSource::Model, TitleSource::Person, TitleSource::LastPrompt];
 
@@ -132,7 +131,7 @@ impl From<CursorV1> for CursorV2 {
 }
 
 impl From<CursorV2> for CursorV3 {
-    /// What was queued was not withdrawn then, so nothing is known of it: what is delivered yet is said once more.
+    /// Queued messages were not withdrawn then, so the queue is dropped: those delivered later are said once more.
     fn from(old: CursorV2) -> Self {
         Self {
             offset: old.offset,
@@ -173,7 +172,7 @@ impl From<&Cursor> for CursorV3 {
 }
 
 impl CursorV3 {
-    /// The cursor, if every mark is one.
+    /// The cursor; `None` if a mark is invalid.
     pub fn read(&self) -> Option<Cursor> {
         let one = |mark: &Option<String>| mark.as_deref().map_or(Some(None), |text| Mark::parse(text).map(Some));
         let mut titles = [None; 4];
@@ -198,7 +197,7 @@ impl CursorV3 {
     }
 }
 
-/// Without the last one where there is none, so that a cursor from before it is written as it was.
+/// Without an absent last title, so that a cursor from before it keeps its bytes.
 fn titles(cursor: &Cursor) -> Vec<Option<String>> {
     let mut titles = STORED.map(|source| cursor.titles[source as usize].map(|mark| mark.to_string())).to_vec();
     if titles.last() == Some(&None) {

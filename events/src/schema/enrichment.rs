@@ -1,4 +1,4 @@
-//! Stored shape of what a session's row keeps of its enrichment. It changes with the row: see [`super::state`].
+//! Stored shape of the enrichment in a session's row. It changes with the row: see [`super::state`].
 
 use serde::{Deserialize, Serialize};
 
@@ -99,7 +99,7 @@ impl From<&Enrichment> for EnrichmentV1 {
 }
 
 impl EnrichmentV1 {
-    /// `None` where a text is no value of its field.
+    /// `None` if a text is not a value of its field.
     pub(super) fn read(self) -> Option<Enrichment> {
         let asked = self.asked;
         let outcome = |text: Option<String>| read_optional(text, |text| CallOutcome::parse(&text));

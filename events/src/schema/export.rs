@@ -1,5 +1,4 @@
-//! A log written out: JSON Lines that any version from the first on reads, with every record's exact bytes and the
-//! conversations beside them.
+//! Export of a log: JSON Lines that every version reads, with the exact bytes of every record and the conversations.
 //!
 //! ```text
 //! {"baton_export":1,"whole":true,"position":9,"chain":"…"}           first, once
@@ -13,8 +12,8 @@
 //! {"end":{"position":9,"chain":"…","state_hash":"…","records":9,"items":2,"redacted":0}}
 //! ```
 //!
-//! A file without its last line was cut off. `chain` of the first and the last line is the journal's at `position`. Fields may
-//! be added; a kind of line that is not known here is [`Line::Other`].
+//! A file without its last line was cut off. `chain` in the first and last line is the journal's at `position`. Fields
+//! may be added; an unknown kind of line is [`Line::Other`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -23,75 +22,75 @@ use crate::envelope::{ChainHash, FORMAT, Tail};
 use baton_conversation::hash::{ContentHash, Mark};
 use baton_conversation::record::{Position, SessionId};
 
-/// The format of an export. A file of a higher one was written by a newer version of this program.
+/// Format of an export. A file with a higher one was written by a newer version of the program.
 pub const EXPORT_FORMAT: u32 = 1;
 
 /// One line of an export, without its line break.
 #[derive(Clone, Debug)]
 pub enum Line<'a> {
-    /// What the file holds.
+    /// The header.
     Header(Header),
     /// One record of the log.
     Record(Record<'a>),
     /// The manifest of a session's conversation.
     Manifest {
-        /// Whose.
+        /// The session.
         session: SessionId,
-        /// Its name: the SHA-256 of `content`.
+        /// The SHA-256 of `content`, by which it is named.
         id: ContentHash,
-        /// What the file says.
+        /// Content of the manifest.
         content: &'a RawValue,
     },
-    /// A chunk of a conversation begins: so many [`Line::Item`] follow.
+    /// A chunk of a conversation; its [`Line::Item`]s follow.
     Chunk {
-        /// Whose.
+        /// The session.
         session: SessionId,
-        /// Its name: the SHA-256 of its items, each with a line break.
+        /// The SHA-256 of its items with their line breaks, by which it is named.
         name: ContentHash,
-        /// How many items follow.
+        /// Number of items that follow.
         items: u64,
-        /// Their bytes, line breaks included.
+        /// Their size in bytes, line breaks included.
         bytes: u64,
     },
-    /// One item of the last chunk.
+    /// One item of the current chunk.
     Item(&'a RawValue),
-    /// A note that a close was given.
+    /// The note of a close.
     Note {
-        /// Whose.
+        /// The session.
         session: SessionId,
-        /// Its name: the SHA-256 of its text.
+        /// The SHA-256 of its text, by which it is named.
         id: ContentHash,
-        /// What was noted.
+        /// Text of the note.
         text: String,
     },
-    /// A manifest or a note that is named and could not be read, or of which something is gone.
+    /// A manifest or note that is referenced but is missing, incomplete or unreadable.
     Missing {
-        /// Whose.
+        /// The session.
         session: SessionId,
-        /// Its name.
+        /// Its hash.
         id: ContentHash,
     },
-    /// A session that is forgotten, and what copies of it are known by.
+    /// A forgotten session with fingerprints that recognise its copies.
     Forgotten {
-        /// Which one.
+        /// The session.
         session: SessionId,
-        /// Fingerprints of ids of its records.
+        /// Fingerprints of its records' ids.
         marks: Vec<Mark>,
-        /// The session as whose copy it was forgotten.
+        /// The session of which it was forgotten as a copy.
         copy_of: Option<SessionId>,
     },
     /// The end of the file.
     End(End),
-    /// A kind of line that a later version has added.
+    /// A kind of line added by a later version.
     Other,
 }
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The format of the file: [`EXPORT_FORMAT`].
+    /// Format of the file: [`EXPORT_FORMAT`].
     pub format: u32,
-    /// Whether it has every record of the log up to `tail`, unchanged: only such a file can be imported.
+    /// True if it has every record of the log up to `tail`, unchanged: only such a file can be imported.
     pub whole: bool,
     /// The end of the log when the export began.
     pub tail: Tail,
@@ -100,16 +99,16 @@ pub struct Header {
 /// A record of the log.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// The record's format byte.
+    /// Format byte of the record.
     pub format: u8,
-    /// The rest of its bytes.
+    /// The remaining bytes.
     pub json: &'a str,
-    /// The chain hash at it.
+    /// Chain hash of the record.
     pub chain: ChainHash,
 }
 
 impl Record<'_> {
-    /// The record's bytes as they are stored.
+    /// The stored bytes of the record.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.json.len() + 1);
         bytes.push(self.format);
@@ -123,30 +122,30 @@ impl Record<'_> {
 pub struct End {
     /// As in the header.
     pub tail: Tail,
-    /// What the records of the file fold to: the hash of their session table.
+    /// Hash of the session table that the records of the file fold to.
     pub state_hash: ContentHash,
-    /// The [version](crate::projection::table::VERSION) of the table that was hashed: another version's hash is another.
+    /// The [version](crate::projection::table::VERSION) of that table; hashes of different versions differ.
     pub state_version: u32,
-    /// Records in the file.
+    /// Number of records in the file.
     pub records: u64,
-    /// Items in the file.
+    /// Number of items in the file.
     pub items: u64,
-    /// Records, items and notes in which something was redacted: they are not as they are stored.
+    /// Number of records, items and notes that were redacted and so differ from the stored ones.
     pub redacted: u64,
 }
 
-/// Why a line is none of an export.
+/// Why a line is not one of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No JSON object.
+    /// It is not a JSON object.
     #[error("it is no JSON object: {0}")]
     NotJson(#[from] serde_json::Error),
-    /// A field that its kind of line needs is missing or impossible.
+    /// A required field is missing or has an impossible value.
     #[error("its {0:?} is missing or impossible")]
     Field(&'static str),
 }
 
-/// Every field of every kind of line; the first that is there tells the kind.
+/// All fields of all kinds of lines; the first one present determines the kind.
 #[derive(Default, Serialize, Deserialize)]
 struct AnyV1<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -202,7 +201,7 @@ struct EndV1 {
     redacted: u64,
 }
 
-/// The first version is not written.
+/// Version 1 is not written.
 fn first() -> u32 {
     1
 }
@@ -211,7 +210,7 @@ fn is_first(version: &u32) -> bool {
     *version == first()
 }
 
-/// Writes a line, without a line break. [`Line::Other`] gives nothing.
+/// Writes a line without a line break. [`Line::Other`] gives an empty text.
 pub fn write(line: &Line<'_>) -> String {
     let any = match line {
         Line::Other => return String::new(),
@@ -274,7 +273,7 @@ pub fn write(line: &Line<'_>) -> String {
     serde_json::to_string(&any).unwrap_or_default()
 }
 
-/// Reads a line. Any text may come: what is no line of an export is an error, never a panic.
+/// Reads a line. Accepts arbitrary text and never panics.
 pub fn read(line: &str) -> Result<Line<'_>, Error> {
     if let Some(record) = quick_record(line) {
         return Ok(Line::Record(record));
@@ -330,8 +329,8 @@ pub fn read(line: &str) -> Result<Line<'_>, Error> {
     Ok(Line::Other)
 }
 
-/// A record exactly as [`write`] writes it, which is most of every file. What is between its outer braces is checked by whoever
-/// decodes the record.
+/// Reads a record in exactly the form of [`write`], which most lines have. The JSON between the outer braces is checked
+/// when the record is decoded.
 fn quick_record(line: &str) -> Option<Record<'_>> {
     let rest = line.strip_prefix("{\"chain\":\"")?;
     let (chain, rest) = rest.split_at_checked(32)?;

@@ -1,4 +1,4 @@
-//! Stored shapes of the home's events. How to change one is told in [`super::session`].
+//! Stored shapes of the home's events. [`super::session`] describes how to change one.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

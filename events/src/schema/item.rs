@@ -3,9 +3,8 @@
 //! `{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"…","message":"msg_…","role":"tool","kind":"result",
 //! "tool_id":"toolu_…","name":"Bash","outcome":"failed","exit_code":101,"text":"Bash cargo test: exit 101, …"}`
 //!
-//! Fields that an item has not are left out. `role` is there for people and for `jq`; it follows from
-//! `kind` and is not read. Unknown fields are ignored, so fields may be added; the meaning of one that is
-//! there never changes.
+//! Absent fields are left out. `role` is for people and `jq`; it follows from `kind` and is not read. Unknown fields
+//! are ignored, so fields may be added; the meaning of an existing field never changes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,21 +18,21 @@ use baton_conversation::item::{
 };
 use baton_conversation::record::Timestamp;
 
-/// Version of this shape, for the manifest that names the chunks.
+/// Version of this shape, for the manifest that lists the chunks.
 pub const ITEM_VERSION: u32 = 1;
 
-/// Why a stored line is no item.
+/// Why a stored line is not an item.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not JSON, or not of this shape.
+    /// It is not JSON, or not of this shape.
     #[error("stored item is not readable: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// A later program version wrote it.
+    /// A later version of the program wrote it.
     #[error("stored item at transcript line {line} has an unknown {field}; a newer version of Baton wrote it")]
     Unknown {
-        /// The transcript line that the item came from.
+        /// Transcript line of the item.
         line: u64,
-        /// The field that is not understood.
+        /// The field with the unknown value.
         field: &'static str,
     },
 }
@@ -119,19 +118,19 @@ struct EditV1<'a> {
     removed: u32,
 }
 
-/// Appends the item as one line with its newline.
+/// Appends the item as one line with its line break.
 pub fn encode(item: &Item, out: &mut Vec<u8>) -> Result<(), Error> {
     serde_json::to_writer(&mut *out, &ItemV1::from(item))?;
     out.push(b'\n');
     Ok(())
 }
 
-/// Reads one line, with or without its newline.
+/// Reads one line, with or without its line break.
 pub fn decode(line: &[u8]) -> Result<Item, Error> {
     serde_json::from_slice::<ItemV1<'_>>(line)?.into_item()
 }
 
-/// Reads the lines of a chunk, one after the other.
+/// Reads the lines of a chunk in order.
 pub fn decode_all(chunk: &[u8]) -> impl Iterator<Item = Result<Item, Error>> + '_ {
     chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(decode)
 }

@@ -1,7 +1,7 @@
-//! A row of the table as a checkpoint keeps it, whatever stream it is of.
+//! Rows of the session table in a checkpoint, for all kinds of streams.
 //!
-//! A checkpoint of another [`FORM`] is folded anew from the log, so these shapes need no older versions beside them:
-//! whoever changes one raises that number.
+//! A checkpoint of another [`FORM`] is rebuilt from the log, so there are no older versions of these shapes: a change
+//! must raise that number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,22 +16,22 @@ use crate::memo;
 use crate::row::{HomeRow, MemoRow, Row};
 use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 
-/// The form of the rows; see the module.
+/// Version of the rows' shapes.
 pub const FORM: u32 = 6;
 
-/// A row with whose it is.
+/// A row with its owner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
-    /// A session's.
+    /// A session's row.
     Session(SessionId, Box<Row>),
-    /// A memo's.
+    /// A memo's row.
     Memo(Uuid, MemoRow),
-    /// The home's.
+    /// The home's row.
     Home(HomeRow),
 }
 
 impl Kept {
-    /// Up to which event of its stream it goes.
+    /// Number of the last event of its stream that is folded in.
     pub fn version(&self) -> SequenceNumber {
         match self {
             Self::Session(_, row) => row.version,
@@ -40,7 +40,7 @@ impl Kept {
         }
     }
 
-    /// The row that a checkpoint has of a stream; `None` if it cannot be understood.
+    /// Reads a stream's row; `None` if it is not valid.
     pub fn read(stream: &StreamId, text: &str) -> Option<Self> {
         if let Some(id) = stream.session_id() {
             return read_session(text).map(|row| Self::Session(id, Box::new(row)));
@@ -53,7 +53,7 @@ impl Kept {
     }
 }
 
-/// A session's row, and where its content came from: `17 {…}`.
+/// A session's row, after the position at which its content joined its group: `17 {…}`.
 pub fn session(row: &Row) -> String {
     format!("{} {}", row.since.0, state::encode(row))
 }
@@ -73,7 +73,6 @@ struct MemoRowV1 {
     memo: Option<MemoV1>,
 }
 
-/// A memo's row.
 pub fn memo(row: &MemoRow) -> String {
     let shape = MemoRowV1 {
         version: row.version.0,
@@ -106,14 +105,13 @@ struct HomeRowV1 {
     cleared: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     deleted_facts: Vec<String>,
-    /// In their order.
+    /// In the order of [`home::Recalls`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     recalled: Vec<(String, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model_since: Option<i64>,
 }
 
-/// The home's row.
 pub fn home(row: &HomeRow) -> String {
     let home::State { roots, cleared_all, cleared, deleted_facts, recalled, model_since } = &row.state;
     let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();
@@ -203,7 +201,7 @@ mod tests {
         assert_eq!(Kept::read(&stream, r#"{"version":1,"since":1,"memo":{}}"#), None);
     }
 
-    /// Whatever the bounds of the home allow is kept by a checkpoint.
+    /// A home at all its bounds still fits a checkpoint.
     #[test]
     fn the_largest_home_fits_a_checkpoint() {
         let names = (0..home::CLEARED_MAX).map(|number| format!("{number:04}{}", "\u{1}".repeat(60)));

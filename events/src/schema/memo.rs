@@ -1,4 +1,4 @@
-//! Stored shapes of memos: their events, and the file of their words. How to change one is told in [`super::session`].
+//! Stored shapes of memos: their events, and the file of their words. [`super::session`] describes how to change one.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use baton_conversation::record::Timestamp;
 /// Every event type of a memo.
 pub const KINDS: [&str; 4] = [MemoAddedV1::KIND, MemoReplacedV1::KIND, MemoRedactedV1::KIND, MemoDeletedV1::KIND];
 
-/// A memo as both events that bring one have it.
+/// The memo in the events that carry one.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MemoV1 {
     pub(super) source: String,
@@ -64,7 +64,7 @@ impl From<&Memo> for MemoV1 {
 }
 
 impl MemoV1 {
-    /// `Err` names the field that has no such value.
+    /// `Err` is the name of the field with an invalid value.
     pub(super) fn read(self) -> Result<Memo, &'static str> {
         Ok(Memo {
             source: Source::parse(&self.source).ok_or("source")?,
@@ -120,10 +120,10 @@ struct TripletV1 {
     target: String,
 }
 
-/// The format of a file of words.
+/// Format of a file of words.
 const WORDS_FORMAT: u32 = 1;
 
-/// The file of a memo's words: one JSON object, always the same for the same words.
+/// The file of a memo's words: one JSON object, the same bytes for the same words.
 pub fn encode_words(words: &Words) -> String {
     let shape = WordsV1 {
         format: WORDS_FORMAT,
@@ -139,7 +139,7 @@ pub fn encode_words(words: &Words) -> String {
     serde_json::to_string(&shape).unwrap_or_default()
 }
 
-/// The words of such a file. The error says what is wrong with it.
+/// Reads such a file. The error describes what is wrong with it.
 pub fn decode_words(text: &str) -> Result<Words, String> {
     let shape: WordsV1 = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if shape.format != WORDS_FORMAT {
@@ -154,7 +154,7 @@ pub fn decode_words(text: &str) -> Result<Words, String> {
 mod tests {
     use super::*;
 
-    /// Files of words have shipped: these must be readable, and written so, for ever.
+    /// Files of words have shipped: these must stay readable and be written unchanged for ever.
     #[test]
     fn words_are_stored_like_this() {
         let note =

@@ -1,8 +1,8 @@
-//! The stored shape of what a session tried and how it went: one JSON object in the memory, and behind it, on a line of its
-//! own, its calls one by one, which are read only where a fork may have copied some.
+//! Stored shape of a session's outcomes: one JSON object in the memory, followed by a line with its single calls, which
+//! is read only if a fork may have copied some.
 //!
-//! The memory is made anew from the log whenever its version changes, so this shape needs no upcasters: what is of another
-//! version is not read. Numbers that are 0 and texts that are empty are left out.
+//! The memory is rebuilt from the log whenever its version changes, so this shape needs no upcasters: other versions
+//! are not read. Zeros and empty texts are left out.
 
 mod calls;
 
@@ -16,7 +16,7 @@ use baton_conversation::record::Timestamp;
 /// Version of this shape.
 pub const OUTCOMES_VERSION: u32 = 3;
 
-/// What a session tried and how it went; see [`outcomes`](baton_outcomes).
+/// What a session tried and how it went; see crate `baton-outcomes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcomes {
@@ -28,10 +28,10 @@ pub struct Outcomes {
     /// What failed, in transcript order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<Trouble>,
-    /// What was tried again and again, in transcript order.
+    /// Things that were tried repeatedly, in transcript order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Retry>,
-    /// Steps that followed each other, the most frequent first.
+    /// Consecutive steps, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sequences: Vec<Sequence>,
     /// Files that were read or changed.
@@ -40,14 +40,14 @@ pub struct Outcomes {
     /// Files that were renamed, in transcript order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<Move>,
-    /// Decisions that have to do with a file, in transcript order.
+    /// Decisions about files, in transcript order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decided>,
-    /// Entries of all lists beyond their bounds.
+    /// Number of entries beyond the bounds of all lists.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u32,
-    /// The mark of the first call that has one, see [`Row::mark`]; 0 without any. A fork copies from the beginning, so the
-    /// sessions of a family have the same.
+    /// Mark of the first call that has one, see [`Row::mark`]; 0 if none has. A fork copies from the beginning, so all
+    /// its relatives have the same value.
     #[serde(skip_serializing_if = "is_zero")]
     pub family: u64,
     /// The first calls.
@@ -55,19 +55,18 @@ pub struct Outcomes {
     pub calls: Calls,
 }
 
-/// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// It did what it was asked.
+    /// It succeeded.
     Ok,
     /// It failed.
     Failed,
-    /// A person refused it, or a rule that speaks for one.
+    /// A person, or a rule on a person's behalf, refused it.
     Denied,
     /// A person interrupted it.
     Interrupted,
-    /// Nobody can tell: it has no answer, it went on in the background, or its exit code is another program's.
+    /// Unknown: it has no answer, it went on in the background, or its exit code is another program's.
     #[default]
     Unknown,
 }
@@ -85,7 +84,7 @@ impl Ended {
     }
 }
 
-/// How runs ended, counted.
+/// Counts of runs by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
@@ -95,16 +94,16 @@ pub struct Tally {
     /// Failed, with an exit code of its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: u32,
-    /// Succeeded as a part of a line in which others may fail.
+    /// Succeeded as part of a line in which other programs may fail.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared_ok: u32,
-    /// Failed likewise, the last of them.
+    /// Failed as the last program of such a line.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared_failed: u32,
-    /// The line succeeded, and what shows the end of its output ended it: `cargo test | tail`.
+    /// The line succeeded, but its exit code is that of a program which shows the output's end: `cargo test | tail`.
     #[serde(skip_serializing_if = "is_zero")]
     pub piped_ok: u32,
-    /// The line failed likewise.
+    /// Such a line failed.
     #[serde(skip_serializing_if = "is_zero")]
     pub piped_failed: u32,
     /// Refused.
@@ -113,7 +112,7 @@ pub struct Tally {
     /// Interrupted.
     #[serde(skip_serializing_if = "is_zero")]
     pub interrupted: u32,
-    /// Ended nobody knows how.
+    /// It is unknown how it ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub unknown: u32,
 }
@@ -126,10 +125,10 @@ pub struct Command {
     pub name: String,
     /// All its runs.
     pub runs: Tally,
-    /// The lines it was run by, the most frequent first.
+    /// Its command lines, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<Line>,
-    /// Its last failure: the telling line.
+    /// The telling line of its last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Said>,
 }
@@ -140,24 +139,24 @@ pub struct Command {
 pub struct Line {
     /// The line, without a leading `cd`, bounded.
     pub text: String,
-    /// How the program ended in it.
+    /// How the program ended in this line.
     pub runs: Tally,
     /// Transcript line of the last run.
     pub line: u64,
-    /// When that was, in milliseconds.
+    /// Time of the last run, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// How that ended.
+    /// How the last run ended.
     pub ended: Ended,
-    /// Its exit code, where known.
+    /// Exit code of the last run, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Its last failure, where that is not the last of its program: the telling line.
+    /// The telling line of its last failure, if that is not the last failure of its program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Said>,
 }
 
-/// Something that was said, with its place.
+/// A text with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Said {
@@ -165,19 +164,18 @@ pub struct Said {
     pub text: String,
     /// Transcript line.
     pub line: u64,
-    /// When, in milliseconds.
+    /// Time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
 }
 
-/// A decision, and the files that it has to do with.
+/// A decision, and the files that it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decided {
-    /// What was said, with its place.
     #[serde(flatten)]
     pub said: Said,
-    /// The few files that were changed between the same two prompts; those that it names itself stand in its text.
+    /// The few files that were changed between the same two prompts; files that the decision names are in its text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }
@@ -186,88 +184,88 @@ pub struct Decided {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Move {
-    /// What it was called before, as the project has it.
+    /// Former path, relative to the project if it is in it.
     pub from: String,
-    /// What it is called since.
+    /// New path.
     pub to: String,
     /// Transcript line of the call.
     pub line: u64,
-    /// When, in milliseconds.
+    /// Time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
 }
 
-/// A failure, and what became of it.
+/// A failure and its further course.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trouble {
-    /// Its name: the telling line without what differs between two runs.
+    /// Identity of the error: the telling line without parts that vary between runs.
     pub error: String,
     /// The telling line.
     pub text: String,
-    /// What failed: a program, or a tool.
+    /// The program or tool that failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// The command line, or what the tool was called for.
+    /// The command line, or the tool's subject.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub attempt: String,
     /// Transcript line of the first failed result.
     pub line: u64,
-    /// When, in milliseconds.
+    /// Time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// How often it failed so before it was gone, without what an earlier entry has counted.
+    /// How often it failed in this way until it was gone, not counting failures of an earlier entry.
     pub times: u32,
-    /// Transcript lines of the later ones that it counts; not of all, if they are many.
+    /// Transcript lines of later failures that it counts; not all, if they are many.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<u64>,
-    /// Transcript line of the last such result, where it is another.
+    /// Transcript line of the last such result, if it is another one.
     #[serde(skip_serializing_if = "is_zero")]
     pub last_line: u64,
-    /// When that was, in milliseconds.
+    /// Time of that result, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_at: Option<i64>,
-    /// Whether the same ran again behind the last failure, and nobody knows how that ended.
+    /// True if the same ran again after the last failure with an unknown result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unsure: bool,
-    /// Whether a fork mended what failed here: never stored.
+    /// True if a fork fixed it; never stored.
     #[serde(skip)]
     pub mended_by_fork: bool,
-    /// What was changed, and failed all the same.
+    /// Changes after which it still failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// What made it go away.
+    /// The change that fixed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
-/// An attempt in vain.
+/// An attempt that did not help.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tried {
-    /// Files changed since the attempt before.
+    /// Files changed since the previous attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Commands run since then.
+    /// Commands run since the previous attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// With what it failed then.
+    /// The error after it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
     /// Transcript line of the failed result.
     pub line: u64,
-    /// When, in milliseconds.
+    /// Time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
 }
 
-/// The later success of the same command or test, and what was done between.
+/// The later success of the same command or test, and what was done in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fix {
-    /// In a sentence.
+    /// Description in a sentence.
     pub text: String,
-    /// Files changed since the failure, or since the last attempt in vain.
+    /// Files changed since the failure, or since the last failed attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Commands that succeeded since then.
@@ -275,50 +273,50 @@ pub struct Fix {
     pub commands: Vec<String>,
     /// Transcript line of the success.
     pub line: u64,
-    /// When, in milliseconds.
+    /// Time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
 }
 
-/// The same that failed at least three times in a row.
+/// Something that failed at least three times in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Retry {
-    /// A program, or a tool.
+    /// The program or tool.
     pub what: String,
-    /// How often in a row.
+    /// Failures in a row.
     pub times: u32,
-    /// How many files were changed between the first and the last failure.
+    /// Number of files changed between the first and the last failure.
     #[serde(skip_serializing_if = "is_zero")]
     pub edits: u32,
-    /// With what it failed last.
+    /// The last error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error: String,
-    /// Transcript lines of the first and the last failed result.
+    /// Transcript line of the first failed result.
     pub line: u64,
-    /// See `line`.
+    /// Transcript line of the last failed result.
     pub to: u64,
-    /// When it failed last, in milliseconds.
+    /// Time of the last failure, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// Whether it succeeded the next time.
+    /// True if it succeeded the next time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resolved: bool,
 }
 
-/// Steps that followed each other, and how the last of them ended.
+/// Consecutive steps, and how the last of them ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sequence {
     /// Two to four tools or programs.
     pub steps: Vec<String>,
-    /// Times it ended well.
+    /// How often it ended well.
     #[serde(skip_serializing_if = "is_zero")]
     pub ok: u32,
-    /// Times it failed.
+    /// How often it failed.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: u32,
-    /// Times it ended otherwise.
+    /// How often it ended otherwise.
     #[serde(skip_serializing_if = "is_zero")]
     pub other: u32,
 }
@@ -327,12 +325,12 @@ pub struct Sequence {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct File {
-    /// As the project has it.
+    /// Path, relative to the project if it is in it.
     pub path: String,
-    /// Times it was read.
+    /// How often it was read.
     #[serde(skip_serializing_if = "is_zero")]
     pub read: u32,
-    /// Whether it was changed, and by how many lines.
+    /// True if it was changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub changed: bool,
     /// Lines added.
@@ -341,12 +339,12 @@ pub struct File {
     /// Lines removed.
     #[serde(skip_serializing_if = "is_zero")]
     pub removed: u32,
-    /// Transcript line where it was changed first, or read.
+    /// Transcript line of the first change, or of the read.
     pub line: u64,
 }
 
 impl Tally {
-    /// All runs.
+    /// Number of all runs.
     pub fn all(&self) -> u32 {
         let own = self.ok.saturating_add(self.failed);
         let shared = self.shared_ok.saturating_add(self.shared_failed);
@@ -355,7 +353,7 @@ impl Tally {
         own.saturating_add(shared).saturating_add(piped).saturating_add(others)
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             ok: self.ok.saturating_add(other.ok),
@@ -371,12 +369,12 @@ impl Tally {
     }
 }
 
-/// When, as it is stored.
+/// A time as it is stored.
 pub fn millis(at: Option<Timestamp>) -> Option<i64> {
     at.map(|at| at.0)
 }
 
-/// Two lines of JSON: the outcomes, and the calls if there are any. Equal outcomes give equal lines.
+/// Two lines of JSON: the outcomes, then the calls if there are any. Equal outcomes give equal lines.
 pub fn encode(outcomes: &Outcomes) -> String {
     // Strings, numbers and lists of them can always be written.
     let mut text = serde_json::to_string(outcomes).unwrap_or_default();
@@ -387,21 +385,21 @@ pub fn encode(outcomes: &Outcomes) -> String {
     text
 }
 
-/// What [`encode`] wrote; `None` for anything else and for another version.
+/// Reads what [`encode`] wrote; `None` for anything else and for another version.
 pub fn decode(json: &str) -> Option<Outcomes> {
     let (outcomes, calls) = decode_but_calls(json)?;
     Some(Outcomes { calls: decode_calls(calls), ..outcomes })
 }
 
-/// What [`encode`] wrote without the calls, and what [`decode_calls`] reads them from; `None` for anything else and for
-/// another version.
+/// Reads what [`encode`] wrote, without the calls, which [`decode_calls`] reads from the returned text; `None` for
+/// anything else and for another version.
 pub fn decode_but_calls(json: &str) -> Option<(Outcomes, &str)> {
     let (outcomes, calls) = json.split_once('\n').unwrap_or((json, ""));
     let outcomes = serde_json::from_str::<Outcomes>(outcomes).ok().filter(|known| known.v == OUTCOMES_VERSION)?;
     Some((outcomes, calls))
 }
 
-/// The calls; none of what is no such line.
+/// Reads the calls; none if the line is not valid.
 pub fn decode_calls(json: &str) -> Calls {
     serde_json::from_str(json).unwrap_or_default()
 }

@@ -195,11 +195,11 @@ pub fn encode(event: &Event) -> Encoded {
     }
 }
 
-/// What is told in the place of a forgotten session's group: its name may say what the session was about.
+/// Replaces the group of a forgotten session, whose name may reveal what the session was about.
 const HIDDEN_GROUP: &str = "[forgotten]";
 
-/// Takes the name of a group out of a record that is to be shown of a forgotten session; whether it has one. What is left is
-/// read and folded like any other record.
+/// Replaces the group's name in a record of a forgotten session that is to be shown. Returns true if the record has
+/// one. The result is read and folded like any other record.
 pub fn hide_group(record: &mut StoredRecord) -> bool {
     let names_group = record.kind == GroupAssignedV1::KIND;
     if names_group {

@@ -1,7 +1,7 @@
-//! Stored shape of one session's state: a row of the session table as a checkpoint keeps it, and as [`state_hash`] counts it.
+//! Stored shape of a session's state: a row of the session table in a checkpoint and in the [`state_hash`].
 //!
-//! A checkpoint of another [`VERSION`](crate::projection::table::VERSION) is folded anew from the log, so this shape needs
-//! no older versions beside it: whoever changes it raises that number.
+//! A checkpoint of another [`VERSION`](crate::projection::table::VERSION) is rebuilt from the log, so there are no
+//! older versions of this shape: a change must raise that number.
 //!
 //! [`state_hash`]: crate::projection::table::SessionTable::state_hash
 
@@ -172,19 +172,19 @@ struct FailureV1 {
     retry_at: i64,
 }
 
-/// A row as one line of JSON, its fields always in the same order: equal rows have equal lines, different ones do not.
+/// A row as one line of JSON with a fixed order of fields: lines are equal exactly if the rows are.
 pub fn encode(row: &Row) -> String {
     // A struct of strings and integers always has a JSON form.
     serde_json::to_string(&RowV1::from(row)).unwrap_or_default()
 }
 
-/// The row of such a line; `None` for anything else.
+/// Reads such a line; `None` for anything else.
 pub fn decode(line: &str) -> Option<Row> {
     serde_json::from_str::<RowV1>(line).ok()?.read()
 }
 
 fn phase_name(phase: Phase) -> &'static str {
-    // Here, unlike in answers, a session of which nothing is known is told apart.
+    // Unlike in answers, a session without events has a name of its own.
     if phase == Phase::New { "new" } else { phase.as_str() }
 }
 

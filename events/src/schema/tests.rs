@@ -1,5 +1,4 @@
-//! Properties of everything that is stored or sent: what is written is read back as it was, and no bytes whatever make a
-//! decoder panic.
+//! Properties of everything that is stored or sent: it reads back as it was written, and no bytes make a decoder panic.
 
 mod strategies;
 
@@ -24,7 +23,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// A frame survives being written and read: what is read is written as it was.
+/// Checks that a frame that was written and read is written the same again.
 fn comes_back<T: Serialize + DeserializeOwned>(frame: &T) -> Result<(), TestCaseError> {
     let text = serde_json::to_string(frame).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let back: T = serde_json::from_str(&text).map_err(|error| TestCaseError::fail(format!("{error} in {text}")))?;
@@ -224,7 +223,7 @@ proptest! {
     ) {
         let data = String::from_utf8_lossy(&data);
         for kind in session::KINDS {
-            // Whatever is taken for an event can be written again, and means the same.
+            // Whatever decodes as an event encodes to something with the same meaning.
             if let Ok(event) = session::decode(kind, v, &data) {
                 let again = session::encode(&event);
                 prop_assert_eq!(session::decode(again.kind, again.v, &again.data).unwrap(), event);

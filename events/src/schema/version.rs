@@ -6,52 +6,46 @@ use serde::{Deserialize, Serialize};
 /// Why a stored event could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No program up to this one has written such an event.
+    /// This version and older ones have no such event.
     #[error("event type {kind:?} is unknown to this version; a newer version of Baton wrote it")]
-    UnknownType {
-        /// The type.
-        kind: String,
-    },
-    /// A newer program has written a newer shape of it.
+    UnknownType { kind: String },
+    /// A newer version of the program wrote a newer shape.
     #[error("event {kind} has version {found}, this version of Baton reads up to {known}")]
     NewerVersion {
-        /// The type.
         kind: &'static str,
         /// Version in the log.
         found: u32,
         /// Newest version known here.
         known: u32,
     },
-    /// The data is not of the shape that its type and version promise.
+    /// The data does not have the shape of its type and version.
     #[error("event {kind} version {v} is not readable: {reason}")]
     Malformed {
-        /// The type.
         kind: &'static str,
-        /// Its version.
+        /// Version of the shape.
         v: u32,
-        /// What was wrong.
+        /// What is wrong.
         reason: String,
     },
 }
 
-/// An event as it is written: its type, the version of its shape, and its data as JSON.
+/// An encoded event: its type, the version of its shape, and its data as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// The type.
     pub kind: &'static str,
-    /// The version of the shape.
+    /// Version of the shape.
     pub v: u32,
-    /// The data: one JSON object.
+    /// One JSON object.
     pub data: String,
 }
 
-/// One version of one event's stored shape.
+/// One version of an event's stored shape.
 pub(super) trait Shape: Serialize + DeserializeOwned {
     /// The event's type in the log.
     const KIND: &'static str;
     /// This shape's version, from 1.
     const V: u32;
-    /// The version before it, [`Oldest`] for version 1.
+    /// The previous version; [`Oldest`] for version 1.
     type Older: Shape + Into<Self>;
 }
 

@@ -86,7 +86,7 @@ fn located(project: &str) -> Event {
     Event::Located { place: Place { cwd: project.to_owned(), project: project.to_owned() } }
 }
 
-/// A session's story; after each event, whether its episode is shown.
+/// A session's events; after each, whether its episode is shown.
 fn check_shown(story: &[(Told, bool)]) {
     let mut table = SessionTable::default();
     let (mut of_session, mut of_home) = (0, 0);
@@ -152,7 +152,7 @@ fn a_cleared_group_shows_what_comes_after() {
         (Told::Session(indexed(3, 2, 20)), true),
         (Told::Clear(Some("/p")), false),
         (Told::Session(Event::WentIdle), false),
-        // Who puts it into another group wants it there.
+        // A session put into another group is shown there.
         (Told::Session(moved("g")), true),
         (Told::Clear(Some("/p")), true),
         (Told::Clear(Some("g")), false),

@@ -1,5 +1,5 @@
-//! The calls of a session one by one, as far as it takes to take one away again from what it was counted in: what a fork
-//! has copied is counted in its elder.
+//! The calls of a session, one by one, with what is needed to subtract them from its counts: calls that a fork copied
+//! count in the original only.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,10 @@ use crate::schema::is_zero;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Calls {
-    /// The names of their steps.
+    /// Names of the steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Them, in the order of the calls.
+    /// The calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Row>,
 }
@@ -22,8 +22,8 @@ pub struct Calls {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The first 64 bits of a digest of its record's id, its own id and its time: a copy in another file has the same. 0:
-    /// nobody can tell.
+    /// First 64 bits of a digest of its record's id, its own id and its time, so a copy in another file has the same. 0
+    /// if unknown.
     #[serde(rename = "m")]
     pub mark: u64,
     /// Transcript line of its result.
@@ -32,13 +32,13 @@ pub struct Row {
     /// Number of the typed prompt that it belongs to.
     #[serde(rename = "r", skip_serializing_if = "is_zero")]
     pub round: u32,
-    /// What it is in a sequence: a place in [`Calls::names`].
+    /// Its step in a sequence: an index into [`Calls::names`].
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
     /// How that step ended.
     #[serde(rename = "e")]
     pub ended: Ended,
-    /// What it counts in: a place in the list of commands, one in that command's list of lines, if it is kept there, and how.
+    /// What it is counted in: index of the command, index of that command's line if it is kept, and how.
     #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<(u32, Option<u32>, Kind)>,
 }
@@ -76,14 +76,14 @@ pub enum Kind {
 }
 
 impl Tally {
-    /// One run.
+    /// A tally of one run.
     pub fn of(kind: Kind) -> Self {
         let mut tally = Self::default();
         *tally.count(kind) = 1;
         tally
     }
 
-    /// Without one run of this kind.
+    /// Subtracts one run of this kind.
     pub fn take_away(&mut self, kind: Kind) {
         let count = self.count(kind);
         *count = count.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Calls of models: from the stored shapes to the domain, and back.
+//! Conversions between calls of models and their stored shapes.
 
 use super::shape::{ModelAnsweredV1, ModelCalledV1, TokensV1};
 use crate::session::{Ask, CallOutcome, CallTokens, ModelAnswer, ModelCall};
@@ -25,7 +25,7 @@ impl From<&ModelCall> for ModelCalledV1 {
 }
 
 impl ModelCalledV1 {
-    /// `None` where a text is no value of its field.
+    /// `None` if a text is not a value of its field.
     pub(in crate::schema) fn read(self) -> Option<ModelCall> {
         Some(ModelCall {
             id: self.id,
@@ -62,7 +62,7 @@ impl From<&ModelAnswer> for ModelAnsweredV1 {
 }
 
 impl ModelAnsweredV1 {
-    /// `None` where a text is no value of its field.
+    /// `None` if a text is not a value of its field.
     pub(super) fn read(self) -> Option<ModelAnswer> {
         let tokens =
             |tokens: TokensV1| CallTokens { input: tokens.input, output: tokens.output, cached: tokens.cached };

@@ -1,4 +1,4 @@
-//! Texts of stored shapes become domain values.
+//! Conversion of texts in stored shapes to domain values.
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use crate::session::CloseReason;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
 
-/// Turns the texts of one shape into domain values, naming the shape when one does not fit.
+/// Converts the texts of one shape; errors name the shape.
 pub(super) struct Fields {
     kind: &'static str,
     v: u32,

@@ -23,7 +23,7 @@ pub(super) fn time() -> impl Strategy<Value = Timestamp> {
     any::<i64>().prop_map(Timestamp)
 }
 
-/// A time that RFC 3339 can write, as items do.
+/// A time that RFC 3339 can express, as items need it.
 pub(super) fn written_time() -> impl Strategy<Value = Timestamp> {
     (-60_000_000_000_000_i64..250_000_000_000_000).prop_map(Timestamp)
 }
@@ -116,7 +116,7 @@ pub(super) fn appended() -> impl Strategy<Value = Event> {
     )
 }
 
-/// Any event; each variant is there, which [`super::every_event_type_is_tried`] holds.
+/// Any event; [`super::every_event_type_is_tried`] checks that each variant occurs.
 pub(super) fn event() -> impl Strategy<Value = Event> {
     let bare = one_of(&[0_u8, 1, 2, 3, 4, 5]).prop_map(|which| match which {
         0 => Event::Resumed,
@@ -387,7 +387,7 @@ pub(super) fn conversation_item() -> impl Strategy<Value = Item> {
         .prop_map(|((line, sidechain), at, uuid, message, body)| Item { line, at, uuid, message, sidechain, body })
 }
 
-/// Bytes that are nothing, or that are almost a valid text: cut, or with one byte changed.
+/// Arbitrary bytes, or an almost valid text: truncated, or with one byte changed.
 pub(super) fn almost(valid: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<u8>> {
     let wrong = (valid, any::<prop::sample::Index>(), any::<u8>(), any::<bool>()).prop_map(|(text, at, byte, cut)| {
         let mut bytes = text.into_bytes();
