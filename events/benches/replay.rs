@@ -1,4 +1,4 @@
-//! How fast an exported log is run again, per event: reading and checking a section, and taking it in.
+//! Speed of a replay, per event: reading and checking a section, and taking it in.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ fn main() {
 const SESSIONS: u64 = 1_000;
 const ROUNDS: u64 = 20;
 
-/// A life of a session in rounds of reading, a close, and an index.
+/// One round of a session's life: reading, a close, an index.
 fn round(id: &SessionId, round: u64) -> Vec<Event> {
     let hash = ContentHash([round as u8; 32]);
     let (reason, effect) = (CloseReason::LazyQuery, EffectId { generation: 1, start: round as u32 + 1 });
@@ -70,7 +70,7 @@ fn round(id: &SessionId, round: u64) -> Vec<Event> {
     events
 }
 
-/// An export without its end, sessions side by side; and how many events it has.
+/// An export without its last line, with interleaved sessions; and its number of events.
 fn log() -> (Vec<u8>, u64) {
     let ids: Vec<SessionId> = (0..SESSIONS)
         .filter_map(|number| SessionId::new(&format!("{number:08x}-1f2e-4d3c-8b4a-5a6b7c8d9e0f")))

@@ -1,4 +1,4 @@
-//! Given / when / then, as text: each line is a wish at a moment, the facts that follow and the phase after them.
+//! Given / when / then, as text: each line is a command at a time, the events that follow and the phase after them.
 //!
 //! ```text
 //! 80s close explicit        -> requested ended started | indexing end=explicit
@@ -20,7 +20,7 @@ mod world;
 
 use world::{World, session};
 
-/// Runs a table, and after each line checks that replaying what was recorded gives the same aggregate (I-2).
+/// Runs a table. After each line, checks that replaying the recorded events gives the same aggregate (I-2).
 fn check(table: &str) {
     run(table);
 }
@@ -48,7 +48,7 @@ fn after(given: &str, then: &str) {
     check(&format!("{given}\n{then}"));
 }
 
-/// The world after a table, to look at what the table does not show.
+/// The world after a table, to check what the table does not show.
 fn world(given: &str, then: &str) -> World {
     run(&format!("{given}\n{then}"))
 }

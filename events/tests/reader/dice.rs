@@ -1,4 +1,4 @@
-//! Chance that a seed repeats (splitmix64).
+//! Random numbers that a seed reproduces (splitmix64).
 
 pub(crate) struct Dice(u64);
 
@@ -15,12 +15,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `sides`; 0 when there is none.
+    /// A number below `sides`; 0 if `sides` is 0.
     pub(crate) fn below(&mut self, sides: usize) -> usize {
         usize::try_from(self.roll() % (sides.max(1) as u64)).unwrap()
     }
 
-    /// Whether something happens that happens once in so many times.
+    /// True once in `times` calls on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -1,6 +1,7 @@
-//! Inputs that nobody thought of, made of those that somebody did.
+//! Fuzzing: unexpected inputs, made from expected ones.
 //!
-//! Each input is read in every way and must come to one result. What shows something new is kept and changed further.
+//! Each input is read in every way and must give one result. Inputs with a new kind of result are kept and mutated
+//! further.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -19,15 +20,15 @@ use crate::mutation::{LONGEST, mutate};
 use crate::read::{Outcome, in_pieces, sources, whole};
 use crate::record;
 
-/// Longest that one input may take, whatever the machine does beside.
+/// Longest time for one input, whatever else the machine does.
 const SLOWEST: Duration = Duration::from_secs(5);
-/// How long it takes without being asked for more.
+/// Duration of a run unless set otherwise.
 const SHORT: Duration = Duration::from_secs(2);
-/// Most inputs that are kept to be changed further.
+/// Most inputs kept for further mutation.
 const KEPT: usize = 4_096;
-/// Longest of them, in bytes: short ones are tried sooner, and say better what is wrong.
+/// Longest kept input, in bytes: short ones run faster and show a failure better.
 const KEPT_BYTES: usize = 2_048;
-/// Longest line that is taken from a fixture, in bytes.
+/// Longest line taken from a fixture, in bytes.
 const LONGEST_LINE: usize = 2 * 1024;
 
 #[test]
@@ -75,9 +76,9 @@ fn fuzz() {
     assert!(tried > 100, "only {tried} inputs in {time:?}");
 }
 
-/// Everything that must hold of any bytes.
+/// Checks everything that must hold for arbitrary bytes.
 fn check(source: Source, input: &[u8], dice: &mut Dice) -> Outcome {
-    // The last line may be read before its newline comes; how it goes on is only settled by that.
+    // The last line may be read before its newline comes, but only the newline settles how it goes on.
     let input = [input, b"\n"].concat();
     let outcome = whole(source, &input);
     assert_eq!(outcome.cursor.offset, input.len() as u64, "everything is read");
@@ -102,7 +103,7 @@ fn check(source: Source, input: &[u8], dice: &mut Dice) -> Outcome {
     outcome
 }
 
-/// What was found, roughly: inputs of one shape are alike.
+/// A rough description of the result: inputs with the same one are alike.
 fn shape(outcome: &Outcome) -> String {
     let kinds: BTreeSet<&str> = outcome.items.iter().map(|item| kind(&item.body)).collect();
     let seen = &outcome.seen;
@@ -135,7 +136,7 @@ fn kind(body: &Body) -> &'static str {
     }
 }
 
-/// A few lines, mostly changed.
+/// A few lines, most of them mutated.
 fn input(dice: &mut Dice, kept: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..1 + dice.below(8) {
@@ -160,7 +161,7 @@ fn input(dice: &mut Dice, kept: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Lines to begin with: a few of each kind, and those of the fixtures.
+/// Initial lines: a few of each kind, and those of the fixtures.
 fn seeds() -> Vec<Vec<u8>> {
     let kinds = (0..record::kinds()).flat_map(|kind| (0..4).map(move |seed| record::line(kind, seed).into_bytes()));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../replay-fixtures/transcripts");
@@ -172,7 +173,7 @@ fn seeds() -> Vec<Vec<u8>> {
         #[expect(clippy::disallowed_methods, reason = "fixtures are files")]
         let bytes = std::fs::read(file).unwrap();
         let fitting = bytes.split(|byte| *byte == b'\n').filter(|line| (1..LONGEST_LINE).contains(&line.len()));
-        // Some of each are enough to begin with.
+        // A few of each are enough.
         lines.extend(fitting.step_by(7).take(40).map(<[u8]>::to_vec));
     }
     lines
@@ -190,12 +191,12 @@ fn transcripts_below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A note to whoever watches.
+/// Prints a note for the person who watches.
 fn say(note: &str) {
     let _ = writeln!(std::io::stderr(), "{note}");
 }
 
-/// An input as it can be put into a fixture.
+/// An input in a form that fits a fixture.
 fn shown(input: &[u8]) -> String {
     input.escape_ascii().to_string()
 }

@@ -1,4 +1,4 @@
-//! What is broken in one line is broken in that line alone.
+//! A broken line affects that line alone.
 
 use baton_conversation::item::{Body, Item, Meta};
 use proptest::prelude::*;
@@ -8,14 +8,15 @@ use crate::mutation::mutate;
 use crate::pieces::lines;
 use crate::read::{MAIN, whole};
 
-/// What an item says by itself: not what it has from another line, and nothing that is said only when it is news.
+/// The part of an item that depends on its line alone: nothing from other lines, and nothing that is only said when it
+/// changes.
 fn alone(item: &Item) -> Option<String> {
     match &item.body {
-        // A prompt may be one that was queued before and counted then; queued ones depend on whether the agent worked.
+        // A prompt may have been queued and counted before; queued ones depend on whether the agent worked.
         Body::Reply { text } => Some(format!("{} reply {text}", item.line)),
         Body::Thinking { text } => Some(format!("{} thinking {text}", item.line)),
         Body::Call(call) => Some(format!("{} call {} {} {:?}", item.line, call.id, call.name, call.input)),
-        // Its name and target are its call's.
+        // Name and target come from its call.
         Body::Result(result) => Some(format!("{} result {} {:?}", item.line, result.id, result.exit_code)),
         Body::Summary { text } => Some(format!("{} summary {text}", item.line)),
         Body::Media { text } => Some(format!("{} media {text}", item.line)),
@@ -24,7 +25,7 @@ fn alone(item: &Item) -> Option<String> {
     }
 }
 
-/// Tools whose results are told by the call they answer, or dropped with it.
+/// Tools whose results are described by their call, or dropped with it.
 fn by_its_call(line: &str) -> bool {
     line.contains("tool_result")
 }
@@ -38,7 +39,7 @@ proptest! {
         let which = which.index(lines.len());
         let mut broken = lines[which].clone().into_bytes();
         mutate(&mut Dice::new(seed), &mut broken, &[]);
-        // Another newline would make more lines of it, and is another matter.
+        // A further newline would make more lines, which is a different case.
         broken.retain(|byte| *byte != b'\n');
         let joined = |changed: &[u8]| {
             let all = lines.iter().enumerate().map(|(at, line)| if at == which { changed } else { line.as_bytes() });

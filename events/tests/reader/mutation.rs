@@ -1,8 +1,8 @@
-//! What may befall bytes: flipped, lost, doubled, moved, cut, and pieces put in that have surprised readers before.
+//! Mutations of bytes: flips, losses, doublings, moves, cuts, and inserted pieces that have surprised readers before.
 
 use crate::dice::Dice;
 
-/// Longest input, in bytes; what grows beyond it is cut.
+/// Longest input, in bytes; longer ones are cut.
 pub(crate) const LONGEST: usize = 32 * 1024;
 
 const PIECES: &[&[u8]] = &[
@@ -66,7 +66,7 @@ const PIECES: &[&[u8]] = &[
     "größer als 東京, über alle Maßen. ".as_bytes(),
 ];
 
-/// A few changes.
+/// Applies a few mutations.
 pub(crate) fn mutate(dice: &mut Dice, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
     for _ in 0..1 + dice.below(6) {
         once(dice, bytes, others);
@@ -94,7 +94,7 @@ fn once(dice: &mut Dice, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
             bytes.splice(at..at + length, other[from..until].iter().copied());
         }
         7 => {
-            // A character that stands for structure, moved.
+            // Moves a structural character.
             let marks: Vec<usize> = (0..bytes.len()).filter(|at| b"{}[]\",:\\\n".contains(&bytes[*at])).collect();
             if let Some(mark) = marks.get(dice.below(marks.len())) {
                 let byte = bytes.remove(*mark);
@@ -114,7 +114,7 @@ fn once(dice: &mut Dice, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
     }
 }
 
-/// Mostly few bytes, now and then many.
+/// Mostly a few bytes, sometimes many.
 fn short(dice: &mut Dice) -> usize {
     let most = 1 << dice.below(11);
     1 + dice.below(most)

@@ -1,6 +1,6 @@
-//! Each oddity of `replay-fixtures/transcripts/oddities/` comes to what its file says.
+//! Each oddity of `replay-fixtures/transcripts/oddities/` gives the result that its file states.
 //!
-//! `BATON_UPDATE_FIXTURES=1` writes what it comes to into the files; what changed is then to be looked at.
+//! `BATON_UPDATE_FIXTURES=1` writes the actual results into the files; review the difference.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::read::{MAIN, Outcome, in_pieces, whole};
 use crate::recipe::Recipe;
 
-/// Longest text of an item that a fixture says, in characters.
+/// Longest text of an item in a fixture, in characters.
 const SAID: usize = 80;
 
 #[test]
@@ -41,7 +41,7 @@ fn every_oddity_comes_to_what_is_expected() {
             let is_there = |item: &Item| matches!(&item.body, Body::Prompt { text } if text.ends_with(&word));
             assert!(outcome.items.iter().any(is_there), "{name} harms what stands beside it");
         }
-        // Looked at while it was being written.
+        // Read while it was being written.
         let looks = if bytes.len() > 100_000 { 12 } else { 200 };
         for cut in (0..=bytes.len()).step_by(1 + bytes.len() / looks) {
             let pieces = in_pieces(MAIN, &bytes, &[cut]);
@@ -63,7 +63,7 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-/// What a fixture says: what was said and done, and the counts.
+/// The result as a fixture states it: the conversation and the counts.
 fn told(outcome: &Outcome, length: usize) -> Value {
     let seen = &outcome.seen;
     let items: Vec<String> = outcome.items.iter().filter_map(shown).collect();

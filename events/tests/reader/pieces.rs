@@ -1,4 +1,4 @@
-//! A transcript that is read as it grows comes to the same as one that is read at once, wherever the pieces end.
+//! A transcript read as it grows gives the same result as one read at once, wherever the pieces end.
 
 use baton_conversation::transcript::Observation;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn text(lines: &[String]) -> Vec<u8> {
 
 #[test]
 fn every_byte_may_be_the_last_for_now() {
-    // Each kind of line after another one: every length of the file is a moment at which somebody looks.
+    // Each kind of line after another one; every length of the file is a time at which it is read.
     for kind in 0..record::kinds() {
         let short = |kind| (0..).map(|seed| record::line(kind, seed)).find(|line| line.len() < 450).unwrap();
         let bytes = text(&[short(kind + 7), short(kind)]);
@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn observations_add_up_in_any_grouping(lines in lines(12)) {
-        // What is seen of a file is the sum over its lines, however they are put together.
+        // The observation of a file is the sum over its lines, however they are combined.
         let bytes = text(&lines);
         let ends: Vec<usize> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
         let expected = whole(MAIN, &bytes).seen;

@@ -1,10 +1,10 @@
-//! Reading bytes as a whole, and in pieces between which nothing is left but what is stored.
+//! Reading bytes as a whole, and in pieces between which only stored data is kept.
 
 use baton_conversation::item::{Agent, Item};
 use baton_conversation::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Source};
 use baton_events::schema::cursor::CursorV3;
 
-/// What came of reading.
+/// Result of reading.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Outcome {
     pub(crate) items: Vec<Item>,
@@ -12,7 +12,7 @@ pub(crate) struct Outcome {
     pub(crate) seen: Observation,
 }
 
-/// Every way of reading that there is.
+/// All kinds of sources.
 pub(crate) fn sources() -> Vec<Source> {
     let agents = ["claude_code", "codex"].into_iter().filter_map(Agent::parse);
     agents.flat_map(|agent| [false, true].map(|subagent| Source { agent, subagent })).collect()
@@ -21,7 +21,7 @@ pub(crate) fn sources() -> Vec<Source> {
 /// Claude Code's own conversation.
 pub(crate) const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
 
-/// Reads it at once; counting alone must see the same.
+/// Reads it at once; counting alone must give the same result.
 pub(crate) fn whole(source: Source, bytes: &[u8]) -> Outcome {
     let mut items = Vec::new();
     let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
@@ -36,7 +36,7 @@ pub(crate) fn whole(source: Source, bytes: &[u8]) -> Outcome {
     Outcome { items, cursor, seen }
 }
 
-/// Reads it as it grows to each of these lengths; in between the cursor and the items are stored and fetched.
+/// Reads it as it grows to each of these lengths; in between, cursor and items are stored and loaded.
 pub(crate) fn in_pieces(source: Source, bytes: &[u8], lengths: &[usize]) -> Outcome {
     let mut outcome = Outcome::default();
     for length in lengths.iter().copied().chain([bytes.len()]) {

@@ -1,4 +1,4 @@
-//! An oddity of `replay-fixtures/transcripts/oddities/`: how its bytes are made, and what is expected of them.
+//! An oddity of `replay-fixtures/transcripts/oddities/`: how its bytes are made, and the expected result.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,9 +7,9 @@ use serde_json::Value;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recipe {
-    /// What is odd about it.
+    /// Description of the oddity.
     pub(crate) what: String,
-    /// `files`: only what reads files treats it as expected.
+    /// `files`: only readers of files treat it as expected.
     pub(crate) only: Option<String>,
     parts: Vec<Part>,
     pub(crate) expected: Value,
@@ -18,15 +18,15 @@ pub(crate) struct Recipe {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 struct Part {
-    /// As it stands.
+    /// Literal text.
     text: Option<String>,
-    /// Two digits a byte.
+    /// Two hex digits per byte.
     hex: Option<String>,
-    /// How often the text or the bytes come.
+    /// How often the text or the bytes are repeated.
     times: Option<usize>,
     /// A whole record of a prompt, with its newline.
     prompt: Option<String>,
-    /// The prompt by which the transcript is searched for: it shows that what is odd did no harm.
+    /// Adds the prompt by which the transcript is searched for, to show that the oddity did no harm.
     #[serde(default)]
     sane: bool,
 }
@@ -36,12 +36,12 @@ impl Recipe {
         serde_json::from_slice(json).unwrap()
     }
 
-    /// The transcript, of a session of this name.
+    /// The transcript, for a session with this name.
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         self.parts.iter().flat_map(|part| part.bytes(name)).collect()
     }
 
-    /// The word that stands in it, and in no other, if one does.
+    /// The word that occurs in it and in no other transcript, if there is one.
     pub(crate) fn word(&self, name: &str) -> Option<String> {
         self.parts.iter().any(|part| part.sane).then(|| word(name))
     }

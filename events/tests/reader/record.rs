@@ -1,4 +1,4 @@
-//! Lines as agents write them, of every kind that is known, and some that are not: each follows from a number.
+//! Lines as agents write them, of every known kind and some unknown ones; each is determined by a number.
 //!
 //! Ids, messages and texts come from small pools, so that results find their calls, messages have several parts and queued
 //! prompts are delivered.
@@ -29,7 +29,7 @@ pub(crate) fn line(kind: usize, seed: u64) -> String {
     KINDS[kind % KINDS.len()](&mut dice)
 }
 
-/// How many kinds there are.
+/// Number of kinds.
 pub(crate) fn kinds() -> usize {
     KINDS.len()
 }

@@ -1,4 +1,4 @@
-//! Episodes that somebody deletes: gone until the content is another, and nothing else of the session changes.
+//! Deleted episodes: hidden until the content changes; nothing else of the session changes.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn what_is_redacted_again_is_the_same_session_with_another_text() {
          39s redact of=5              -> refused: forgotten",
     );
     check("0s redact -> refused: not discovered");
-    // While a job runs: what it read before is none, and it is owed once more.
+    // While a job runs: the result of what it read before is refused, and the job is owed again.
     after(
         INDEXED,
         "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300

@@ -1,4 +1,4 @@
-//! The end of a session's last MCP connection: a hint that becomes a close when nothing takes it back.
+//! The end of a session's last MCP connection: a hint that becomes a close unless activity takes it back.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn nothing_comes_after_it_and_it_is_a_close() {
          91s complete                 -> indexed | indexed end=mcp_disconnect episode=1
          999s wake                    -> | indexed end=mcp_disconnect episode=1",
     );
-    // Also of a session whose content a query has indexed.
+    // The same for a session whose content a query has indexed.
     after(
         OPEN,
         "20s close lazy_query         -> requested started | indexing owes=index..300
@@ -97,7 +97,7 @@ fn a_tool_call_in_flight_does_not_outlive_it() {
          30s signal mcp_disconnect    -> signalled(mcp_disconnect) | active wake=90s
          90s wake                     -> requested ended started | indexing end=mcp_disconnect owes=index..400",
     );
-    // The agent lives: the result, and what follows it, resume the session.
+    // The agent lives: the result and what follows resume the session.
     after(
         OPEN,
         "20s observe call             -> appended | active wake=21680s

@@ -1,4 +1,4 @@
-//! What a model owes a session, and what comes of each call.
+//! When an enrichment is owed, and what follows from each call.
 
 use super::*;
 
@@ -8,7 +8,7 @@ const MODEL: &str = "
     0s discover             -> discovered | active wake=60s
     10s observe records=3   -> located appended | active wake=70s";
 
-/// And the session has been closed and indexed.
+/// The session is also closed and indexed.
 const OWED: &str = "
     0s policy model=0s      ->
     0s discover             -> discovered | active wake=60s
@@ -42,7 +42,7 @@ fn nothing_is_owed_without_a_model_nor_for_what_was_over_before_it() {
          22s policy model=22s    ->
          23s wake                -> | indexed end=explicit episode=1",
     );
-    // Nobody closed it, and it was over at 1810 s, when no model was enabled.
+    // It was not closed, and was over at 1810 s, when no model was enabled.
     after(
         OPEN,
         "2000s policy model=2000s ->
@@ -53,7 +53,7 @@ fn nothing_is_owed_without_a_model_nor_for_what_was_over_before_it() {
         "1800s policy model=1800s ->
          5000s wake               -> requested ended started owed | indexing end=inactivity_timeout owes=index..300",
     );
-    // A hook said so before, and the close that it owes comes after.
+    // A hook reported the end before, and the close that it owes comes later.
     after(
         OPEN,
         "20s signal session_end clear -> ended signalled(session_end) | active end=hook_clear owes=close(hook_clear) wake=70s
@@ -66,13 +66,13 @@ fn nothing_is_owed_without_a_model_nor_for_what_was_over_before_it() {
          20s signal session_end clear -> ended signalled(session_end) | active end=hook_clear owes=close(hook_clear) wake=70s
          31s wake                     -> requested started owed | indexing end=hook_clear owes=index..300",
     );
-    // Somebody closes it explicitly since.
+    // It is closed explicitly since.
     after(
         INDEXED,
         "30s policy model=30s    ->
          40s close explicit      -> requested skipped owed | indexed end=explicit episode=1 enrich=100s",
     );
-    // A session in which nothing was said has no episode.
+    // A session without conversation has no episode.
     check(
         "0s policy model=0s      ->
          0s discover             -> discovered | active wake=60s
@@ -146,7 +146,7 @@ fn an_agent_that_closed_itself_and_still_waits_for_a_tool_is_not_quiet() {
          360s wake               -> started | indexing end=explicit episode=2 owes=index..500
          361s complete hash=3    -> indexed | indexed end=explicit episode=3 enrich=360s",
     );
-    // Whoever else ended it has ended its tools too.
+    // An end by anyone else has ended its tools too.
     after(
         MODEL,
         "15s observe call        -> appended | active wake=21675s
@@ -165,7 +165,7 @@ fn a_paused_session_is_enriched_once_when_it_is_over() {
          101s call               -> called(whole) | indexed end=explicit episode=2 enrich=100s
          102s answer good        -> answered(good) enriched | indexed end=explicit episode=2(enriched)",
     );
-    // What was paid for stays until something is said, and comes back with the content.
+    // An enriched episode stays until the conversation goes on, and comes back with the content.
     after(
         OWED,
         "80s call                -> called(whole) | indexed end=explicit episode=1 enrich=80s
@@ -232,7 +232,7 @@ fn a_bad_answer_is_asked_for_once_more_and_then_the_episode_stays() {
     );
 }
 
-/// Of what a model has enriched it was not sent all, and somebody wants it asked again.
+/// The model was not sent all of an enriched session, and a person asks again.
 const AGAIN: &str = "80s call                -> called(whole) | indexed end=explicit episode=1 enrich=80s
          82s answer good unseen=5 -> answered(good) enriched | indexed end=explicit episode=1(enriched)
          90s enrich              -> owed(asked) | indexed end=explicit episode=1(enriched) enrich=90s
@@ -311,7 +311,7 @@ fn who_asked_waits_for_one_attempt_and_the_next_one_waits_like_every_other() {
             wait.max(100)
         ),
     );
-    // Also of a session that goes on; what comes of it is of what was said until then.
+    // The same for a session that goes on; the result covers what was said until then.
     after(
         OPEN,
         "20s close lazy_query    -> requested started | indexing owes=index..300
@@ -394,7 +394,7 @@ fn a_forgotten_session_keeps_its_costs_and_nothing_else() {
          83s enrich              -> refused: forgotten";
     let known = world(OWED, story).aggregate.state().enrichment().cloned().unwrap();
     assert_eq!((known.calls, known.spent_nanos(), known.owed, known.current), (1, 5, None, None));
-    // Nor is a session asked about that nobody may read, or whose episode is deleted.
+    // Neither is a session enriched that must not be read, or whose episode is deleted.
     after(OWED, "30s untrack -> stopped | unindexed(untracked) end=explicit episode=1");
     after(OWED, "30s delete -> deleted | indexed end=explicit episode=1(deleted)");
     after(

@@ -1,4 +1,4 @@
-//! Histories: without holes, each wish answered once, every byte counted once, any order replays to the same session.
+//! Histories: no gaps, each command answered once, every byte counted once, any order replays to the same session.
 
 use super::*;
 
@@ -45,8 +45,8 @@ fn i3_a_history_with_a_hole_is_refused() {
 }
 
 proptest::proptest! {
-    /// Whatever is wished in whatever order: replay gives the same session, every byte is in one range, and a session
-    /// that is left alone comes to rest with nothing owed.
+    /// Any commands in any order: replay gives the same session, every byte is in one range, and a session that is left
+    /// alone comes to rest with nothing owed.
     #[test]
     fn i2_any_wishes_in_any_order_replay_to_the_same_session(wishes in proptest::collection::vec((0..WISHES.len(), 0..2_000_i64), 0..60)) {
         let mut world = World::new();
@@ -84,7 +84,7 @@ proptest::proptest! {
     }
 }
 
-/// Whether a call of a model is under way.
+/// True if a call of a model is running.
 fn is_asked(world: &World) -> bool {
     world.aggregate.state().enrichment().is_some_and(|known| known.call.is_some())
 }

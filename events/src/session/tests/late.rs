@@ -1,4 +1,4 @@
-//! What is said after an end or while a job runs.
+//! Records that come after an end or while a job runs.
 
 use super::*;
 

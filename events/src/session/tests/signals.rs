@@ -1,4 +1,4 @@
-//! What hooks say: starts, ends, compactions, activity, and what is told of the session before.
+//! Hooks: starts, ends, compactions, activity and handoffs.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn an_end_in_any_phase_comes_to_one_episode_with_its_reason() {
              22s wake                     -> requested started | indexing end=hook_clear owes=index..300"
         ),
     );
-    // Nothing was said in it; or the file cannot be read, and is not taken for an empty one.
+    // There is no conversation in it; or the file cannot be read, and is not mistaken for an empty one.
     check(&format!(
         "0s discover                  -> discovered | active wake=60s
          1s signal session_end clear  -> {ended} | active end=hook_clear owes=close(hook_clear) wake=60s
@@ -79,7 +79,7 @@ fn an_end_in_any_phase_comes_to_one_episode_with_its_reason() {
          1s signal session_end clear  -> {ended} | active end=hook_clear owes=close(hook_clear) wake=60s
          1s wake unread               -> requested started | indexing end=hook_clear owes=index..0"
     ));
-    // What was let go and has grown since.
+    // It was abandoned and has grown since.
     after(
         OPEN,
         &format!(
@@ -103,7 +103,7 @@ fn an_end_before_the_transcript_waits_for_it() {
          10s wake                     -> requested started | indexing end=hook_clear owes=index..300
          11s complete                 -> indexed | indexed end=hook_clear episode=1"
     ));
-    // It went on: the end is none.
+    // It went on: the end is lifted.
     check(&format!(
         "{ended}
          10s discover                 -> discovered | active end=hook_clear owes=close(hook_clear) wake=70s
@@ -162,7 +162,7 @@ fn an_agent_that_closed_itself_and_is_left_has_ended_by_its_own_word() {
          40s observe at=29            -> appended(late) | indexed end=explicit episode=1 owes=close(hook_other) wake=100s
          40s wake                     -> requested started | indexing end=explicit episode=1 owes=index..400",
     );
-    // What somebody typed after the close is read only after the hook has told of the end.
+    // The prompt typed after the close is read only after the hook has reported the end.
     for (typed, resumed) in [("prompt at=35", true), ("at=39", false)] {
         let then = match resumed {
             true => {
@@ -182,14 +182,14 @@ fn an_agent_that_closed_itself_and_is_left_has_ended_by_its_own_word() {
             ),
         );
     }
-    // Somebody began again in it before that was read.
+    // The agent started in it again before that was read.
     after(
         &format!("{OPEN}{closed}"),
         "40s signal session_end       -> signalled(session_end) | indexed end=explicit episode=1 owes=close(hook_other)
          41s signal session_start resume -> signalled(session_start) | indexed end=explicit episode=1 owes=close(hook_other)
          42s observe prompt at=42     -> appended resumed | active episode=1 wake=102s",
     );
-    // Opened again and worked at, it is left anew.
+    // Opened again with activity, it ends anew.
     after(
         &format!("{OPEN}{closed}"),
         "100s signal session_start resume -> signalled(session_start) | indexed end=explicit episode=1
@@ -261,7 +261,7 @@ fn an_end_after_work_that_is_not_read_yet_is_an_end_of_its_own() {
          120s wake                    -> requested started | indexing end=hook_logout episode=1 owes=index..400
          121s complete hash=2         -> indexed | indexed end=hook_logout episode=2",
     );
-    // The same word again, and one that was long on its way, are none.
+    // A repeated signal and a delayed one have no effect.
     after(
         &format!("{OPEN}{closed}"),
         "120s signal session_end logout -> signalled(session_end) | active end=hook_logout episode=1 owes=close(hook_logout) wake=70s
@@ -292,7 +292,7 @@ fn a_compaction_indexes_what_is_there_and_the_session_goes_on() {
          22s complete                 -> indexed | indexed episode=1 wake=1810s
          30s observe prompt           -> appended resumed | active episode=1 wake=90s",
     );
-    // An end that is owed is not made less by it, and takes its place.
+    // It does not replace an end that is owed, but an end replaces it.
     let both = "active end=hook_clear owes=close(hook_clear) wake=70s";
     after(
         OPEN,
@@ -341,7 +341,7 @@ fn activity_delays_and_holds_nothing_open_for_ever() {
          23400s wake                  -> | inactive wake=23410s
          23410s wake                  -> requested ended started | indexing end=inactivity_timeout owes=index..300",
     );
-    // Nor does it wake what is over.
+    // Nor does it wake a session that is over.
     after(INDEXED, "9000s signal user_prompt_submit -> signalled(user_prompt_submit) | indexed end=explicit episode=1");
 }
 
@@ -367,7 +367,7 @@ fn an_end_that_was_long_on_its_way_closes_as_of_then() {
          9000s observe at=13          -> appended | active end=hook_other owes=close(hook_other) wake=73s
          9000s wake                   -> requested started | indexing end=hook_other owes=index..400",
     );
-    // Time had closed it by then.
+    // The timeout had closed it by then.
     after(
         OPEN,
         "1810s wake                   -> requested ended started | indexing end=inactivity_timeout owes=index..300

@@ -1,4 +1,4 @@
-//! Switches, stops, forced tracking, groups, and what is forgotten.
+//! Switches, stopped and forced tracking, groups, and forgetting.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What becomes of a session whose transcript is empty, unreadable, rewritten, moved, gone or there again.
+//! Transcripts that are empty, unreadable, rewritten, moved, gone or back again.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn a_transcript_that_was_left_empty_long_ago_is_let_go_at_once() {
          0s wake                      -> requested ended abandoned | unindexed(empty) end=inactivity_timeout
          90s observe prompt           -> located appended resumed | active wake=150s",
     );
-    // What was written a moment ago, or by a clock that is ahead, has its time.
+    // A file written a moment ago, or by a clock that is ahead.
     check("0s discover /t/a.jsonl written=-60 -> discovered | active wake=0s");
     check("0s discover /t/a.jsonl written=60 -> discovered | active wake=60s");
 }

@@ -1,4 +1,4 @@
-//! Sessions of which only hooks have told: their end, and a transcript that comes after it.
+//! Sessions known only from hooks: their end, and a transcript that comes after it.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_session_without_a_transcript_owes_nothing_and_is_let_go_as_empty() {
          67s wake                     -> abandoned | unindexed(empty) end=hook_other
          99999s wake                  -> | unindexed(empty) end=hook_other",
     );
-    // The window was killed before anything was typed: nobody tells its end, or its MCP server does.
+    // The window was killed before anything was typed: nothing reports its end, or its MCP server does.
     let begun = "0s signal session_start startup -> signalled(session_start) | active wake=1800s";
     check(&format!(
         "{begun}

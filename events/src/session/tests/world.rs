@@ -1,4 +1,4 @@
-//! What the tables run in: one session, its history, and wishes and facts as words.
+//! The world of the tables: one session, its history, and commands and events as words.
 
 use crate::session::*;
 use baton_conversation::hash::Mark;
@@ -145,7 +145,7 @@ impl World {
                     .map(|(key, usual)| ContentHash([number(key).unwrap_or(usual) as u8; 32]));
                 let stored = Stored { episode: episode_uuid(&session(), &hash), manifest: hash, items: 3 };
                 let conversation = (!words.contains(&"notes")).then_some(RedactedConversation { of, hash, stored });
-                // The answer of a model: see "answer".
+                // The model's answer: see "answer".
                 let notes = vec![(ContentHash([7; 32]), ContentHash([8; 32]))];
                 let notes = if words.contains(&"notes") { notes } else { Vec::new() };
                 Command::Redact(Box::new(Redact { conversation, notes }))
@@ -219,7 +219,8 @@ impl World {
         }
     }
 
-    /// I-2: what was recorded, written and read back, gives this very aggregate. And what must hold in every state.
+    /// I-2: the recorded events, encoded and decoded, give the same aggregate. Also checks what must hold in every
+    /// state.
     pub(super) fn replay(&self) {
         let read_back = self.history.iter().map(|recorded| {
             let encoded = crate::schema::session::encode(&recorded.event);
@@ -242,7 +243,7 @@ impl World {
         }
     }
 
-    /// Phase, end, episode and what is owed: all that a reader of the table wants to see.
+    /// Phase, end, episode and what is owed, as the tables show them.
     fn after(&self) -> String {
         let state = self.aggregate.state();
         let mut text = state.phase.as_str().to_owned();

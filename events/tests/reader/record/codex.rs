@@ -1,4 +1,4 @@
-//! What another agent writes.
+//! Records of Codex.
 
 use crate::dice::Dice;
 

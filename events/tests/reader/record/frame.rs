@@ -1,10 +1,10 @@
-//! What chain records share, in any order and now and then not there.
+//! The common fields of chain records, in any order and sometimes absent.
 
 use crate::dice::Dice;
 
 use super::pool::{TIMES, VERSIONS, WRONG};
 
-/// A record with these fields beside what chain records share, in any order, and each now and then not there.
+/// A record with these fields and the common ones of chain records, in any order, each sometimes absent.
 pub(super) fn record(dice: &mut Dice, kind: &str, fields: &[(&str, String)]) -> String {
     let uuid = dice.below(40);
     let parent = dice.below(44);
@@ -30,7 +30,7 @@ pub(super) fn record(dice: &mut Dice, kind: &str, fields: &[(&str, String)]) -> 
     object(dice, all)
 }
 
-/// Fields as one object, shuffled now and then, with or without space between them.
+/// Fields as one object, sometimes shuffled, with or without space between them.
 pub(super) fn object(dice: &mut Dice, mut fields: Vec<(String, String)>) -> String {
     if dice.once_in(3) {
         (1..fields.len()).rev().for_each(|at| fields.swap(at, dice.below(at + 1)));

@@ -1,4 +1,4 @@
-//! What the harness notes: attachments, its queue, titles, other sessions.
+//! Records of the harness: attachments, its queue, titles, other sessions.
 
 use crate::dice::Dice;
 

@@ -1,8 +1,8 @@
-//! What lines are made of: texts, times, ids and tools as agents write them, and such as none should.
+//! Building blocks of lines: texts, times, ids and tools as agents write them, and invalid ones.
 
 use crate::dice::Dice;
 
-/// Texts as JSON strings, with all that may stand in one.
+/// Texts as JSON strings, with everything that may occur in one.
 pub(super) const TEXTS: &[&str] = &[
     r#""b""#,
     r#""fix the login""#,
@@ -116,7 +116,7 @@ pub(super) fn long(dice: &mut Dice) -> String {
         "\u{2192} ",
         "か\u{3099}",
     ]);
-    // What announces a value that is judged by its first bytes, and how far the first character is from it.
+    // Prefixes that announce a value which is judged by its first bytes, and their distance to its first character.
     let before = dice.pick(&["", "key=", "password: ", "curl -u admin:", "- ", "Error: ", "a ", "ab ", "abc "]);
     format!("\"{before}{}\"", unit.repeat(1 + dice.below(900)))
 }

@@ -1,4 +1,4 @@
-//! What people, the model and the harness in their place say.
+//! Messages of people, the model and the harness on their behalf.
 
 use crate::dice::Dice;
 
@@ -28,7 +28,7 @@ pub(super) fn harness_words(dice: &mut Dice) -> String {
     user(dice, TEXTS[at])
 }
 
-/// An assistant's line: one part of a message, with what the service counted.
+/// An assistant's line: one part of a message, with the service's usage counts.
 pub(super) fn assistant(dice: &mut Dice, blocks: &str) -> String {
     let id = dice.pick(&["msg_1", "msg_2", "msg_3", ""]);
     let model = dice.pick(&["claude-opus-4-6", "claude-haiku-4-5", "<synthetic>", ""]);

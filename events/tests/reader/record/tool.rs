@@ -1,4 +1,4 @@
-//! Calls of tools, and what came of them.
+//! Calls of tools and their results.
 
 use crate::dice::Dice;
 
