@@ -1,9 +1,10 @@
-//! Branches that were given up: whoever goes back in a conversation types a second prompt below the same record, and
-//! what came between stays in the transcript, above.
+//! Abandoned branches of a conversation. A person who goes back types a second prompt below the same record, and what
+//! came in between stays in the transcript.
 //!
-//! Only typed prompts make branches. Parallel calls of tools, their results and the harness' progress hang several
-//! records on one too, and are no branches. A conversation's first prompt hangs on nothing, told as the empty name; so does
-//! a second one when somebody went back to the very beginning, unless the conversation was cut down in between.
+//! Only typed prompts make branches. Parallel tool calls, their results and the harness' progress records also share a
+//! parent, but are not branches. The first prompt of a conversation has no parent, recorded as the empty id; a second
+//! prompt without a parent means that the person went back to the very beginning, unless the conversation was compacted
+//! in between.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,13 +12,13 @@ use std::ops::Range;
 use crate::hash::Mark;
 use crate::item::{Body, Item, Meta};
 
-/// The lines of a transcript that belong to branches that were given up.
+/// Lines of a transcript that belong to abandoned branches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Abandoned(Vec<Range<u64>>);
 
 impl Abandoned {
-    /// Looks for prompts that hang on one record: from each but the last of them to before the next everything was given
-    /// up. Linear in the items, but for a logarithm. Prompts inside a subagent's conversation are not looked at.
+    /// Finds prompts with the same parent: everything from one of them up to the next is abandoned. Linear in the
+    /// items, times a logarithm. Prompts inside a subagent's conversation are ignored.
     pub fn of(items: &[Item]) -> Self {
         let mut prompts = Prompts::default();
         items.iter().for_each(|item| prompts.note(item));
@@ -36,19 +37,19 @@ impl Abandoned {
         Self(merged)
     }
 
-    /// Whether a line was given up.
+    /// True if the line was abandoned.
     pub fn contains(&self, line: u64) -> bool {
         let at = self.0.partition_point(|range| range.end <= line);
         self.0.get(at).is_some_and(|range| range.contains(&line))
     }
 
-    /// The lines, in order; no two ranges touch.
+    /// The lines, in order; no two ranges overlap or touch.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.0
     }
 }
 
-/// The prompts of a conversation that is gone through item by item, by what they hang on.
+/// Collects the prompts of a conversation, item by item, by their parent.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
     last: BTreeMap<Mark, u64>,
@@ -56,7 +57,7 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// Takes note of the next item.
+    /// Adds the next item.
     pub fn note(&mut self, item: &Item) {
         let key = |parent: &str| Mark::of(parent.as_bytes());
         match &item.body {
@@ -65,13 +66,13 @@ impl Prompts {
                 Some(earlier) if earlier < item.line => self.ranges.push(earlier..item.line),
                 _ => {}
             },
-            // What comes behind may hang on nothing, without anything given up.
+            // The prompt after a compaction may have no parent although nothing was abandoned.
             Body::Meta(Meta::Compaction(_)) | Body::Summary { .. } => drop(self.last.remove(&key(""))),
             _ => {}
         }
     }
 
-    /// What [`Abandoned::of`] says of all items together.
+    /// The result; the same as [`Abandoned::of`] of all items.
     pub fn abandoned(self) -> Abandoned {
         Abandoned::merged(self.ranges)
     }

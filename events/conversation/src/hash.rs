@@ -1,11 +1,11 @@
-//! What makes content the same: a digest over what was visibly said and done.
+//! Content hash: a digest of the visible conversation.
 //!
-//! The hash covers one line `[role]: content` per item of the conversation, in order: prompts, answers,
-//! replies, calls and results; prompts that were withdrawn are not there. Thinking, notices, the harness' summaries, titles, branches, times and ids
-//! are not covered, so metadata that an agent appends again and again changes nothing. Parameters of calls
-//! are written with sorted keys, so a file written anew by another JSON library has the same hash.
+//! The hash covers one line `[role]: content` per item of the conversation, in order: prompts, answers, replies, calls
+//! and results, without withdrawn prompts. Thinking, notices, the harness' summaries, titles, branches, times and ids
+//! are not covered, so metadata that an agent appends repeatedly changes nothing. Parameters of calls are written with
+//! sorted keys, so a file rewritten by another JSON library has the same hash.
 //!
-//! Hashes are comparable only under one [`FILTER_VERSION`](crate::filter::FILTER_VERSION).
+//! Hashes are comparable only for the same [`FILTER_VERSION`](crate::filter::FILTER_VERSION).
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::queued_prompts::Withdrawn;
 pub struct ContentHash(pub [u8; 32]);
 
 impl ContentHash {
-    /// The hash of all items of one conversation.
+    /// Hash of all items of a conversation.
     pub fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
         let items: Vec<&Item> = items.into_iter().collect();
         let withdrawn = Withdrawn::of(items.iter().copied());
@@ -30,12 +30,12 @@ impl ContentHash {
         hasher.finish()
     }
 
-    /// Reads 64 hex digits.
+    /// Parses 64 hex digits.
     pub fn parse(text: &str) -> Option<Self> {
         hex::decode(text).map(Self)
     }
 
-    /// The first 16 hex digits: how the hash is shown.
+    /// The first 16 hex digits, for display.
     pub fn short(&self) -> String {
         hex::encode(&self.0[..8])
     }
@@ -54,7 +54,7 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Takes items one by one, also such as are withdrawn later: [`ContentHash::of`] knows these.
+/// Hashes items one by one. Withdrawn ones must be left out by the caller; [`ContentHash::of`] does so.
 #[derive(Clone, Default)]
 pub struct ContentHasher(Sha256);
 
@@ -74,7 +74,7 @@ impl ContentHasher {
         }
     }
 
-    /// The hash of all that was added.
+    /// Hash of all added items.
     pub fn finish(self) -> ContentHash {
         ContentHash(self.0.finalize().into())
     }
@@ -88,7 +88,7 @@ impl ContentHasher {
     }
 }
 
-/// JSON without blanks and with sorted keys: one text for one value, whoever wrote it.
+/// Compact JSON with sorted keys: equal values have equal texts.
 pub fn canonical_json(value: &Value) -> String {
     let mut out = String::new();
     write_value(value, &mut out);
@@ -114,7 +114,7 @@ fn write_value(value: &Value, out: &mut String) {
     }
 }
 
-/// Fields that are sorted already.
+/// Writes fields that are already sorted.
 fn write_object<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut String) {
     out.push('{');
     for (at, (key, value)) in fields.enumerate() {
@@ -126,15 +126,14 @@ fn write_object<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: 
     out.push('}');
 }
 
-/// The first hex digits of a text's SHA-256, for marks that stand for what was cut. At most 64.
+/// The first hex digits of the SHA-256, at most 64; stands for content that was cut.
 pub(crate) fn hex_digest(bytes: &[u8], digits: usize) -> String {
     let mut text = hex::encode(&Sha256::digest(bytes));
     text.truncate(digits);
     text
 }
 
-/// A fingerprint of an id or a text, for remembering that it was seen without keeping it: the first 64 bits of its
-/// SHA-256.
+/// Fingerprint of an id or a text, to remember it without storing it: the first 64 bits of its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(pub u64);
 
@@ -145,7 +144,7 @@ impl Mark {
         Self(digest[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     }
 
-    /// Reads 16 hex digits.
+    /// Parses 16 hex digits.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         plain.then(|| u64::from_str_radix(text, 16).ok()).flatten().map(Self)

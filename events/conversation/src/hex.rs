@@ -1,4 +1,4 @@
-//! Bytes as lower-case hex digits, as events and file names write them.
+//! Lower-case hex digits, as used in events and file names.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ pub fn encode(bytes: &[u8]) -> String {
     })
 }
 
-/// Exactly `N` bytes, or nothing.
+/// Decodes exactly `N` bytes; `None` for anything else. Accepts upper case too.
 pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != N * 2 || !text.is_ascii() {
         return None;

@@ -1,9 +1,8 @@
-//! What every agent's transcript becomes: a list of [`Item`]s, one per content block, in file order.
+//! Items: the common form of all agents' transcripts, one per content block, in file order.
 //!
-//! Items are what Baton stores, hashes, digests and searches. They are already filtered and redacted:
-//! the whole output of a tool is never in an item, and no item holds a secret that
-//! [`redact`](baton_redaction::redact) knows. The parts of one message are often separated by other records, so
-//! grouping by [`Item::message`] is a view for readers, not the format.
+//! Items are what Baton stores, hashes, digests and searches. They are filtered and redacted: an item never contains
+//! the whole output of a tool, nor any secret that [`redact`](baton_redaction::redact) recognises. Other records often
+//! separate the parts of a message, so grouping by [`Item::message`] is left to readers.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +10,17 @@ use serde_json::Value;
 
 use crate::record::Timestamp;
 
-/// What an allocation of its own takes besides what is in it.
+/// Overhead of an allocation, in bytes.
 const POINTED_BYTES: usize = 16;
-/// What a field of an object takes besides its key and its value.
+/// Overhead of an object's field besides key and value, in bytes.
 const FIELD_BYTES: usize = 64;
 
-/// Which agent wrote a transcript.
+/// The agent that wrote a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agent {
     /// Claude Code: JSON Lines below `projects/`.
     ClaudeCode,
-    /// Codex CLI: JSON Lines below `sessions/`, compressed when they are cold.
+    /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
     Codex,
 }
 
@@ -37,7 +36,7 @@ impl Agent {
         }
     }
 
-    /// The agent of a recorded name.
+    /// The agent with this recorded name; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|agent| agent.as_str() == text)
     }
@@ -46,84 +45,83 @@ impl Agent {
 /// One content block of a conversation, filtered and redacted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Line of the transcript it came from, counted from 1 in its generation.
+    /// Transcript line, from 1 in its generation.
     pub line: u64,
-    /// When the record was written, if the transcript says so.
+    /// When the record was written, if recorded.
     pub at: Option<Timestamp>,
     /// The record's own id. Forks repeat it in another file.
     pub uuid: Option<Box<str>>,
-    /// The id of the model's message that the block is a part of (`msg_…`).
+    /// Id of the model's message that the block is part of (`msg_…`).
     pub message: Option<Box<str>>,
-    /// Whether the block belongs to a subagent's conversation inside the main file (old transcripts).
+    /// True if the block belongs to a subagent's conversation inside the main file (old transcripts).
     pub sidechain: bool,
-    /// What was said or done.
     pub body: Body,
 }
 
-/// What an item says. Text is redacted and never empty unless a variant says otherwise.
+/// Content of an item. Text is redacted, and not empty unless a variant says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// What a person typed as a prompt, queued prompts and the arguments of slash commands included.
+    /// A typed prompt, including queued prompts and arguments of slash commands.
     Prompt {
         /// The whole text.
         text: String,
     },
     /// What a person typed into a tool's result: the reason of a denial, the answer to a question.
     Answer {
-        /// The whole sentence.
+        /// The whole text.
         text: String,
     },
-    /// Text of the assistant.
+    /// Text of the agent.
     Reply {
         /// The whole text.
         text: String,
     },
-    /// What somebody gave beside words: an image, a document. One line that says what it is and how large, never the thing.
+    /// An attachment of a prompt: an image or a document, as one line with kind and size, never its content.
     Media {
-        /// `[image image/png, 34 KB]`.
+        /// Example: `[image image/png, 34 KB]`.
         text: String,
     },
-    /// Thinking of the assistant; signatures are dropped.
+    /// Thinking of the agent; signatures are dropped.
     Thinking {
         /// The whole text.
         text: String,
     },
-    /// A tool was called.
+    /// A tool call.
     Call(Call),
-    /// A tool answered.
+    /// The result of a tool call.
     Result(ToolResult),
-    /// The harness' summary of what it compacted away. It repeats what was said before.
+    /// The harness' summary of a compaction. It repeats what was said before.
     Summary {
         /// The whole text.
         text: String,
     },
-    /// News from the harness that nobody typed: a background task ended, a slash command printed.
+    /// A message of the harness: a background task ended, a slash command printed something.
     Notice {
-        /// A bounded text.
+        /// Text of bounded length.
         text: String,
     },
-    /// Something about the session, not of the conversation; never hashed.
+    /// A fact about the session that is not part of the conversation; never hashed.
     Meta(Meta),
 }
 
-/// A call of a tool: its name and parameters with bulky values shortened.
+/// A tool call: its name, and its parameters with long values shortened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The call's id (`toolu_…`), which its result names. Empty when the transcript had none.
+    /// Id of the call (`toolu_…`), which its result names. Empty if the transcript has none.
     pub id: Box<str>,
-    /// The tool's name as written, bounded to 100 characters. Models garble it: never a path, never an enum.
+    /// Name of the tool as written, at most 100 characters. Models garble it, so it must not be used as a path.
     pub name: String,
-    /// The parameters in key order; strings over the filter's bound are cut, with their length and a digest of the
-    /// whole in the cut's place.
+    /// Parameters in key order; longer strings than the filter's bound are cut, with the length of the rest and a
+    /// digest of the whole in its place.
     pub input: BTreeMap<String, Value>,
-    /// For edits and writes: what they did to the file.
+    /// The effect on a file, for edits and writes.
     pub edit: Option<Edit>,
 }
 
-/// What an edit did to a file, counted before its text was shortened.
+/// Effect of an edit on a file, counted before its text was shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The path as the tool was given it.
+    /// Path as given to the tool.
     pub path: String,
     /// Lines added.
     pub added: u32,
@@ -131,113 +129,111 @@ pub struct Edit {
     pub removed: u32,
 }
 
-/// The answer of a tool, as one informative line.
+/// The result of a tool, as one informative line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
-    /// The id of the call it answers.
+    /// Id of the call.
     pub id: Box<str>,
-    /// The tool's name, when its call is known.
+    /// Name of the tool, if the call is known.
     pub name: Option<String>,
-    /// How it went.
     pub outcome: Outcome,
-    /// The exit code of a command, where the result tells.
+    /// Exit code of a command, if the result has one.
     pub exit_code: Option<i32>,
-    /// One line: name, target, size or count, outcome, first line of an error
-    /// (`Read src/auth.rs: 245 lines`, `Bash cargo test: exit 101, error[E0308]: mismatched types`).
+    /// One line: name, target, size or count, outcome, first line of an error (`Read src/auth.rs: 245 lines`, `Bash
+    /// cargo test: exit 101, error[E0308]: mismatched types`).
     pub text: String,
-    /// For a failure, its first telling line, alone (at most 300 characters).
+    /// The telling line of a failure, without anything else; at most 300 characters.
     pub error: Option<String>,
-    /// How long it took, where the transcript says so, in milliseconds.
+    /// Duration in milliseconds, if recorded.
     pub duration_ms: Option<u64>,
-    /// The subagent that did it, by its id as the agent names it: its transcript is `agent-<id>`.
+    /// Id of the subagent that did the work; its transcript is `agent-<id>`.
     pub agent: Option<Box<str>>,
 }
 
-/// How a tool call went.
+/// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did what it was asked.
+    /// It succeeded.
     Ok,
     /// It failed.
     Failed,
-    /// A person refused it, or a rule that speaks for one.
+    /// A person, or a rule on a person's behalf, refused it.
     Denied,
     /// A person interrupted it.
     Interrupted,
 }
 
-/// Facts about the session that are not said in it.
+/// Facts about the session that are not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meta {
-    /// A title, with who gave it.
+    /// A title.
     Title {
-        /// Where it came from, which decides between several.
+        /// Its source, which decides between several titles.
         source: TitleSource,
-        /// The title.
         text: String,
     },
-    /// The git branch from here on.
+    /// The git branch from this line on.
     Branch(String),
-    /// The working directory from here on.
+    /// The working directory from this line on.
     Cwd(String),
-    /// The typed prompt of the same line hangs on the record of this id; on none, if it is empty. Two prompts below one record:
-    /// a person went back, and what came between is an abandoned branch.
+    /// Parent record of the typed prompt on the same line; empty if it has none. If two prompts have the same parent, a
+    /// person went back, and what came in between is an abandoned branch.
     Below(Box<str>),
-    /// What the service counted for the model's message ([`Item::message`]). Said again when it has grown: the largest
-    /// [`Usage::output`] of one message holds.
+    /// The service's token counts for the model's message ([`Item::message`]). Repeated when they grow: the largest
+    /// [`Usage::output`] of a message is valid.
     Usage(Usage),
-    /// The harness cut the conversation down here and went on with a summary.
+    /// The harness compacted the conversation here and continued with a summary.
     Compaction(Compaction),
-    /// The prompt that was said of the queue at this line does not stand there: it was delivered by a record of its own, or
-    /// whoever typed it took it back. See [`crate::queued_prompts`].
+    /// The queued prompt of this line does not stand there: it was delivered by another record, or its author took it
+    /// back. See [`crate::queued_prompts`].
     Withdrawn(u64),
-    /// The transcript names another session.
+    /// The transcript refers to another session.
     Link {
-        /// What it is to this one.
+        /// Relation to that session.
         link: Link,
-        /// Its id.
+        /// Id of that session.
         session: Box<str>,
     },
 }
 
-/// Tokens of one request, as the service counted them.
+/// Tokens of one request, as counted by the service.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// The model's name as it is written, bounded to 100 characters.
+    /// Name of the model as written, at most 100 characters.
     pub model: String,
-    /// The request's id; gateways give none.
+    /// Id of the request; gateways give none.
     pub request: Option<Box<str>>,
-    /// Tokens read that no cache held.
+    /// Tokens read that were not cached.
     pub input: u64,
     /// Tokens written, thinking included.
     pub output: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache, for five minutes and for an hour together.
+    /// Tokens written to the cache, for five minutes and for an hour.
     pub cache_creation: u64,
     /// Those of them for an hour, which cost more.
     pub cache_creation_1h: u64,
-    /// Whether `output` is known to be less than was written: the agent's version noted it too early.
+    /// True if `output` is known to be too small, because this version of the agent recorded it too early.
     pub output_is_lower_bound: bool,
 }
 
 /// See [`Meta::Compaction`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Compaction {
-    /// `auto`, `manual`, or as the harness names it; at most 40 characters.
+    /// `auto`, `manual`, or another name of the harness; at most 40 characters.
     pub trigger: String,
-    /// Tokens before.
+    /// Tokens before the compaction.
     pub tokens_before: Option<u64>,
-    /// Tokens after.
+    /// Tokens after the compaction.
     pub tokens_after: Option<u64>,
 }
 
-/// What another session is to the one whose transcript names it.
+/// Relation of another session to the one whose transcript names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Link {
-    /// This one began as a copy of it.
+    /// This session began as a copy of the other one.
     ForkedFrom,
-    /// It goes on with the work of this one.
+    /// The other session continues the work of this one.
     ContinuedIn,
 }
 
@@ -254,12 +250,13 @@ impl Link {
     }
 }
 
-/// Who gave a title; a later variant wins over an earlier one, and the last of equals wins.
+/// Source of a title. A later variant takes precedence over an earlier one, and the last title over others of its
+/// source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TitleSource {
     /// A `summary` record of an old transcript.
     Summary,
-    /// The last prompt, as the harness repeats it for its list of sessions.
+    /// The last prompt, repeated by the harness for its list of sessions.
     LastPrompt,
     /// The agent's model.
     Model,
@@ -267,7 +264,7 @@ pub enum TitleSource {
     Person,
 }
 
-/// Who speaks, as search, hash and display name it.
+/// Speaker, as named in search, hash and display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// A person.
@@ -296,13 +293,13 @@ impl Role {
 }
 
 impl Item {
-    /// About how many bytes it takes in memory, what it points to included: what a bound on many of them counts.
+    /// Approximate size in memory, in bytes, including what it points to.
     pub fn weight(&self) -> usize {
         let ids = [&self.uuid, &self.message].into_iter().flatten().map(|id| id.len() + POINTED_BYTES);
         size_of::<Self>() + ids.sum::<usize>() + self.body.weight()
     }
 
-    /// Who speaks.
+    /// The speaker.
     pub fn role(&self) -> Role {
         match &self.body {
             Body::Prompt { .. } | Body::Answer { .. } | Body::Media { .. } => Role::User,
@@ -339,7 +336,7 @@ impl Body {
     }
 }
 
-/// Bytes of a value and of what is in it. Values are no deeper than the filter lets them be.
+/// Bytes of a value and its contents. The filter bounds the depth of values.
 fn weight(value: &Value) -> usize {
     let within = match value {
         Value::String(text) => text.len() + POINTED_BYTES,

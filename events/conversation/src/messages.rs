@@ -1,7 +1,7 @@
-//! A conversation as somebody reads it: who said what, the parts of one message together, each call with its result.
+//! A conversation as messages: the parts of a message together, each call with its result.
 //!
-//! A transcript has each block of a message on a line of its own, and other records between them. Here they stand
-//! together by the message's id, in the order in which messages first appear.
+//! In a transcript each block of a message has a line of its own, with other records in between. Here blocks are
+//! grouped by the message's id, in the order in which messages first appear.
 
 mod count;
 
@@ -16,14 +16,14 @@ use crate::item::{Body, Call, Compaction, Item, Meta, Outcome, ToolResult};
 use crate::queued_prompts::Withdrawn;
 use crate::record::Timestamp;
 
-/// Whose message it is.
+/// Speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     /// A person.
     User,
     /// The agent.
     Assistant,
-    /// A tool that answers no call of this transcript.
+    /// A tool whose result answers no call of this transcript.
     Tool,
     /// The harness.
     Harness,
@@ -41,36 +41,34 @@ impl Speaker {
     }
 }
 
-/// What somebody said at once.
+/// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message<'a> {
-    /// Who.
     pub speaker: Speaker,
-    /// The id of the model's message, where it has one.
+    /// Id of the model's message, if it has one.
     pub id: Option<&'a str>,
-    /// Where it begins.
+    /// Transcript line on which it begins.
     pub line: u64,
-    /// When it began, where the transcript says so.
+    /// Time of its beginning, if recorded.
     pub at: Option<Timestamp>,
-    /// Whether it is a subagent's, inside the main file.
+    /// True if it is a subagent's, inside the main transcript.
     pub sidechain: bool,
-    /// Whether it is on a branch that was given up.
+    /// True if it is on an abandoned branch.
     pub abandoned: bool,
-    /// What it says, in the order of the transcript; never empty.
+    /// Its parts, in transcript order; never empty.
     pub parts: Vec<Part<'a>>,
 }
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part<'a> {
-    /// Where it stands.
+    /// Transcript line.
     pub line: u64,
-    /// What it is.
     pub content: Content<'a>,
 }
 
-/// Lines that a call has added and removed, as far as that is known: as its result counts them where it does, for what a call
-/// shows is not the whole file; else as the call does. Never a call's own count when its result says that it failed.
+/// Lines added and removed by a call, if known. The result's count is preferred, because the call does not show the
+/// whole file; the call's own count is used unless the result says that it failed.
 pub fn changed(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32, u32)> {
     let edit = call?.edit.as_ref()?;
     match result {
@@ -82,58 +80,58 @@ pub fn changed(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32,
     }
 }
 
-/// What a part is.
+/// Content of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
-    /// Words.
+    /// Text.
     Text {
         /// `prompt`, `queued` (and never delivered), `answer`, `media`, `text`, `thinking`, `summary`, `notice`.
         kind: &'static str,
-        /// The words.
         text: &'a str,
     },
-    /// A tool was used: the call, the result, or both.
+    /// A tool call, a result, or both.
     Tool {
-        /// The call. None for a result that answers no call of this transcript.
+        /// The call; `None` if the result answers no call of this transcript.
         call: Option<&'a Call>,
-        /// The result with its line, wherever it is. None as long as the call runs, and for ever when it was cut off.
+        /// The result and its line; `None` while the call runs, and permanently if it was cut off.
         result: Option<(&'a ToolResult, u64)>,
     },
-    /// The conversation was cut down here.
+    /// The conversation was compacted here.
     Compaction(&'a Compaction),
 }
 
-/// The messages of a conversation, in the order in which they begin. Linear in the items, but for logarithms.
+/// The messages of a conversation, in the order in which they begin. Linear in the items, times a logarithm.
 ///
-/// A message of the agent is all that carries its id, over the whole file. What a person gave on one record is one
-/// message. Facts about the session are in none, but for compactions; a prompt that was withdrawn is only where it stands.
+/// A message of the agent consists of everything with its id, across the whole file; everything a person sent in one
+/// record is one message. Facts about the session are in no message, except compactions. A withdrawn prompt that was
+/// delivered appears only where it was delivered.
 pub fn messages(items: &[Item]) -> Vec<Message<'_>> {
     let mut places = Places::without(Withdrawn::of(items));
     gathered(items.iter().map(|item| (places.next(item), item)), 0, &Abandoned::of(items))
 }
 
-/// To which message an item belongs; messages are counted from 0 in the order in which they begin.
+/// The message that an item belongs to; messages are numbered from 0 in the order in which they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// To none.
+    /// The item is in no message.
     Nowhere,
-    /// It begins one.
+    /// The item begins this message.
     Begins(usize),
-    /// It is one by itself: a prompt that was queued and never reached the agent.
+    /// The item is this whole message: a queued prompt that never reached the agent.
     Queued(usize),
-    /// It goes on with one.
+    /// The item continues this message.
     In(usize),
-    /// It is the result of a call of one.
+    /// The item is the result of a call in this message.
     Answers(usize),
 }
 
 impl Place {
-    /// Whether a message begins here.
+    /// True if a message begins here.
     pub fn begins(self) -> bool {
         matches!(self, Self::Begins(_) | Self::Queued(_))
     }
 
-    /// The message.
+    /// Number of the message.
     pub fn message(self) -> Option<usize> {
         match self {
             Self::Nowhere => None,
@@ -142,30 +140,30 @@ impl Place {
     }
 }
 
-/// Tells of a conversation that is gone through item by item which message each belongs to. Holds a few bytes of each message.
+/// Determines the message of each item, item by item. Holds a few bytes per message.
 #[derive(Debug, Default)]
 pub struct Places {
     withdrawn: Withdrawn,
     count: usize,
     by_id: BTreeMap<Mark, usize>,
-    /// Calls without a result.
+    /// Calls without a result, with their messages.
     open: BTreeMap<Mark, usize>,
-    /// The record of the last item, if a person gave it.
+    /// The record of the last item, if it is a person's.
     last_record: Option<(u64, Option<Mark>)>,
 }
 
 impl Places {
-    /// Of a conversation of which these prompts are withdrawn.
+    /// For a conversation with these withdrawn prompts.
     pub fn without(withdrawn: Withdrawn) -> Self {
         Self { withdrawn, ..Self::default() }
     }
 
-    /// How many messages have begun.
+    /// Number of messages so far.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The place of the next item.
+    /// Determines the place of the next item.
     pub fn next(&mut self, item: &Item) -> Place {
         let mark = |id: &str| Mark::of(id.as_bytes());
         if self.withdrawn.holds(item) {
@@ -205,7 +203,7 @@ impl Places {
     }
 }
 
-/// The messages of items in their places, of all from the message `first` on; what belongs to those before is passed over.
+/// Builds the messages from number `first` on out of items with their places; items of earlier messages are skipped.
 pub fn gathered<'a>(
     placed: impl IntoIterator<Item = (Place, &'a Item)>,
     first: usize,
@@ -233,7 +231,7 @@ pub fn gathered<'a>(
                     Content::Tool { call: Some(call), result: None } => call.id == result.id,
                     _ => false,
                 };
-                // Of two calls of one id the second is answered.
+                // If two calls have the same id, the second one is answered.
                 if let Some(part) = message.parts.iter_mut().rev().find(waits)
                     && let Content::Tool { result: slot, .. } = &mut part.content
                 {
@@ -263,7 +261,7 @@ fn content(item: &Item, place: Place) -> Option<Content<'_>> {
     })
 }
 
-/// Whose words an item is; nobody's, if it is no part of a message.
+/// The speaker of an item; `None` if it is not part of a message.
 fn speaker(body: &Body) -> Option<Speaker> {
     match body {
         Body::Prompt { .. } | Body::Answer { .. } | Body::Media { .. } => Some(Speaker::User),

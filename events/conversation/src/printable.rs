@@ -1,13 +1,13 @@
-//! Text as it may be printed: without what moves a cursor or turns the direction of writing.
+//! Printable text: without characters that move the cursor or change the direction of writing.
 
-/// A text of several lines as it may be printed.
+/// Makes a text of several lines printable.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
 }
 
-/// A character as it may be printed on a line.
+/// Makes a character printable on a line: U+FFFD replaces harmful ones.
 pub fn shown(c: char) -> char {
-    // Marks, embeddings, overrides and isolates of direction make a line read otherwise than it is.
+    // Directional marks, embeddings, overrides and isolates make a line read differently from its content.
     let harmful = c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if harmful { '\u{fffd}' } else { c }

@@ -1,42 +1,42 @@
-//! Prompts that do not stand where they were typed.
+//! Queued prompts: they do not stand where they were typed.
 //!
-//! What a person types while the agent works goes into a queue, and the transcript may never say more of it. So it is said
-//! as a prompt at once, and withdrawn at once ([`Meta::Withdrawn`]): a prompt that stands further on says the same where the
-//! agent got it, or it never reached the agent.
+//! A prompt typed while the agent works goes into a queue, and the transcript may not mention it again. So it becomes a
+//! prompt item at once, and is withdrawn when it leaves the queue ([`Meta::Withdrawn`]): then either a later prompt
+//! repeats it where the agent received it, or it never reached the agent.
 //!
-//! A reply is withdrawn in the same way where it turns out to be the summary of a compaction (Codex writes it so).
+//! A reply that turns out to be the summary of a compaction is withdrawn in the same way (Codex writes such replies).
 //!
-//! A withdrawn prompt is in no hash, count, title or digest. Of one that never reached the agent the words are found all the
-//! same, as what they are ([`Withdrawn::is_undelivered`]). Items are only ever added, so a withdrawn prompt stays among them;
-//! whoever reads a conversation asks here.
+//! A withdrawn prompt is in no hash, count, title or digest. One that never reached the agent is still searchable,
+//! marked as undelivered ([`Withdrawn::is_undelivered`]). Items are only ever appended, so a withdrawn prompt stays in
+//! the list; readers of a conversation must check it here.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::item::{Body, Item, Meta};
 
-/// Most prompts whose delivery is waited for: many times what the reader follows of a queue.
+/// Most prompts whose delivery is tracked: many times what the reader follows of a queue.
 const MAX_WAITING: usize = 64;
 
-/// The lines whose queued prompts are withdrawn.
+/// Lines whose prompts are withdrawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Withdrawn {
     lines: BTreeSet<u64>,
-    /// The prompts that may be of a queue and were not seen delivered yet, the last of them.
+    /// The latest prompts that may be queued ones and were not delivered yet.
     waiting: VecDeque<(u64, String)>,
-    /// Lines of those that were.
+    /// Lines of the delivered ones.
     delivered: BTreeSet<u64>,
 }
 
 impl Withdrawn {
-    /// Looks for withdrawals.
+    /// Collects the withdrawals of a conversation.
     pub fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
         let mut withdrawn = Self::default();
         items.into_iter().for_each(|item| withdrawn.note(item));
         withdrawn
     }
 
-    /// Takes note of the next item of a conversation.
+    /// Adds the next item of a conversation.
     pub fn note(&mut self, item: &Item) {
         match &item.body {
             Body::Meta(Meta::Withdrawn(line)) => {
@@ -48,7 +48,7 @@ impl Withdrawn {
                     let is_delivered = *line < item.line && delivers(text, queued);
                     is_delivered.then(|| delivered.insert(*line)).is_none()
                 });
-                // Records that say a prompt for good have ids, those of the queue none.
+                // Records of final prompts have ids, those of queued ones have none.
                 if item.uuid.is_none() {
                     if self.waiting.len() == MAX_WAITING {
                         self.waiting.pop_front();
@@ -60,12 +60,12 @@ impl Withdrawn {
         }
     }
 
-    /// Whether nothing is withdrawn.
+    /// True if nothing is withdrawn.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Whether an item is withdrawn: a prompt of a queue, or a reply that was a summary.
+    /// True if the item is withdrawn: a queued prompt, or a reply that was a summary.
     pub fn holds(&self, item: &Item) -> bool {
         let may_be = match item.body {
             Body::Prompt { .. } => item.uuid.is_none(),
@@ -75,13 +75,14 @@ impl Withdrawn {
         !self.lines.is_empty() && may_be && self.lines.contains(&item.line)
     }
 
-    /// Whether an item is a prompt that was queued, left the queue, and was never seen delivered.
+    /// True if the item is a queued prompt that left the queue and was never delivered.
     pub fn is_undelivered(&self, item: &Item) -> bool {
         matches!(item.body, Body::Prompt { .. }) && self.holds(item) && !self.delivered.contains(&item.line)
     }
 }
 
-/// Whether a prompt says all the lines of a queued one together: several entries of the queue may be delivered as one.
+/// True if the prompt contains all lines of the queued one in a row: several entries of the queue may be delivered
+/// together.
 pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
     let queued = queued.trim();
     let apart = |c: Option<char>| c.is_none_or(|c| c == '\n');
@@ -94,7 +95,7 @@ pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
         })
 }
 
-/// The items without what is withdrawn.
+/// The items without withdrawn ones.
 pub fn standing(items: &[Item]) -> Cow<'_, [Item]> {
     let withdrawn = Withdrawn::of(items);
     if items.iter().any(|item| withdrawn.holds(item)) {

@@ -1,16 +1,17 @@
-//! What a text says in somebody else's words: lines behind `>`, fenced blocks, and passages in quotation marks.
+//! Quotations in a text: lines behind `>`, fenced blocks, and passages in quotation marks.
 //!
-//! A name in quotation marks is no quotation: it takes [`QUOTED_WORDS`] words to be one.
+//! A name in quotation marks is not a quotation: that takes at least [`QUOTED_WORDS`] words.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Fewest words in quotation marks that are somebody's sentence and no name.
+/// Fewest words of a quoted sentence; fewer are a name.
 const QUOTED_WORDS: usize = 4;
-/// Longest passage in quotation marks that is looked for, in bytes: of a longer one a mark is missing.
+/// Longest passage in quotation marks, in bytes; beyond it a mark must be missing.
 const MAX_BYTES: usize = 2_000;
 
-/// Where passages in quotation marks stand, marks included, in order. Linear but for [`MAX_BYTES`] behind a mark.
+/// Byte ranges of passages in quotation marks, marks included, in order. Linear, except for [`MAX_BYTES`] after each
+/// mark.
 pub fn passages(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -35,7 +36,7 @@ pub fn passages(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A sentence without what it quotes; also where only one mark of a quotation stands in it.
+/// A sentence without its quotations, including one of which it contains only one mark.
 pub fn own_words(sentence: &str) -> Cow<'_, str> {
     if !sentence.contains(['"', '“', '”', '«', '»', '「', '」', '\'', '‘']) {
         return Cow::Borrowed(sentence);
@@ -48,7 +49,7 @@ pub fn own_words(sentence: &str) -> Cow<'_, str> {
         from = passage.end;
     }
     own.push_str(&sentence[from..]);
-    // A mark whose partner stands in another sentence.
+    // A mark whose partner is in another sentence.
     let open = own.char_indices().find(|(at, c)| matches!(c, '"' | '“' | '«' | '「') && alone(&own, *at, *c, true));
     if let Some((at, _)) = open.filter(|(at, _)| words(&own[*at..]) >= QUOTED_WORDS) {
         own.truncate(at);
@@ -61,7 +62,7 @@ pub fn own_words(sentence: &str) -> Cow<'_, str> {
     Cow::Owned(own)
 }
 
-/// A text without its quoted lines and fenced blocks; passages in quotation marks stay.
+/// A text without quoted lines and fenced blocks; passages in quotation marks stay.
 pub fn without_blocks(text: &str) -> Cow<'_, str> {
     if !text.contains(['>', '`', '~']) {
         return Cow::Borrowed(text);
@@ -86,7 +87,7 @@ pub fn without_blocks(text: &str) -> Cow<'_, str> {
     Cow::Owned(own)
 }
 
-/// Where the next passage begins, and the mark that closes it.
+/// The start of the next passage, and the mark that closes it.
 fn opening(text: &str, from: usize) -> Option<(usize, char)> {
     let mut code = false;
     text[from..].char_indices().map(|(at, c)| (from + at, c)).find_map(|(at, c)| {
@@ -111,7 +112,7 @@ fn closes(text: &str, at: usize, c: char, close: char) -> bool {
         && (!matches!(c, '"' | '\'' | '’') || (!before_opens(text, at) && !follows_letter(text, at + c.len_utf8())))
 }
 
-/// Whether a mark has no partner by its looks: an opening one where `opens`, else a closing one.
+/// True if a mark has no partner: an opening one if `opens`, else a closing one.
 fn alone(text: &str, at: usize, c: char, opens: bool) -> bool {
     match (c, opens) {
         ('"', true) => before_opens(text, at) && follows_word(text, at + 1) && !text[at + 1..].contains('"'),
@@ -146,7 +147,7 @@ fn mark_len(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(1, char::len_utf8)
 }
 
-/// Words; a letter of a language without blanks is half a word.
+/// Number of words; a character of a script without spaces counts half a word.
 fn words(text: &str) -> usize {
     let wide = text.chars().filter(|c| *c >= '\u{3040}').count() / 2;
     wide + text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()

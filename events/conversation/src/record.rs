@@ -1,7 +1,6 @@
-//! The words every other module counts and orders with: identities, times, places in the log.
+//! Basic types of all other modules: identities, times, places in the log.
 //!
-//! Nothing here reads a clock: a [`Timestamp`] always comes from outside, either from a transcript
-//! line or from the shell.
+//! Nothing here reads a clock: a [`Timestamp`] comes from a transcript line or from the shell.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
@@ -13,7 +12,7 @@ use uuid::Uuid;
 
 use baton_redaction::redact;
 
-/// Longest accepted session id, in bytes. Real ids are 36; the rest is room for odd file names.
+/// Longest accepted session id, in bytes. Real ids have 36; the rest is for odd file names.
 pub const MAX_SESSION_ID_BYTES: usize = 200;
 
 macro_rules! shared_text {
@@ -23,7 +22,7 @@ macro_rules! shared_text {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The text as it is written in events and answers.
+            /// The text as written in events and answers.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -49,21 +48,21 @@ macro_rules! shared_text {
     };
 }
 
-/// Begins the ids and streams of memos.
+/// Prefix of the ids and streams of memos.
 pub const MEMO_PREFIX: &str = "memory:";
 
 shared_text! {
-    /// One session of one agent: the stem of its transcript's file name.
+    /// A session of an agent: the stem of its transcript's file name.
     SessionId
 }
 
 shared_text! {
-    /// One ordered history of events: `session:<id>`, `memory:<uuid>` or `home`.
+    /// An ordered history of events: `session:<id>`, `memory:<uuid>` or `home`.
     StreamId
 }
 
 shared_text! {
-    /// The identity of a wish, chosen by whoever wishes: the same id again gets the first answer.
+    /// Identity of a command, chosen by the sender: a repeated id gets the first answer.
     CommandId
 }
 
@@ -78,35 +77,35 @@ impl SessionId {
         usable.then(|| Self(text.into()))
     }
 
-    /// Whether redaction finds nothing in it. An id stands in answers, names of files and the log as it is, so what looks
-    /// like a secret is taken for no session's.
+    /// True if redaction finds nothing in it. Ids appear unredacted in answers, file names and the log, so a file whose
+    /// name looks like a secret is not treated as a session.
     pub fn may_be_shown(&self) -> bool {
         matches!(redact(&self.0), Cow::Borrowed(_))
     }
 
-    /// The id under which a memo's words are stored and found beside conversations; no transcript's session has it.
+    /// The id under which a memo's words are stored and found beside conversations; no transcript has it.
     pub fn memo(uuid: Uuid) -> Self {
         Self(format!("{MEMO_PREFIX}{uuid}").into())
     }
 
-    /// Whether the id is reserved for memos: a transcript whose file has such a name is no session's.
+    /// True if the id is reserved for memos: a transcript with such a file name is not a session.
     pub fn is_memo(&self) -> bool {
         self.0.starts_with(MEMO_PREFIX)
     }
 
-    /// The first 8 characters: how an episode is named (`session_<short>`).
+    /// The first 8 characters, for names of episodes (`session_<short>`).
     pub fn short(&self) -> &str {
         let end = self.0.char_indices().nth(8).map_or(self.0.len(), |(at, _)| at);
         &self.0[..end]
     }
 }
 
-/// Fewest characters of an id that people are shown. What every subagent's id begins with tells nothing, and is not counted.
+/// Fewest characters of a displayed id. The common prefix of subagents' ids is not counted.
 const SHORT_ID_CHARS: usize = 8;
 const SUBAGENT: &str = "agent-";
 
-/// The shortest beginning of an id, of at least 8 characters, that none of the others begins with; all of it where another
-/// goes on behind it.
+/// The shortest prefix of an id, of at least 8 characters, that no other id starts with; the whole id if another one
+/// continues it.
 pub fn unique_start<'a, 'b>(id: &'a str, others: impl Iterator<Item = &'b str>) -> &'a str {
     let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let least = SHORT_ID_CHARS + if id.starts_with(SUBAGENT) { SUBAGENT.len() } else { 0 };
@@ -120,61 +119,60 @@ impl StreamId {
         Self(format!("session:{id}").into())
     }
 
-    /// The stream of one memo.
     pub fn memo(uuid: Uuid) -> Self {
         Self(format!("{MEMO_PREFIX}{uuid}").into())
     }
 
-    /// The stream of what concerns the whole home and no session.
+    /// The stream of the home.
     pub fn home() -> Self {
         Self("home".into())
     }
 
-    /// A stream as it was recorded; any text, because the past cannot be refused.
+    /// A recorded stream; accepts any text, because recorded events cannot be refused.
     pub fn recorded(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The session this stream belongs to, if it is a session's.
+    /// The session, if this is a session's stream.
     pub fn session_id(&self) -> Option<SessionId> {
         self.0.strip_prefix("session:").and_then(SessionId::new)
     }
 
-    /// The memo this stream belongs to, if it is a memo's.
+    /// The memo, if this is a memo's stream.
     pub fn memo_uuid(&self) -> Option<Uuid> {
         self.0.strip_prefix(MEMO_PREFIX).and_then(|uuid| Uuid::try_parse(uuid).ok())
     }
 
-    /// Whether this is the stream of the whole home.
+    /// True for the stream of the home.
     pub fn is_home(&self) -> bool {
         &*self.0 == "home"
     }
 }
 
 impl CommandId {
-    /// Any text; callers bound its length (the gateway refuses ids over 128 bytes).
+    /// Accepts any text; callers bound its length (the gateway refuses ids over 128 bytes).
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 }
 
-/// The place of an event in its own stream: from 1, gapless. 0 is "nothing yet".
+/// Number of an event in its stream: from 1, gapless. 0 means none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SequenceNumber(pub u64);
 
-/// The place of an event in the whole journal: from 1, increasing. 0 is "before everything".
+/// Position of an event in the whole journal: from 1, increasing. 0 is before the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position(pub u64);
 
 impl SequenceNumber {
-    /// The next place.
+    /// The next number.
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
 impl Position {
-    /// The next place.
+    /// The next position.
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -198,35 +196,34 @@ impl fmt::Display for Position {
     }
 }
 
-/// A moment: milliseconds since 1970-01-01T00:00:00Z, leap seconds ignored.
+/// A time in milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
 
-/// Earliest and latest moments that RFC 3339 can write (years 0 to 9999).
+/// Earliest and latest times that RFC 3339 can express (years 0 to 9999).
 const WRITABLE_MS: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 
 impl Timestamp {
-    /// Reads RFC 3339 with any offset, as transcripts write it. `None` for anything else.
+    /// Parses RFC 3339 with any offset. `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
         let ms = moment.unix_timestamp_nanos().div_euclid(1_000_000);
         i64::try_from(ms).ok().map(Self)
     }
 
-    /// This moment plus a number of milliseconds (which may be negative), saturating.
+    /// This time plus `ms` milliseconds, which may be negative; saturates.
     pub fn plus_ms(self, ms: i64) -> Self {
         Self(self.0.saturating_add(ms))
     }
 
-    /// Milliseconds from `earlier` to `self`; negative when `earlier` is later.
+    /// Milliseconds from `earlier` to `self`; negative if `earlier` is later.
     pub fn since_ms(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC with milliseconds: `2026-03-14T09:26:53.589Z`. Moments outside the years
-    /// 0 to 9999 are shown clamped.
+    /// RFC 3339 in UTC with milliseconds: `2026-03-14T09:26:53.589Z`. Times outside the years 0 to 9999 are clamped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0.clamp(*WRITABLE_MS.start(), *WRITABLE_MS.end());
         let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).map_err(|_| fmt::Error)?;
@@ -251,29 +248,26 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Who or what an event belongs to and what brought it about.
+/// Origin of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Metadata {
-    /// The conversation of messages a thing belongs to (one request through all its effects).
+    /// The exchange that it belongs to: one request with all its effects.
     pub correlation: Option<CommandId>,
-    /// The command that directly brought the event about.
+    /// The command that directly caused the event.
     pub cause: Option<CommandId>,
 }
 
 /// An event with its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded<E> {
-    /// Place in the whole journal.
+    /// Position in the whole journal.
     pub position: Position,
-    /// The stream it belongs to.
     pub stream: StreamId,
-    /// Place in that stream.
+    /// Number in its stream.
     pub sequence: SequenceNumber,
     /// When it was recorded, by the shell's clock.
     pub at: Timestamp,
-    /// Correlation and cause.
     pub metadata: Metadata,
-    /// What happened.
     pub event: E,
 }
 

@@ -1,35 +1,36 @@
-//! How many tokens a text is for a language model: one estimator for all that is told of tokens and their price.
+//! Estimate of the tokens of a text for a language model, used for all numbers of tokens and prices.
 //!
-//! An estimate, and told as one: about four bytes of ASCII a token, about one character of anything else (a CJK character
-//! is mostly one token, an accented letter somewhat less). No tokenizer of any model is asked.
+//! An estimate, and shown as such: about four bytes of ASCII per token, about one other character per token (a CJK
+//! character is mostly one token, an accented letter somewhat less). No model's tokenizer is used.
 //!
-//! What the filter saves is told in characters, four of which count as a token on both sides: see [`chars_of_content`].
+//! Savings of the filter are given in characters, four of which count as a token on both sides: see
+//! [`chars_of_content`].
 //!
 //! # Hazards
 //!
-//! - Where tokens are paid for they are counted at three bytes of ASCII each, other characters at each byte
-//!   behind the first (`at_most`), which is more than most texts take. A CJK session is therefore divided into
-//!   up to twice as many parts as needed. A request that is too large is refused after it was sent; one with
-//!   room left only repeats what goes with each request.
+//! - For paid requests the count is an upper bound (`at_most`): three bytes of ASCII per token, and a token for each
+//!   byte of another character after its first, which is more than most texts take. A CJK session is therefore divided
+//!   into up to twice as many parts as needed. A request that is too large is refused after it was sent; one with room
+//!   left only repeats the fixed part of each request.
 
 use crate::hash::canonical_json;
 use crate::item::{Body, Item};
 use baton_redaction::raw_json::{Found, Value, first_object};
 
-/// Bytes of ASCII that make about one token.
+/// Bytes of ASCII per token.
 const ASCII_BYTES_PER_TOKEN: u64 = 4;
-/// The same of texts that are dense.
+/// Bytes of ASCII per token in dense texts.
 const DENSE_BYTES_PER_TOKEN: u64 = 3;
-/// Tokens that the frame of one item takes: who speaks, and where it ends.
+/// Tokens for the frame of an item: speaker and end.
 const TOKENS_PER_ITEM: u64 = 4;
-/// Output tokens of one summary, as the default configuration bounds them.
+/// Output tokens of a summary, the limit in the default configuration.
 pub const SUMMARY_OUTPUT_TOKENS: u64 = 2_000;
-/// US dollars for a million input tokens of the default model (gpt-4.1-mini).
+/// US dollars per million input tokens of the default model (gpt-4.1-mini).
 pub const INPUT_USD_PER_MILLION: f64 = 0.40;
-/// US dollars for a million output tokens of the default model (gpt-4.1-mini).
+/// US dollars per million output tokens of the default model (gpt-4.1-mini).
 pub const OUTPUT_USD_PER_MILLION: f64 = 1.60;
 
-/// Tokens of a text, rounded up; 0 only for the empty text.
+/// Estimated tokens of a text, rounded up; 0 only for the empty text.
 pub fn of_text(text: &str) -> u64 {
     let (mut ascii, mut other) = (0_u64, 0_u64);
     for c in text.chars() {
@@ -42,9 +43,9 @@ pub fn of_text(text: &str) -> u64 {
     ascii.div_ceil(ASCII_BYTES_PER_TOKEN) + other
 }
 
-/// Tokens of a text at most, as what is paid for is reckoned: code, paths, JSON and numbers have about three bytes of ASCII a
-/// token. Of any other character each byte behind the first may be one: an accented letter is one, a CJK character or a
-/// symbol up to two, an emoji or a rare character up to three. Never less than [`of_text`].
+/// Upper estimate of a text's tokens, for costs: code, paths, JSON and numbers have about three bytes of ASCII per
+/// token. In any other character each byte after the first may be a token: an accented letter is one, a CJK character
+/// or a symbol up to two, an emoji or a rare character up to three. Never less than [`of_text`].
 pub fn at_most(text: &str) -> u64 {
     let (mut ascii, mut other) = (0_u64, 0_u64);
     for c in text.chars() {
@@ -56,22 +57,22 @@ pub fn at_most(text: &str) -> u64 {
     ascii.div_ceil(DENSE_BYTES_PER_TOKEN) + other
 }
 
-/// Tokens of a transcript of which only the size is known, in bytes: as if it were ASCII, which JSON mostly is.
+/// Estimated tokens of a transcript, from its size in bytes, as if it were ASCII, which JSON mostly is.
 pub fn of_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(ASCII_BYTES_PER_TOKEN)
 }
 
-/// Tokens of a conversation as it is kept: what would be sent to a model. Linear in the items.
+/// Estimated tokens of a stored conversation, as it would be sent to a model. Linear in the items.
 pub fn of_items(items: &[Item]) -> u64 {
     items.iter().map(|item| of_body(&item.body)).sum()
 }
 
-/// Characters of what a line of a Claude Code transcript gives the model or has of it: the `message.content` of its first
-/// object, decoded, and nothing that stands beside it. Texts, thinking, names and parameters of calls as JSON, and texts of
-/// results count; signatures, images and documents do not. 0 for every other line.
+/// Characters that a line of a Claude Code transcript gives to the model or has from it: the decoded `message.content`
+/// of its first object. Texts, thinking, names and parameters of calls as JSON, and texts of results count; signatures,
+/// images and documents do not. 0 for every other line.
 ///
-/// This is what the filter is measured against: with copies for the screen and Base64 on this side it would save far more,
-/// and say nothing.
+/// The savings of the filter are measured against this. Counting screen copies and Base64 as well would make them look
+/// far larger, without meaning.
 pub fn chars_of_content(line: &[u8]) -> u64 {
     let Found::Object(fields) = first_object(line) else { return 0 };
     let (mut kind, mut content) = (None, None);
@@ -88,7 +89,7 @@ pub fn chars_of_content(line: &[u8]) -> u64 {
     }
 }
 
-/// A string, or an array of blocks; results have either in them again.
+/// Counts a string, or an array of blocks; results contain either in turn.
 fn chars_of_blocks(content: Value<'_>) -> u64 {
     let block = |block: Value<'_>| -> u64 {
         let kind = block.get(b"type").and_then(Value::text).map_or(&b""[..], |kind| kind.raw());
@@ -118,13 +119,13 @@ fn chars_of_texts(content: Value<'_>) -> u64 {
     }
 }
 
-/// Without the blanks and escapes that depend on who wrote it.
+/// Ignores white space and escapes that depend on the writer.
 fn chars_of_json(raw: &[u8]) -> u64 {
     serde_json::from_slice(raw).map_or(raw.len() as u64, |value| chars(&canonical_json(&value)))
 }
 
-/// Characters of what is kept of a conversation: texts, calls with the parameters as they are stored, the line of each
-/// result. What is said of the conversation and not in it (titles, branches, tokens) is none.
+/// Characters of a stored conversation: texts, calls with their stored parameters, the line of each result. Facts about
+/// the session (titles, branches, tokens) do not count.
 pub fn chars_of_items(items: &[Item]) -> u64 {
     items.iter().map(|item| chars_of_body(&item.body)).sum()
 }
@@ -160,11 +161,11 @@ fn of_body(body: &Body) -> u64 {
     text + TOKENS_PER_ITEM
 }
 
-/// US dollars that the default model would take at least to summarise this many tokens, to a millionth of a dollar: as if
-/// they went in one request with nothing beside them. The plan of the requests says what it may take.
+/// Least cost in US dollars of a summary of this many tokens by the default model, rounded to a millionth: as if they
+/// were sent in one request with nothing else. The request plan gives the upper bound.
 pub fn summary_usd(tokens: u64) -> f64 {
     let usd = tokens as f64 * INPUT_USD_PER_MILLION + SUMMARY_OUTPUT_TOKENS as f64 * OUTPUT_USD_PER_MILLION;
-    // A dollar per million tokens is a millionth of a dollar per token.
+    // One dollar per million tokens is a millionth of a dollar per token.
     usd.round() / 1e6
 }
 

@@ -1,8 +1,8 @@
-//! Items in, search units out: what one hit of a search is.
+//! Search units made of items: a unit is one hit of a search.
 //!
-//! A unit is a typed prompt, an assistant text or a tool line, cut at paragraph borders to about 1,600
-//! characters. Units of an append-only list of items are append-only too, but for the last few, and those since a prompt
-//! that was withdrawn.
+//! A unit is a typed prompt, an agent's text or a tool line, split at paragraph borders into parts of about 1,600
+//! characters. If items are appended, units are appended too, except that the last few may change, and those since a
+//! withdrawn prompt.
 
 mod author;
 mod cut;
@@ -18,29 +18,27 @@ use crate::record::Timestamp;
 
 pub use author::speakers;
 
-/// Units on each side that a unit's context takes in.
+/// Number of units on each side in a unit's context.
 pub const NEIGHBOURS: usize = 2;
-/// How much of a neighbour its context takes in, in characters.
+/// Length of a neighbour in the context, in characters.
 const NEIGHBOUR_CHARS: usize = 400;
 
 /// The smallest thing that a search finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Transcript line it starts at.
+    /// Transcript line on which it starts.
     pub line: u64,
-    /// Which part of that line's text, from 0: a long text is cut in several.
+    /// Part of that line's text, from 0: a long text is split.
     pub part: u32,
-    /// When.
     pub at: Option<Timestamp>,
-    /// Who speaks.
     pub role: Role,
-    /// The id of the record it is from, of a tool line that of the call. Forks of the session repeat it.
+    /// Id of its record, or of the call for a tool line. Forks of the session repeat it.
     pub uuid: Option<Box<str>>,
-    /// The text itself: what a snippet is cut from.
+    /// The text from which snippets are cut.
     pub text: String,
 }
 
-/// All units in the order of the items; linear. What of them is told one by one: [`Stream`].
+/// All units in the order of the items; linear. [`Stream`] gives them one by one.
 pub fn units(items: &[Item]) -> Vec<Unit> {
     let mut units = Vec::with_capacity(items.len());
     let mut stream = Stream::without(Withdrawn::of(items));
@@ -53,7 +51,8 @@ pub fn units(items: &[Item]) -> Vec<Unit> {
     units
 }
 
-/// Appends the `body` field of a unit: its date as `2026-03-14` and `14 March 2026` when it has one, who speaks, the text.
+/// Appends the `body` field of a unit: its date as `2026-03-14` and `14 March 2026` if it has one, the speaker, the
+/// text.
 pub fn body(unit: &Unit, out: &mut String) {
     if let Some(at) = unit.at {
         push_date(at, out);
@@ -63,8 +62,8 @@ pub fn body(unit: &Unit, out: &mut String) {
     out.push_str(&unit.text);
 }
 
-/// Appends the `context` field of `units[index]`: the end of the two units before, its own body, the start of the two
-/// after; of each neighbour at most 400 characters. Nothing when there is no such unit.
+/// Appends the `context` field of `units[index]`: the ends of the two units before, its own body, the starts of the two
+/// units after; at most 400 characters of each neighbour. Appends nothing if there is no such unit.
 pub fn context(units: &[Unit], index: usize, out: &mut String) {
     let Some(unit) = units.get(index) else { return };
     for before in &units[index.saturating_sub(NEIGHBOURS)..index] {

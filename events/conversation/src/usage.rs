@@ -1,22 +1,22 @@
-//! What a conversation took of its models: tokens, counted once for each request, whatever its transcript repeats.
+//! Token usage of a conversation by model. Each request counts once, whatever its transcript repeats.
 //!
 //! # Decisions
 //!
-//! - A message of the model is counted once by its message id; the request id stands in only where there is
-//!   none. A single count of tokens is believed up to 10^9.
+//! - A message of the model is counted once by its message id; the request id is used only if there is none. A single
+//!   token count is capped at 10^9.
 
 use std::collections::BTreeMap;
 
 use crate::item::{Body, Item, Meta, Usage};
 
-/// The model's name where no model answered: errors, limits, the harness' own words.
+/// Model name of messages that no model wrote: errors, limits, the harness' own text.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Most tokens that one count of a request is believed to be: hundreds of times the largest context there is.
+/// Highest accepted token count of a request: hundreds of times the largest context.
 const COUNT_MAX: u64 = 1_000_000_000;
 
-/// What tells a message of a model from others: its id, which the service gives once; where a gateway gives none, the request
-/// that brought it. Not all lines of a message name its request.
+/// Identity of a model's message: its id, which the service gives once; if a gateway gives none, the id of the request.
+/// Not all lines of a message name the request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Message(Box<str>),
@@ -30,18 +30,18 @@ impl Key {
     }
 }
 
-/// The requests of a conversation, each with the most that was said of it.
+/// The requests of a conversation, each with its largest usage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requests(BTreeMap<Key, Usage>);
 
-/// What was used of one model.
+/// Usage of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelUsage {
-    /// Its name, as the transcript writes it.
+    /// Its name as in the transcript.
     pub model: String,
-    /// How many messages it wrote.
+    /// Number of messages.
     pub messages: u64,
-    /// Tokens read that no cache held.
+    /// Tokens read that were not cached.
     pub input: u64,
     /// Tokens written.
     pub output: u64,
@@ -51,19 +51,19 @@ pub struct ModelUsage {
     pub cache_creation: u64,
     /// Those of them for an hour.
     pub cache_creation_1h: u64,
-    /// Whether `output` is known to be less than was written.
+    /// True if `output` is known to be too small.
     pub output_is_lower_bound: bool,
 }
 
 impl Requests {
-    /// The requests of a conversation; linear in the items, but for a logarithm. Said of one message is the usage with the
-    /// greatest output, of equals the last. What nobody's model wrote is left out, and so is what names no message and no
-    /// request, and what subagents took inside of the conversation.
+    /// The requests of a conversation; linear in the items, times a logarithm. For each message the usage with the
+    /// largest output counts, the last one of equals. Messages that no model wrote are left out, and so are those
+    /// without message and request id, and those of subagents inside the conversation.
     pub fn of(items: &[Item]) -> Self {
         Self::where_aside(items, false)
     }
 
-    /// The same of the subagents whose conversations stand inside of this one, as the first versions wrote them.
+    /// The requests of subagents whose conversations are inside this one, as the first versions wrote them.
     pub fn of_subagents_inside(items: &[Item]) -> Self {
         Self::where_aside(items, true)
     }
@@ -74,14 +74,14 @@ impl Requests {
         requests
     }
 
-    /// Takes the next item of the conversation: all of them come to [`Requests::of`] it.
+    /// Adds the next item, for the result of [`Requests::of`].
     pub fn note(&mut self, item: &Item) {
         if !item.sidechain {
             self.add(item);
         }
     }
 
-    /// Takes the next item of the conversation: all of them come to [`Requests::of_subagents_inside`] it.
+    /// Adds the next item, for the result of [`Requests::of_subagents_inside`].
     pub fn note_inside(&mut self, item: &Item) {
         if item.sidechain {
             self.add(item);
@@ -99,13 +99,13 @@ impl Requests {
         }
     }
 
-    /// Those that `other` has too: what a fork has copied.
+    /// The requests that `other` has too, which a fork has copied.
     pub fn shared_with(&self, other: &Self) -> Self {
         let shared = self.0.iter().filter(|(key, _)| other.0.contains_key(*key));
         Self(shared.map(|(key, usage)| (key.clone(), usage.clone())).collect())
     }
 
-    /// Takes in those of another conversation; what both have counts once.
+    /// Adds the requests of another conversation; common ones count once.
     pub fn join(&mut self, other: Self) {
         for (key, usage) in other.0 {
             match self.0.get(&key) {
@@ -115,12 +115,11 @@ impl Requests {
         }
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The sums by model, in the order of names.
+    /// Sums by model, ordered by name.
     pub fn by_model(&self) -> Vec<ModelUsage> {
         let mut models: BTreeMap<&str, ModelUsage> = BTreeMap::new();
         for usage in self.0.values() {
@@ -140,7 +139,7 @@ impl Requests {
     }
 }
 
-/// What no request can have taken is not believed beyond what any can.
+/// Caps counts that no request can have.
 fn bounded(mut usage: Usage) -> Usage {
     let Usage { input, output, cache_read, cache_creation, cache_creation_1h, .. } = &mut usage;
     for count in [input, output, cache_read, cache_creation, cache_creation_1h] {
@@ -154,7 +153,7 @@ impl ModelUsage {
         Self { model: model.to_owned(), ..Self::default() }
     }
 
-    /// Adds what was used beside; the name stays.
+    /// Adds further usage; the name stays.
     pub fn add(&mut self, other: &Self) {
         for (sum, part) in [
             (&mut self.messages, other.messages),

@@ -1,12 +1,12 @@
-//! What an edit did to a file, counted in lines before its text is shortened.
+//! Effect of an edit on a file, counted in lines before its text is shortened.
 
 use crate::item::Edit;
 use baton_redaction::raw_json::Value;
 use baton_redaction::redact_owned;
 
-/// What a call of a tool that changes a file does; `None` for every other tool, or when it names no file.
+/// The effect of a call of a tool that changes a file; `None` for other tools, or if it names no file.
 ///
-/// Edits are compared by their common first and last lines: what is between counts as removed and added.
+/// Edits are compared by their common first and last lines: everything in between counts as removed and added.
 pub(crate) fn of(tool: &str, input: Value<'_>) -> Option<Edit> {
     let (added, removed) = match tool {
         "Edit" => replacement(input),

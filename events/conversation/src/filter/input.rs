@@ -1,8 +1,8 @@
-//! Parameters of a call, kept in key order, with everything bulky cut to a head and a mark.
+//! Parameters of a call in key order, with long values cut to a head and a mark.
 //!
-//! A mark says how much was cut and names the whole by the first 8 hex digits of its SHA-256 after
-//! redaction: `…[+812 chars #1f2e3d4c]`. Two calls that differ anywhere differ in their items, but for what a tool is told
-//! only for the screen. What is written into files is cut to less than the rest, for the files have it.
+//! A mark gives the length of the rest and the first 8 hex digits of the SHA-256 of the whole, after redaction: `…[+812
+//! chars #1f2e3d4c]`. So calls that differ anywhere differ in their items, except in values meant only for the screen.
+//! Content written to files is cut shorter, because the files have it.
 
 use std::collections::BTreeMap;
 
@@ -22,26 +22,25 @@ const MAX_DEPTH: usize = 5;
 const MAX_VALUES: usize = 400;
 /// Longest key, in characters.
 const MAX_KEY_CHARS: usize = 100;
-/// Longest value of what is written into a file or replaced there, in characters. A manifest's is kept as any other value:
-/// it tells which packages were added.
+/// Longest value of content that is written to a file or replaced in it, in characters. Manifests are exempt: they show
+/// which packages were added.
 const MAX_FILE_TEXT_CHARS: usize = 60;
-/// The parameters that have such a value.
+/// Parameters with such content.
 const FILE_TEXTS: &[&str] = &["old_string", "new_string", "content", "new_source"];
-/// The parameters that name the file.
+/// Parameters that name the file.
 const FILE_NAMES: [&[u8]; 3] = [b"file_path", b"notebook_path", b"path"];
-/// What says the value beside it once more, in the words that a screen shows meanwhile.
+/// Parameters that repeat another one in words for the screen.
 const ECHOES: &[&str] = &["activeForm"];
 
-/// How much is still kept of one call.
+/// What may still be kept of a call.
 struct Budget {
-    /// Values.
+    /// Number of values.
     left: usize,
     /// Characters of a file's text.
     file_text: usize,
 }
 
-/// The parameters of a call, from the object that the transcript has for them. Anything else than an object is kept
-/// under an empty key.
+/// The parameters of a call, from the transcript's object. Anything but an object is kept under an empty key.
 pub(crate) fn parameters(raw: raw_json::Value<'_>) -> BTreeMap<String, Value> {
     let mut budget = Budget { left: MAX_VALUES, file_text: file_text_chars(raw) };
     match raw {
@@ -51,13 +50,13 @@ pub(crate) fn parameters(raw: raw_json::Value<'_>) -> BTreeMap<String, Value> {
     }
 }
 
-/// How much is kept of what a call writes into a file: less, if it names one that is no manifest.
+/// Bound for content written to a file: shorter if the file is named and is not a manifest.
 fn file_text_chars(raw: raw_json::Value<'_>) -> usize {
     let file = FILE_NAMES.into_iter().find_map(|name| raw.get(name)?.text());
     if file.is_some_and(|file| Manifest::of(&file.decode()).is_none()) { MAX_FILE_TEXT_CHARS } else { MAX_VALUE_CHARS }
 }
 
-/// A value of at most so many characters, if it is a string. What it is called tells whether it is a secret.
+/// Converts a value; strings are cut to `chars`. The name helps to recognise secrets.
 fn value(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget, chars: usize) -> Value {
     budget.left = budget.left.saturating_sub(1);
     match raw {
@@ -76,7 +75,7 @@ fn value(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget
     }
 }
 
-/// Fields in key order, so that what is cut does not depend on the order they were written in.
+/// Fields in key order, so that cuts do not depend on the order in which they were written.
 fn object(raw: raw_json::Value<'_>, outer: &str, depth: usize, budget: &mut Budget) -> Vec<(String, Value)> {
     let fields = raw.fields().map(|(key, value)| (key.decode(), value));
     let fields: BTreeMap<_, _> = fields.filter(|(key, _)| !ECHOES.contains(&&**key)).collect();
@@ -131,9 +130,9 @@ fn array(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget
     Value::Array(kept)
 }
 
-/// A string, cut to its head and a mark when it is too long.
+/// Cuts a string that is too long to its head and a mark.
 fn shortened(text: String, chars: usize) -> String {
-    // Bytes are at least characters: most texts need no counting.
+    // Bytes are never fewer than characters, so most texts need no counting.
     if text.len() <= chars {
         return text;
     }
@@ -149,13 +148,13 @@ fn mark(count: usize, what: &str, rest: &str) -> Value {
     Value::String(format!("…[+{count} {what} #{}]", hex_digest(rest.as_bytes(), 8)))
 }
 
-/// The mark of a container that is too deep or one too many.
+/// The mark of a container that is too deep, or exceeds the budget.
 fn cut(bytes: &[u8]) -> Value {
     let rest = redact_owned(canonical(bytes));
     Value::String(format!("…[+{} bytes #{}]", rest.len(), hex_digest(rest.as_bytes(), 8)))
 }
 
-/// A value in a form that does not depend on who wrote it, for digests.
+/// A value in canonical form, for digests.
 fn whole(value: raw_json::Value<'_>) -> String {
     match value {
         raw_json::Value::Text(text) => text.decode().into_owned(),
@@ -166,13 +165,13 @@ fn whole(value: raw_json::Value<'_>) -> String {
     }
 }
 
-/// Canonical JSON, or the bytes as they are where a strict parser refuses them (nesting bombs, lone surrogates).
+/// Canonical JSON, or the bytes themselves if a strict parser refuses them (nesting bombs, lone surrogates).
 fn canonical(bytes: &[u8]) -> String {
     serde_json::from_slice::<Value>(bytes)
         .map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), |value| canonical_json(&value))
 }
 
-/// Integral floats are written as integers, as JavaScript does: `1.0` and `1` are the same number.
+/// Writes integral floats as integers, like JavaScript: `1.0` and `1` are the same number.
 fn number(digits: &[u8]) -> Value {
     let text = String::from_utf8_lossy(digits);
     match serde_json::from_str::<Value>(&text) {
@@ -188,7 +187,7 @@ fn number(digits: &[u8]) -> Value {
     }
 }
 
-/// Below this every whole number is exact as a float.
+/// Below this limit every whole number is exact as a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[cfg(test)]

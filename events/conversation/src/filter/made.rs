@@ -1,38 +1,38 @@
-//! What git and gh say in their output that they made: the surest word on it, however the message was given.
+//! Commits and pull requests that git and gh report in their output: reliable, however the message was given.
 
 use std::borrow::Cow;
 
 use super::one_line;
 
-/// Most commits and pull requests that are kept of one result.
+/// Most commits and pull requests kept of one result.
 const MAX_MADE: usize = 4;
-/// Longest first line of a commit's message, in characters.
+/// Longest first line of a commit message, in characters.
 const SUBJECT_CHARS: usize = 120;
-/// Digits of a hash, at least and at most.
+/// Number of digits of a hash.
 const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
-/// Longest address, in bytes.
+/// Longest address of a pull request, in bytes.
 const MAX_ADDRESS_BYTES: usize = 200;
-/// How the line that is kept of a result says so.
+/// Marks in the stored line of a result.
 const COMMITTED: &str = ", committed ";
 const OPENED: &str = ", opened ";
-/// What may follow there.
+/// Mark of a verdict, which may follow them.
 const SAYS: &str = ", says ";
 
-/// Something that was made.
+/// A commit or a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Printed {
     /// `[main 1a2b3c4] Fix the login`
     Commit {
-        /// As many digits as were printed.
+        /// The hash with as many digits as were printed.
         hash: String,
-        /// The first line of its message.
+        /// First line of the message.
         subject: String,
     },
     /// `https://github.com/o/r/pull/12`, without the scheme.
     PullRequest(String),
 }
 
-/// What a line says that only looks like it, as it is kept.
+/// Changes text that only looks like such a mark.
 pub(super) fn unmarked(text: &str) -> Cow<'_, str> {
     match [COMMITTED, OPENED].iter().any(|mark| text.contains(mark)) {
         true => Cow::Owned(text.replace(COMMITTED, ",  committed ").replace(OPENED, ",  opened ")),
@@ -41,13 +41,13 @@ pub(super) fn unmarked(text: &str) -> Cow<'_, str> {
 }
 
 impl Printed {
-    /// Of an output, redacted and without colours: the first ones.
+    /// Finds them in an output that is redacted and without colours; the first [`MAX_MADE`].
     pub(crate) fn of(output: &str) -> Vec<Self> {
         let lines = output.lines().map(str::trim);
         lines.filter_map(|line| commit(line).or_else(|| pull_request(line))).take(MAX_MADE).collect()
     }
 
-    /// As the line that is kept of a result goes on.
+    /// The form in the stored line of a result.
     pub(crate) fn told(&self) -> String {
         match self {
             Self::Commit { hash, subject } => format!("{COMMITTED}{hash} {subject}"),
@@ -55,7 +55,7 @@ impl Printed {
         }
     }
 
-    /// Out of the line that is kept of a result.
+    /// Reads them from the stored line of a result.
     pub fn read(text: &str) -> Vec<Self> {
         let mut found = Vec::new();
         let mut rest = text;

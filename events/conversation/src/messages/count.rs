@@ -1,9 +1,9 @@
-//! How many messages a conversation has: typed prompts, and messages of the agent that carry text.
+//! Number of messages of a conversation: typed prompts, and messages of the agent that contain text.
 //!
 //! # Decisions
 //!
-//! - `message_count` is exact as soon as anything follows a withdrawn prompt: what was counted is made up for
-//!   by the next message.
+//! - `message_count` is exact as soon as anything follows a withdrawn prompt: the next message makes up for what was
+//!   counted too much.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::hash::Mark;
 use crate::item::{Body, Item};
 use crate::queued_prompts::Withdrawn;
 
-/// Counts messages item by item; holds 8 bytes of each. Withdrawn prompts are not given to it.
+/// Counts messages item by item, with 8 bytes each. Withdrawn prompts must not be added.
 #[derive(Debug, Default)]
 pub struct MessageCount {
     replies: BTreeSet<Mark>,
@@ -20,10 +20,10 @@ pub struct MessageCount {
 }
 
 impl MessageCount {
-    /// Takes note of the next item.
+    /// Adds the next item.
     pub fn note(&mut self, item: &Item) {
         match &item.body {
-            // All of one record is one prompt, of words, of a picture or of both.
+            // All items of one record are one prompt: text, a picture, or both.
             Body::Prompt { .. } | Body::Media { .. } if !item.sidechain => {
                 self.count += u64::from(self.prompted.replace(item.line) != Some(item.line));
             }
@@ -35,13 +35,13 @@ impl MessageCount {
         }
     }
 
-    /// How many there are so far.
+    /// Number of messages so far.
     pub fn get(&self) -> u64 {
         self.count
     }
 }
 
-/// How many messages a whole conversation has, without withdrawn prompts; linear.
+/// Number of messages of a whole conversation, without withdrawn prompts. Linear.
 pub fn message_count(items: &[Item]) -> u64 {
     let withdrawn = Withdrawn::of(items);
     let mut count = MessageCount::default();

@@ -1,4 +1,4 @@
-//! Items in, units out, one after the other: of a conversation of any length only what waits for a result is held.
+//! Units from a stream of items. Only calls that wait for a result, and what follows them, are held in memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,48 +6,48 @@ use super::{NEIGHBOURS, Unit, cut, tool};
 use crate::item::{Body, Item, Meta};
 use crate::queued_prompts::{Withdrawn, delivers};
 
-/// Text behind a call that waits for its result, in bytes: thousands of units. A call whose result comes later than that
-/// stands without it, and the result stands alone.
+/// Bytes of text after a call that waits for its result: thousands of units. A call whose result comes later stands
+/// without it, and the result stands alone.
 const WAITING_BYTES: usize = 2 * 1024 * 1024;
-/// What stands before a prompt that was queued and never reached the agent.
+/// Prefix of a queued prompt that never reached the agent.
 const UNDELIVERED: &str = "queued, not delivered: ";
-/// Most withdrawn prompts that are followed.
+/// Most withdrawn prompts that are tracked.
 const MAX_QUEUED: usize = 64;
-/// What a unit takes besides its text.
+/// Size of a unit besides its text, in bytes.
 const UNIT_BYTES: usize = size_of::<Unit>() + 64;
 
-/// Makes the units of a conversation that is given item by item; linear.
+/// Makes the units of a conversation, item by item; linear.
 ///
 /// Prompts, answers, replies and thinking give one unit or more, each of at most about 1,600 characters. A tool call
-/// gives exactly one, with the result that answers it; a result that answers no call gives one of its own, and so does one
-/// that comes megabytes later. Summaries repeat what was said, notices and facts about the session are nobody's words: they
-/// give none. Prompts that were withdrawn, which have to be known before, give none where they were delivered, and are marked
-/// where they never were. As long as lines do not decrease, `(line, part)` names a unit.
+/// gives exactly one, including its result; a result without a call, or one that comes megabytes later, gives one of
+/// its own. Summaries, notices and facts about the session give none. Withdrawn prompts, which must be known
+/// beforehand, give none if they were delivered, and are marked if they were not. As long as lines do not decrease,
+/// `(line, part)` identifies a unit.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// Units that are not told yet, in order.
+    /// Units that were not emitted yet, in order.
     held: VecDeque<Held>,
-    /// What they take.
+    /// Their size in bytes.
     bytes: usize,
-    /// Units told.
+    /// Number of emitted units.
     told: usize,
-    /// Calls that wait for their result, by id: which unit it is, counted from 0.
+    /// Calls that wait for their result, by id, with the number of their unit from 0.
     open: BTreeMap<Box<str>, usize>,
     /// Line and part of the last unit made.
     last: Option<(u64, u32)>,
-    /// Units that there were when [`Stream::mark`] was called.
+    /// Number of units when [`Stream::mark`] was called.
     marked: Option<usize>,
-    /// The first of them that has changed since.
+    /// The first of those units that changed since.
     changed: Option<usize>,
     withdrawn: Withdrawn,
-    /// The withdrawn prompts by their lines.
+    /// Withdrawn prompts by line.
     queued: BTreeMap<u64, QueuedUnit>,
 }
 
-/// A prompt that was withdrawn: what it is as a unit changes when it leaves the queue and when it is delivered.
+/// A withdrawn prompt: as a unit it changes when it leaves the queue and when it is delivered.
 #[derive(Debug)]
 struct QueuedUnit {
-    /// Which unit it is, or would have been.
+    /// Number of the unit that it is, or would have been.
     index: usize,
     text: String,
     has_left: bool,
@@ -57,17 +57,17 @@ struct QueuedUnit {
 #[derive(Debug)]
 struct Held {
     unit: Unit,
-    /// Of a call without its result.
+    /// Id of the call, as long as its result is missing.
     waits_for: Option<Box<str>>,
 }
 
 impl Stream {
-    /// The units of a conversation of which these prompts are withdrawn, wherever in it that is said.
+    /// For a conversation with these withdrawn prompts.
     pub fn without(withdrawn: Withdrawn) -> Self {
         Self { withdrawn, ..Self::default() }
     }
 
-    /// Takes the next item, and gives the units that are complete now, in order, until `take` fails.
+    /// Adds the next item and passes units that are now complete to `take`, in order, until `take` fails.
     pub fn push<E>(&mut self, item: &Item, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<(), E> {
         match &item.body {
             Body::Prompt { text } | Body::Reply { text } if self.withdrawn.holds(item) => {
@@ -130,27 +130,27 @@ impl Stream {
         self.tell(false, take)
     }
 
-    /// Gives the units that are left. How many there were in all.
+    /// Passes on the remaining units. Returns the number of all units.
     pub fn finish<E>(mut self, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<usize, E> {
         self.tell(true, take)?;
         Ok(self.told)
     }
 
-    /// How many units the items until now have made.
+    /// Number of units made so far.
     pub fn count(&self) -> usize {
         self.told + self.held.len()
     }
 
-    /// What was pushed until now is known already: [`Stream::changed_from`] tells what differs from it.
+    /// Marks the units so far as known: [`Stream::changed_from`] refers to them.
     pub fn mark(&mut self) {
         self.marked = Some(self.count());
         self.changed = None;
     }
 
-    /// From which unit on the body or the context may differ from what the items before the [`mark`](Self::mark) gave.
+    /// First unit whose body or context may differ from what the items before the [`mark`](Self::mark) gave.
     ///
-    /// A late result changes the unit of its call, a withdrawal takes one away, and every changed or new unit changes the context of the two before it.
-    /// The number of all units when nothing changed; 0 without a mark.
+    /// A late result changes the unit of its call, a withdrawal removes one, and every changed or new unit changes the
+    /// context of the two before it. Equals the number of units if nothing changed; 0 without a mark.
     pub fn changed_from(&self) -> usize {
         let Some(marked) = self.marked else { return 0 };
         match self.changed {
@@ -159,7 +159,7 @@ impl Stream {
         }
     }
 
-    /// A prompt stands at this line: queued ones that say the same are no units any more.
+    /// A prompt stands at this line: queued ones with the same text are units no longer.
     fn deliver(&mut self, line: u64, text: &str) {
         let mut changed = Vec::new();
         for (_, queued) in self.queued.range_mut(..line).filter(|(_, queued)| !queued.is_delivered) {
@@ -172,7 +172,7 @@ impl Stream {
         self.queued.retain(|_, queued| !(queued.has_left && queued.is_delivered));
     }
 
-    /// This unit is another one now, or gone.
+    /// Notes that a unit changed or is gone.
     fn change(&mut self, index: usize) {
         if self.marked.is_some_and(|marked| index <= marked) {
             self.changed = Some(self.changed.map_or(index, |first| first.min(index)));
@@ -187,7 +187,7 @@ impl Stream {
         let unit = Unit { line: item.line, part, at: item.at, role: item.role(), uuid: item.uuid.clone(), text };
         self.held.push_back(Held { unit, waits_for: waits_for.map(Box::from) });
         let Some(id) = waits_for else { return };
-        // Of two calls of one id the second is answered.
+        // If two calls have the same id, the second one is answered.
         if let Some(earlier) = self.open.insert(id.into(), index)
             && let Some(held) = earlier.checked_sub(self.told).and_then(|at| self.held.get_mut(at))
         {

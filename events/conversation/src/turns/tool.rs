@@ -1,14 +1,14 @@
-//! One line for a tool: name, what it was about, and the line its result came to. Never the output.
+//! A tool call as one unit: name, subject, and the line of its result. Never the output.
 
 use serde_json::Value;
 
 use crate::item::{Call, ToolResult};
 
-/// Longest tool unit, in characters.
+/// Longest unit of a tool, in characters.
 const MAX_CHARS: usize = 1_600;
 /// Longest single parameter, in characters.
 const VALUE_CHARS: usize = 600;
-/// Parameters that say what a call is about, in the order they are told.
+/// Parameters that describe a call, in order of precedence.
 const TELLING: [&str; 21] = [
     "command",
     "pattern",
@@ -32,7 +32,7 @@ const TELLING: [&str; 21] = [
     "name",
     "title",
 ];
-/// The mark where the filter cut a value; its length and digest are nothing to search for.
+/// The mark where the filter cut a value; the length and digest behind it are not searchable.
 const FILTER_MARK: &str = "…[+";
 
 /// The call as text: `Bash: cargo test -p auth`.
@@ -59,7 +59,7 @@ pub(super) fn call_line(call: &Call) -> String {
     bounded(line)
 }
 
-/// Adds the result's line to the call's, without repeating name and target.
+/// Appends the result's line to the call's, without repeating name and target.
 pub(super) fn answer(line: &mut String, result: &ToolResult) {
     let told = result.text.trim();
     let news = news(line, told, result.name.as_deref().unwrap_or_default());
@@ -72,7 +72,8 @@ pub(super) fn answer(line: &mut String, result: &ToolResult) {
     *line = bounded(std::mem::take(line));
 }
 
-/// What a result's line says beyond its call's: `exit 101, error…` of `Bash cargo test: exit 101, error…`.
+/// The part of a result's line that the call's line does not have: `exit 101, error…` of `Bash cargo test: exit 101,
+/// error…`.
 fn news<'a>(call: &str, result: &'a str, name: &str) -> &'a str {
     let Some(rest) = result.strip_prefix(name).filter(|_| !name.is_empty() && call.starts_with(name)) else {
         return result;
@@ -83,7 +84,7 @@ fn news<'a>(call: &str, result: &'a str, name: &str) -> &'a str {
     ends.take_while(repeats).last().map_or(result, |end| rest[end + 2..].trim())
 }
 
-/// Texts of a parameter: strings, and the strings inside of lists and objects (questions, todo items under way).
+/// Texts of a parameter: strings, and strings in lists and objects (questions, todo items in progress).
 fn tell(value: &Value, line: &mut String) {
     match value {
         Value::String(text) => {
