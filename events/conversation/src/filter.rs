@@ -1,11 +1,12 @@
-//! What of a conversation is kept: texts whole, calls with bulky values shortened, results as one line.
+//! The filter decides what of a conversation is stored: texts whole, calls with long values shortened, results as one
+//! line.
 //!
 //! Everything passes [`redact`](baton_redaction::redact) here, before it is shortened, hashed or stored.
 //!
 //! # Hazards
 //!
-//! - The share that the filter saves (93 % is the aim) is bounded by what people and models said, which is kept
-//!   whole; `baton bench read` prints both.
+//! - The filter's savings (the aim is 93 %) are limited by what people and models wrote, which is kept whole; `baton
+//!   bench read` prints both.
 
 use std::borrow::Cow;
 
@@ -29,33 +30,32 @@ pub use recall::without_recall;
 pub use telling::telling_line;
 pub use verdict::Verdict;
 
-/// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
-/// hashes of different versions are not compared.
+/// Version of all rules that determine items: this module, redaction, and the readers. Content hashes of different
+/// versions are not comparable.
 pub const FILTER_VERSION: u32 = 6;
 
-/// Longest value of a call's parameter, in characters; a longer one is cut to this head and a mark.
+/// Longest value of a call's parameter, in characters; longer ones are cut to this length and a mark.
 pub const MAX_VALUE_CHARS: usize = 200;
 /// Longest text of a notice of the harness, in characters.
 pub const MAX_NOTICE_CHARS: usize = 500;
 /// Longest tool name, in characters.
 pub const MAX_NAME_CHARS: usize = 100;
 
-/// What Baton puts around everything that it hands to an agent. What lies between is dropped when it comes back in a
-/// transcript, so that the memory never remembers itself.
+/// Start of everything that Baton gives to an agent. Such blocks are dropped when they come back in a transcript, so
+/// that the memory does not store its own answers.
 pub const RECALL_OPEN: &str = "<baton-recall";
-/// The end of what [`RECALL_OPEN`] begins.
+/// End of a block that began with [`RECALL_OPEN`].
 pub const RECALL_CLOSE: &str = "</baton-recall>";
 
-/// Beginnings of the names of Baton's own tools.
+/// Prefixes of the names of Baton's own tools.
 const OWN_TOOLS: &[&str] = &["mcp__baton__", "mcp__plugin_baton"];
 
-/// Whether a tool is Baton's own: its calls and results are dropped.
+/// True for a tool of Baton's own: its calls and results are dropped.
 pub fn is_own_tool(name: &str) -> bool {
     OWN_TOOLS.iter().any(|start| name.starts_with(start))
 }
 
-/// A text as it is kept: without what Baton injected, without secrets, without blanks around it. `None` when nothing
-/// is left.
+/// A text as it is stored: without Baton's own blocks, redacted and trimmed. `None` if nothing is left.
 pub fn kept(text: &str) -> Option<String> {
     let own = without_recall(text);
     let clean = redact(&own);
@@ -63,12 +63,12 @@ pub fn kept(text: &str) -> Option<String> {
     (!trimmed.is_empty()).then(|| trimmed.to_owned())
 }
 
-/// A text as it is kept, cut to a number of characters (the `…` included).
+/// As [`kept`], cut to a number of characters including the `…`.
 pub fn kept_head(text: &str, chars: usize) -> Option<String> {
     kept(text).map(|text| head(text, chars))
 }
 
-/// The text without the escape sequences by which programs colour their output.
+/// The text without colour escape sequences.
 pub fn without_colours(text: &str) -> Cow<'_, str> {
     let Some(mut escape) = text.find('\u{1b}') else {
         return Cow::Borrowed(text);
@@ -96,13 +96,13 @@ pub fn without_colours(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// One line of a text as it is kept: blanks and line ends become one blank each.
+/// A text as one redacted line without Baton's own blocks; each run of white space becomes one space.
 pub fn one_line(text: &str, chars: usize) -> String {
     let line = without_recall(text).split_whitespace().collect::<Vec<_>>().join(" ");
     head(redact_owned(line), chars)
 }
 
-/// The first `chars` characters; a cut shows as `…`, which counts as one of them.
+/// The first `chars` characters; a `…` marks a cut and counts as one of them.
 fn head(mut text: String, chars: usize) -> String {
     if let Some((cut, _)) = text.char_indices().nth(chars) {
         let end = text.char_indices().nth(chars.saturating_sub(1)).map_or(cut, |(at, _)| at);

@@ -1,18 +1,18 @@
-//! Bytes of a transcript in, a conversation out.
+//! Readers of transcripts: bytes in, items out.
 //!
-//! A [`Reader`] takes whole lines, in pieces of any size, counts what it sees and says it as
-//! [`Item`]s to a [`Sink`]. It never fails: what is broken is counted and leaves all other lines as they
-//! are. A line over which this program itself stumbles is passed over, and one item names it ([`is_unread`]). Where it stands is a [`Cursor`]; a new reader that is given the cursor and the conversation's open
-//! calls goes on as if there had been no break.
+//! A [`Reader`] takes whole lines in pieces of any size, counts what they contain and emits [`Item`]s to a [`Sink`]. It
+//! never fails: broken lines are counted and do not affect others. A line on which the reader itself panics is skipped,
+//! and one item marks it ([`is_unread`]). The position is a [`Cursor`]; a new reader with that cursor and the
+//! conversation's open calls continues as if there had been no break.
 //!
-//! One agent's format is one file below this one (`format.rs` holds what it must know): [`classify`] tells whose a path
-//! is, and the reader hands each record to that agent's file.
+//! Each agent's format is a module below this one that implements `Format`: [`classify`] identifies the session of a
+//! path, and the reader passes each record to the agent's format.
 //!
 //! # Hazards
 //!
-//! - A record over which the reader panics is left out alone, its state thrown away. The manifest names the
-//!   line, so do `status` and `show`, and `reindex` reads it again. A digest, graph or outcomes that panic are
-//!   left out of the memory the same way, and the words of the session are still found.
+//! - Only the record on which the reader panics is left out; the state is rolled back. The manifest, `status` and
+//!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
+//!   memory in the same way, and the session's text is still found.
 
 mod claude;
 mod codex;
@@ -44,14 +44,15 @@ use scribe::{Scribe, Stamp};
 
 macro_rules! formats {
     ($($agent:ident => $format:ty),+ $(,)?) => {
-        /// Where an agent keeps its transcripts.
+        /// Location of the agent's transcripts.
         pub fn layout(agent: Agent) -> &'static Layout {
             match agent { $(Agent::$agent => &<$format as Format>::LAYOUT),+ }
         }
 
-        /// Which session a file is, by its path below one of the agent's roots (`projects/` of Claude Code, `sessions/` or
-        /// `archived_sessions/` of Codex), with `/` between the names. `None` for everything that is no transcript of a
-        /// conversation: journals of workflows, spilled results, memory files, and the agent's own helpers.
+        /// Identifies the session of a file by its path below one of the agent's roots (`projects/` of Claude Code,
+        /// `sessions/` or `archived_sessions/` of Codex), with `/` as separator. `None` for everything that is not the
+        /// transcript of a conversation: workflow journals, spilled results, memory files, and the agent's internal
+        /// helpers.
         pub fn classify(agent: Agent, rel_path: &str) -> Option<Located> {
             match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
         }
@@ -73,16 +74,16 @@ formats! {
     Codex => codex::Codex,
 }
 
-/// Where a reader's items go.
+/// Receives a reader's items.
 pub trait Sink {
-    /// Whether items are wanted at all. Without them no text is decoded beyond what counting needs.
+    /// True if items are wanted. If not, only the text needed for counting is decoded.
     const TEXT: bool;
 
     /// Takes the next item, in file order.
     fn item(&mut self, item: Item);
 }
 
-/// Wants no items: for counting.
+/// Takes no items: for counting.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullSink;
 
@@ -100,23 +101,23 @@ impl Sink for Vec<Item> {
     }
 }
 
-/// Whose transcript is read.
+/// Origin of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Who wrote it.
+    /// The agent that wrote it.
     pub agent: Agent,
-    /// Whether the whole file is a subagent's conversation: then its records are its own, and not an aside.
+    /// True if the whole file is a subagent's conversation: then its records are not asides.
     pub subagent: bool,
 }
 
 impl Located {
-    /// How the file is to be read.
+    /// The origin of this transcript.
     pub fn source(&self) -> Source {
         Source { agent: self.agent, subagent: matches!(self.kind, Kind::Subagent { .. }) }
     }
 }
 
-/// Reads one transcript, or a part of it.
+/// Reads a transcript, or a part of it.
 pub struct Reader<'a, S: Sink> {
     source: Source,
     scribe: Scribe<'a, S>,
@@ -124,21 +125,21 @@ pub struct Reader<'a, S: Sink> {
 }
 
 impl<'a, S: Sink> Reader<'a, S> {
-    /// A reader that stands at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's
-    /// unanswered calls so far; a reader that only counts needs none.
+    /// A reader at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's unanswered calls so
+    /// far; a reader that only counts needs none.
     pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut S) -> Self {
         Self { source, scribe: Scribe::new(cursor, open, source.subagent, sink), index: Index::default() }
     }
 
-    /// The same reader, which reads outputs too large for the transcript where they lie.
+    /// Lets the reader use whole outputs that were too large for the transcript.
     #[must_use]
     pub fn with_spilled(mut self, spilled: &'a dyn Spilled) -> Self {
         self.scribe.spilled = Some(spilled);
         self
     }
 
-    /// Reads all whole lines of `bytes`, which begin where the cursor stands. Returns how many bytes were read; the
-    /// caller keeps the rest, which has no newline yet, and gives it again with what follows.
+    /// Reads all whole lines of `bytes`, which begin at the cursor. Returns the number of bytes read; the caller keeps
+    /// the rest, which has no newline yet, and passes it again with what follows.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while let Some(first) = memchr2(b'\n', 0, &bytes[at..]) {
@@ -153,8 +154,8 @@ impl<'a, S: Sink> Reader<'a, S> {
         at
     }
 
-    /// Reads the rest of the file as it stood, which has no newline. Read are only whole objects; a torn line is held
-    /// back (0 is returned), for its writer may still be writing.
+    /// Reads the rest of the file, which has no newline. Only whole objects are read; a torn line is left (returns 0),
+    /// because it may still be being written.
     pub fn finish(&mut self, tail: &[u8]) -> usize {
         debug_assert!(memchr(b'\n', tail).is_none(), "the tail begins after the last newline");
         if !is_whole(self.without_bom(tail)) {
@@ -166,7 +167,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         tail.len()
     }
 
-    /// Passes over a line that is too long to be held: `head` is its beginning, `len` its length with its newline.
+    /// Skips a line that is too long to be held: `head` is its beginning, `len` its length including the newline.
     pub fn oversize(&mut self, head: &[u8], len: u64) {
         self.count_line();
         self.scribe.seen.oversize += 1;
@@ -177,12 +178,12 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.scribe.cursor.unterminated = false;
     }
 
-    /// A person's name for the session that stands beside the transcript: said as a title where reading stands, if it is news.
+    /// Emits a session name that a person gave outside of the transcript as a title at the cursor, if it is new.
     pub fn named(&mut self, name: &str) {
         self.scribe.line(|scribe| scribe.title(&Stamp::default(), TitleSource::Person, name));
     }
 
-    /// Where reading stands, and what was seen since the reader was made.
+    /// The cursor, and the observation since the reader was made.
     pub fn into_parts(self) -> (Cursor, Observation) {
         (self.scribe.cursor, self.scribe.seen)
     }
@@ -199,16 +200,16 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
-    /// The bytes at the cursor without the mark that a file may begin with, and no other line.
+    /// The bytes without the byte order mark that the file may begin with.
     fn without_bom<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes }
     }
 
-    /// Reads a line; `nul` tells whether a NUL is in it.
+    /// Reads a line; `nul` is true if it contains a NUL.
     fn line(&mut self, bytes: &[u8], nul: bool) {
         self.count_line();
         let bytes = self.without_bom(bytes);
-        // A power loss leaves runs of NUL anywhere: without them the line may make sense.
+        // A power loss leaves runs of NUL anywhere; without them the line may be valid.
         let bytes = if nul {
             Cow::Owned(bytes.iter().copied().filter(|byte| *byte != 0).collect())
         } else {
@@ -216,7 +217,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         };
         let lost = nul && !self.scribe.cursor.unterminated && bytes.trim_ascii().is_empty();
         let (source, index) = (self.source, &mut self.index);
-        // A panic may leave the index half made: it is begun anew.
+        // A panic may leave the index incomplete, so it is started anew.
         let mut room = std::mem::take(index);
         let broken = self.scribe.line(|scribe| {
             let whole = records(source.agent, &bytes, &mut room, scribe);
@@ -227,8 +228,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 }
 
-/// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether nothing else stood
-/// there.
+/// Reads the objects of a line: mostly one, but concurrent writers leave more. Returns true if there was nothing else.
 fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, scribe: &mut Scribe<'_, S>) -> bool {
     loop {
         match index.first_object(bytes) {
@@ -242,12 +242,12 @@ fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, scribe: &
     }
 }
 
-/// Whether an item stands for a line that could not be read, because this program stumbled over it.
+/// True if the item marks a line on which the reader panicked.
 pub fn is_unread(item: &Item) -> bool {
     matches!(&item.body, Body::Notice { text } if text == scribe::UNREAD)
 }
 
-/// Lines that are named: `line 12`, `lines 12, 15 and 4 more`.
+/// Line numbers as text: `line 12`, `lines 12, 15 and 4 more`.
 pub fn named_lines(lines: &[u64]) -> String {
     const SHOWN: usize = 5;
     let shown: Vec<String> = lines.iter().take(SHOWN).map(u64::to_string).collect();
@@ -256,10 +256,10 @@ pub fn named_lines(lines: &[u64]) -> String {
     format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
-/// What some editors put before a text.
+/// Byte order mark that some editors put before a text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether a line consists of whole objects, and has at least one.
+/// True if the line consists of one or more whole objects.
 fn is_whole(line: &[u8]) -> bool {
     let mut rest = line;
     let mut any = false;

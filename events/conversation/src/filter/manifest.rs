@@ -1,4 +1,4 @@
-//! Files that list packages: an edit of one tells which packages were added.
+//! Manifests: files that list packages. An edit of one shows which packages were added.
 
 /// A file that lists packages.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub enum Manifest {
 }
 
 impl Manifest {
-    /// The kind of manifest that a path names; `None` for any other file.
+    /// The kind of manifest at a path; `None` for any other file.
     pub fn of(path: &str) -> Option<Self> {
         match path.rsplit(['/', '\\']).next()? {
             "Cargo.toml" => Some(Self::Cargo),

@@ -1,4 +1,4 @@
-//! Something given that is no text, as one line: what it is and how large, never the thing.
+//! Images and documents as one line: kind and size, never the content.
 
 use memchr::memchr;
 
@@ -6,7 +6,7 @@ use baton_redaction::raw_json::{Text, Value};
 
 use super::one_line;
 
-/// Longest name of a media type, in characters.
+/// Longest media type, in characters.
 const MAX_TYPE_CHARS: usize = 60;
 
 /// An image or a document.
@@ -14,14 +14,14 @@ const MAX_TYPE_CHARS: usize = 60;
 pub(crate) struct Media {
     /// `image`, `document`.
     pub(crate) what: &'static str,
-    /// `image/png`, where it is told; on one line, redacted and bounded.
+    /// Media type such as `image/png`, if given; one line, redacted and bounded.
     kind: Option<String>,
-    /// Its own size, in bytes, where the transcript holds it.
+    /// Decoded size in bytes, if the transcript contains the data.
     pub(crate) bytes: Option<usize>,
 }
 
 impl Media {
-    /// Reads a content block; `None` for one that is neither image nor document.
+    /// Reads a content block; `None` if it is neither image nor document.
     pub(crate) fn of(block: Value<'_>) -> Option<Self> {
         let (mut what, mut source) = (None, Value::Null);
         for (key, value) in block.fields() {
@@ -34,7 +34,8 @@ impl Media {
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
-    /// What a block's source says: `{"type":"base64","media_type":"image/png","data":"…"}`, or of type `text`, `url`, `file`.
+    /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,
+    /// `file`.
     fn from_source(source: Value<'_>) -> Self {
         let (mut encoded, mut kind, mut data) = (true, None, None);
         for (key, value) in source.fields() {
@@ -50,7 +51,7 @@ impl Media {
         Self { what: "", kind, bytes }
     }
 
-    /// `[image image/png, 34 KB]`: as much of it as is known.
+    /// `[image image/png, 34 KB]`, without unknown parts.
     pub(crate) fn line(&self) -> String {
         let kind = self.kind.as_ref().map_or(String::new(), |kind| format!(" {kind}"));
         let size = self.bytes.map_or(String::new(), |bytes| format!(", {}", size(bytes)));
@@ -58,7 +59,7 @@ impl Media {
     }
 }
 
-/// The kind of a content block, if it is one that this is about.
+/// Name of the kind of a content block, if it is one of media.
 pub(crate) fn name(kind: &[u8]) -> Option<&'static str> {
     match kind {
         b"image" => Some("image"),
@@ -67,7 +68,7 @@ pub(crate) fn name(kind: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// How large a thing is, for people: `812 B`, `34 KB`, `1.2 MB`.
+/// A size for display: `812 B`, `34 KB`, `1.2 MB`.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -76,9 +77,9 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
-/// How many bytes a base64 text stands for.
+/// Decoded size of a base64 text.
 fn decoded_bytes(data: Text<'_>) -> usize {
-    // Some writers escape the slash, which is one of base64's digits.
+    // Some writers escape the slash, which is a base64 digit.
     let decoded = memchr(b'\\', data.raw()).map(|_| data.decode());
     let digits = decoded.as_ref().map_or(data.raw(), |text| text.as_bytes());
     let padding = digits.iter().rev().take_while(|digit| **digit == b'=').count();

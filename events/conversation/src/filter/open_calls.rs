@@ -1,4 +1,4 @@
-//! Calls that wait for their result: what a result must know of its call, since it names only the id.
+//! Calls that wait for their result. A result names only its call's id, so its line needs the call.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::one_line;
 use crate::item::{Body, Call, Edit, Item, Meta};
 
-/// Most calls remembered as unanswered, in calls; agents run some dozen at once.
+/// Most unanswered calls that are remembered; agents run a few dozen at once.
 pub const MAX_OPEN_CALLS: usize = 64;
 /// Longest target in a result's line, in characters.
 const MAX_TARGET_CHARS: usize = 120;
 
-/// What stands between the id of a call and the number of a further part of it.
+/// Separates the id of a call from the number of a further part of it.
 pub(crate) const PART: char = '#';
 
-/// What a call works on, by the names that tools give it; the first that is there counts.
+/// Names of parameters that hold the subject of a call, in order of precedence.
 const TARGETS: &[&str] = &[
     "file_path",
     "notebook_path",
@@ -35,13 +35,14 @@ const TARGETS: &[&str] = &[
     "uri",
 ];
 
-/// The unanswered calls of a conversation, rebuilt from its items alone.
+/// The unanswered calls of a conversation, rebuilt from its items.
 ///
-/// An index job that reads a file's tail takes them from the stored items: `items.iter().collect()`. Cheap to clone.
+/// An index job that reads the tail of a file collects them from the stored items: `items.iter().collect()`. Cheap to
+/// clone.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub struct OpenCalls {
     calls: VecDeque<Arc<OpenCall>>,
-    /// The model that was last named: some agents name it once and not with each count of tokens.
+    /// The last model named: some agents name it once and not with each token count.
     model: Arc<str>,
 }
 
@@ -50,14 +51,14 @@ impl Clone for OpenCalls {
         Self { calls: self.calls.clone(), model: self.model.clone() }
     }
 
-    /// Keeps the memory that it has: every line is read upon a clone.
+    /// Reuses the allocation, because every line is read on a clone.
     fn clone_from(&mut self, source: &Self) {
         self.calls.clone_from(&source.calls);
         self.model.clone_from(&source.model);
     }
 }
 
-/// One call, as far as its result's line needs it.
+/// The parts of a call that its result's line needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OpenCall {
     pub(crate) id: Box<str>,
@@ -71,19 +72,19 @@ impl OpenCall {
         Self { id: call.id.clone(), name: call.name.clone(), target: target(&call.input), edit: call.edit.clone() }
     }
 
-    /// Name and target, as a result's line begins.
+    /// Name and target: the beginning of its result's line.
     pub(crate) fn subject(&self) -> String {
         if self.target.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.target) }
     }
 }
 
-/// How the line of a call's result begins: name and target.
+/// The beginning of the line of a call's result: name and target.
 pub fn subject(call: &Call) -> String {
     OpenCall::of(call).subject()
 }
 
 impl OpenCalls {
-    /// Takes note of the next item of the conversation.
+    /// Adds the next item of the conversation.
     pub fn note(&mut self, item: &Item) {
         match &item.body {
             Body::Call(call) if !call.id.is_empty() => {
@@ -98,18 +99,18 @@ impl OpenCalls {
         }
     }
 
-    /// The model that was last named; empty when none was.
+    /// The last model named; empty if none was.
     pub(crate) fn model(&self) -> &str {
         &self.model
     }
 
-    /// The ids of the further parts of a call: of a patch, whose files are calls of their own.
+    /// Ids of the further parts of a call: each file of a patch is a call of its own.
     pub(crate) fn parts(&self, id: &str) -> Vec<Box<str>> {
         let is_part = |call: &&Arc<OpenCall>| call.id.strip_prefix(id).is_some_and(|rest| rest.starts_with(PART));
         self.calls.iter().filter(is_part).map(|call| call.id.clone()).collect()
     }
 
-    /// The call with this id.
+    /// The unanswered call with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&OpenCall> {
         self.calls.iter().rev().map(AsRef::as_ref).find(|call: &&OpenCall| *call.id == *id)
     }
@@ -123,7 +124,7 @@ impl<'a> FromIterator<&'a Item> for OpenCalls {
     }
 }
 
-/// What a call works on, in one line: `src/auth.rs`, `cargo test`, `fn login in src`.
+/// The subject of a call, on one line: `src/auth.rs`, `cargo test`, `fn login in src`.
 fn target(input: &BTreeMap<String, Value>) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let asked = || input.get("questions")?.get(0)?.get("question")?.as_str();

@@ -1,4 +1,4 @@
-//! What Baton told an agent, recognised when it comes back in a transcript: whole, quoted, escaped, or broken.
+//! Recognises text that Baton gave to an agent when it comes back in a transcript: whole, quoted, escaped or broken.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,37 +7,37 @@ use memchr::memmem;
 
 use super::RECALL_OPEN;
 
-/// How the `<` before a mark's name may be written: as it is, in HTML, in JSON, in JSON inside JSON.
+/// Forms of the `<` before a mark's name: literal, in HTML, in JSON, in JSON inside JSON.
 const LESS: [&str; 4] = ["<", "&lt;", "u003c", "u003C"];
-/// How the `>` behind it may be.
+/// Forms of the `>` behind it.
 const GREATER: [&str; 6] = [">", "&gt;", "\\u003e", "\\u003E", "\\\\u003e", "\\\\u003E"];
 
-/// How the quotes around an attribute's value may be, backslashes aside.
+/// Forms of the quotes around an attribute's value, not counting backslashes.
 const QUOTES: [&str; 4] = ["\"", "'", "&quot;", "&#34;"];
-/// Longest tag behind its name, in bytes.
+/// Longest tag after its name, in bytes.
 const MAX_TAG_BYTES: usize = 256;
-/// The kinds of blocks that Baton writes.
+/// Kinds of the blocks that Baton writes.
 const KINDS: [&str; 2] = ["handoff", "compaction"];
-/// How what Baton tells begins behind its tag: for an agent, and for a person who hands it to one.
+/// First words of a block after its tag: for an agent, and for a person who passes it to one.
 const LEADS: [&str; 2] = ["From Baton's memory", "# Handoff: session "];
-/// What an agent may write before a block on its line.
+/// Text that an agent may write before a block on the same line.
 const BEFORE: &str = "additional context:";
 
-/// A mark as it stands in a text.
+/// A mark in a text.
 struct Mark {
     at: Range<usize>,
     closes: bool,
 }
 
-/// The text without what Baton told: every block that begins as Baton begins one ([`opening`]), up to its closing mark. One
-/// that was cut off on its way goes as far as its paragraph does, if Baton's own words begin it; so does one whose beginning
-/// was cut off (`…`) and which ends alone on a line. Whoever only speaks of such marks keeps the words. Marks are known also
-/// where they are escaped, as in JSON; the signs of quotation before an opening one go with it.
+/// Removes everything that Baton gave: each block with an [`opening`] in Baton's form, up to its closing mark. A block
+/// without a closing mark ends with its paragraph, if it begins with Baton's own words; so does one whose beginning was
+/// cut off (`…`) and whose closing mark is alone on its line. Text that only mentions such marks stays. Escaped marks,
+/// as in JSON, are recognised too; quotation signs before an opening mark are removed with it.
 pub fn without_recall(text: &str) -> Cow<'_, str> {
     let Some(mut mark) = next_mark(text, 0) else { return Cow::Borrowed(text) };
     let mut out = String::new();
     let mut from = 0;
-    // Where a closing mark ends, as far as one was looked for: many opening ones are no reason to look so often.
+    // End of the next closing mark once it was searched for, so that many opening marks do not cause as many searches.
     let mut closing = None;
     loop {
         let before = &text[from..mark.at.start];
@@ -61,7 +61,7 @@ pub fn without_recall(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where a block of Baton's ends that begins with this mark.
+/// End of the block that this mark opens, if it is one of Baton's.
 fn block(text: &str, mark: &Range<usize>, closing: &mut Option<Option<usize>>) -> Option<usize> {
     let tag_ends = opening(text, mark)?;
     let close = match *closing {
@@ -76,15 +76,15 @@ fn block(text: &str, mark: &Range<usize>, closing: &mut Option<Option<usize>>) -
     (behind.is_empty() || begins_as_told(behind)).then(|| paragraph_end(text, tag_ends))
 }
 
-/// Whether the text behind a tag begins with Baton's own words.
+/// True if the text after a tag begins with Baton's own words.
 fn begins_as_told(behind: &str) -> bool {
     let lead = behind.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '|' | '\\'));
     let lead = lead.strip_prefix('n').filter(|_| behind.starts_with('\\')).unwrap_or(lead);
     LEADS.iter().any(|known| lead.starts_with(known))
 }
 
-/// Where the tag ends, if the opening mark begins a block of Baton's: it has one of its kinds, nothing stands behind it on its
-/// line, and before it only what quotes it, unless Baton's own words follow. A tag that is cut off reaches to the end.
+/// End of the tag, if the mark opens one of Baton's blocks: it has a known kind, nothing follows on its line, and only
+/// quotation signs stand before it unless Baton's own words follow. A tag that was cut off extends to the end.
 fn opening(text: &str, mark: &Range<usize>) -> Option<usize> {
     let window = head_of(&text[mark.end..], MAX_TAG_BYTES);
     let value = window.trim_start().strip_prefix("kind=")?.trim_start_matches('\\');
@@ -119,8 +119,8 @@ fn tail_of(text: &str, bytes: usize) -> &str {
     &text[start.unwrap_or(0)..]
 }
 
-/// Whether nothing but signs of quotation stands before on the same line, or in the same string of JSON, or what an agent
-/// writes before it.
+/// True if only quotation signs, or an agent's introduction, stand before it on the same line or in the same JSON
+/// string.
 fn begins_line(before: &str) -> bool {
     let before = tail_of(before, MAX_TAG_BYTES);
     let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
@@ -129,7 +129,7 @@ fn begins_line(before: &str) -> bool {
     line.is_empty() || line.ends_with('"') || line.ends_with(BEFORE)
 }
 
-/// Where the next closing mark ends.
+/// End of the next closing mark.
 fn close_after(text: &str, mut from: usize) -> Option<usize> {
     loop {
         let mark = next_mark(text, from)?;
@@ -160,7 +160,7 @@ fn next_mark(text: &str, mut from: usize) -> Option<Mark> {
     }
 }
 
-/// Whether nothing but signs of quotation stands before, on the same line.
+/// True if only quotation signs stand before it on the same line.
 fn stands_alone(before: &str) -> bool {
     without_quotation_signs(before).trim_end_matches("\\n").len() < before.len() || line_is_empty(before)
 }
@@ -169,14 +169,14 @@ fn line_is_empty(before: &str) -> bool {
     before.is_empty() || before.ends_with('\n')
 }
 
-/// The text without the blanks and `>` at the end that begin its last line.
+/// The text without a last line that consists of quotation signs.
 fn without_quotation_signs(text: &str) -> &str {
     let line = text.rfind('\n').map_or(0, |end| end + 1);
     let is_sign = |c: char| c.is_whitespace() || matches!(c, '>' | '|');
     if text[line..].chars().all(is_sign) && text[line..].contains(['>', '|']) { &text[..line] } else { text }
 }
 
-/// Where the paragraph ends in which this stands.
+/// End of the paragraph at this offset.
 fn paragraph_end(text: &str, from: usize) -> usize {
     let gaps = ["\n\n", "\r\n\r\n", "\\n\\n"];
     let end = gaps.iter().filter_map(|gap| text[from..].find(gap)).min();

@@ -1,4 +1,4 @@
-//! A tool's whole output in, one informative line out.
+//! Summarises a tool's whole output as one informative line.
 
 use crate::item::{Edit, Outcome, ToolResult};
 use baton_redaction::raw_json::{Size, Text, Value};
@@ -9,57 +9,57 @@ use super::open_calls::OpenCall;
 use super::telling::telling_line;
 use super::verdict::Verdict;
 
-/// How much of an output is read to find the telling line of an error, in bytes: its head, as it is written.
+/// Bytes of an output's beginning, as written, that are searched for the telling line of an error.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
-/// The same for what an output says of itself at its beginning.
+/// Bytes of an output's beginning that are searched for statements about the output itself.
 const LEAD_BYTES: usize = 400;
-/// The same for where an output was put that is too large: a path stands in it.
+/// Bytes of an output's beginning that are searched for the path of a spilled output.
 const SPILL_BYTES: usize = 5_000;
-/// Tools that tell of a command or an agent that runs beside them: how that went is not how they went.
+/// Tools that report on a command or an agent running elsewhere, whose outcome is not their own.
 const WATCHERS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutput", "AgentOutputTool"];
-/// How much of the end of a command's output is read for what it says of how it went, in bytes as it is written.
+/// Bytes of the end of a command's output, as written, that are searched for a verdict.
 const VERDICT_BYTES: usize = 8 * 1024;
 /// Tools that run a command line.
 const SHELLS: [&str; 5] = ["Bash", "PowerShell", "Shell", "shell", "bash"];
 /// Longest name of a task in the background, in bytes.
 const MAX_TASK_BYTES: usize = 64;
-/// What the harness appends to results for the model's eyes.
+/// Text that the harness appends to results for the model only.
 const REMINDER: &[u8] = b"<system-reminder>";
 
-/// What a transcript says of a result beside its text, as far as it does.
+/// Facts about a result that the transcript has besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     /// The exit code of a command.
     pub(crate) exit_code: Option<i32>,
-    /// What that code means for this command, on one bounded line.
+    /// Meaning of that code for this command, on one bounded line.
     pub(crate) meaning: Option<String>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub(crate) duration_ms: Option<u64>,
-    /// The subagent that did it.
+    /// Id of the subagent that did the work.
     pub(crate) agent: Option<Box<str>>,
-    /// The task as which it goes on in the background.
+    /// Name of the background task as which the call continues.
     pub(crate) background: Option<String>,
-    /// A person interrupted it.
+    /// True if a person interrupted it.
     pub(crate) interrupted: bool,
-    /// Lines added and removed by all that was changed in a file.
+    /// Lines added and removed by all changes to a file.
     pub(crate) changed: Option<(u32, u32)>,
 }
 
-/// What a tool gave back, still as it is written.
+/// The output of a tool, still encoded as in the transcript.
 #[derive(Default)]
 pub(crate) struct Output<'a> {
     texts: Vec<Text<'a>>,
     media: Vec<Media>,
-    /// Blocks that are neither: links that a search found, tools that were looked up.
+    /// Number of blocks of other kinds: links that a search found, tools that were looked up.
     others: usize,
-    /// What is known of it beside its text.
+    /// Facts about it besides its text.
     pub(crate) told: Told,
-    /// The whole text, where the transcript holds only its beginning.
+    /// The whole text, if the transcript has only its beginning.
     pub(crate) spilled: Option<String>,
 }
 
 impl<'a> Output<'a> {
-    /// Reads the content of a result: a string, an array of blocks, or the one object that tools of the service give.
+    /// Reads the content of a result: a string, an array of blocks, or the single object of the service's own tools.
     pub(crate) fn of(content: Option<Value<'a>>) -> Self {
         let mut output = Self::default();
         match content {
@@ -92,18 +92,18 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// The last of its texts.
+    /// The last text.
     pub(crate) fn last_text(&self) -> Option<Text<'a>> {
         self.texts.last().copied()
     }
 
-    /// The name of the file in which the program has put the whole of it, where it has.
+    /// Name of the file with the whole output, if the program spilled it.
     pub(crate) fn spilled_to(&self) -> Option<String> {
         let lead = self.head(LEAD_BYTES);
         lead.contains(SPILL).then(|| Spill::of(&self.head(SPILL_BYTES)).and_then(|spill| spill.file)).flatten()
     }
 
-    /// The first bytes of what the transcript has of it, decoded; blocks are joined by line ends.
+    /// The first bytes of the text in the transcript, decoded; blocks are joined by line breaks.
     pub(crate) fn head(&self, bytes: usize) -> String {
         let mut out = String::new();
         for text in &self.texts {
@@ -116,8 +116,8 @@ impl<'a> Output<'a> {
         out
     }
 
-    /// The first bytes of the whole output, without the word that the cut may have halved: half a key is no longer known
-    /// for one.
+    /// The first bytes of the whole output, without a word that the cut may have halved: half a key is not recognised
+    /// as one.
     fn whole_words(&self, bytes: usize) -> String {
         let (mut head, cut) = match &self.spilled {
             Some(whole) => {
@@ -135,7 +135,7 @@ impl<'a> Output<'a> {
         head
     }
 
-    /// All that the transcript has of it, decoded.
+    /// The whole text in the transcript, decoded.
     pub(crate) fn whole(&self) -> String {
         self.head(usize::MAX)
     }
@@ -152,14 +152,14 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The one line that is kept of a tool's answer.
+/// Summarises a tool's result as one line.
 pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, output: &Output<'_>) -> ToolResult {
     let name = call.map(|call| call.name.clone());
     let lead = output.head(LEAD_BYTES);
     let told = &output.told;
     let watches = call.is_some_and(|call| WATCHERS.contains(&call.name.as_str()));
     let exit_code = told.exit_code.or_else(|| exit_code(&lead)).or_else(|| watches.then(|| watched_code(&lead))?);
-    // A command that says it failed has failed, whether or not the result was marked.
+    // A nonzero exit code is a failure, whether or not the result is marked as one.
     let fails = !watches && exit_code.is_some_and(|code| code != 0);
     let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
     let failed = outcome == Outcome::Failed;
@@ -169,7 +169,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         Outcome::Ok => format!("{}{}", success(call, &lead, output), says(call, output, true)),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
-            // What was made before the rest of the line failed is made.
+            // Commits made before the rest of the line failed still count.
             let made = || says(call, output, false);
             error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), made()))
         }
@@ -189,14 +189,14 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     }
 }
 
-/// What a successful change did to its file, from the line that is kept of it (`Edit a.rs: +3 -1`): the transcript's own
-/// count of the whole file may differ from what the call alone shows.
+/// Lines added and removed by a successful change, from the stored line of its result (`Edit a.rs: +3 -1`): the
+/// transcript's count for the whole file may differ from what the call shows.
 pub fn changed_lines(text: &str) -> Option<(u32, u32)> {
     let (added, removed) = text.rsplit_once(": +")?.1.split_once(" -")?;
     Some((added.parse().ok()?, removed.parse().ok()?))
 }
 
-/// Whether the line that is kept of a result says that its call goes on in the background.
+/// True if the stored line of a result says that its call continues in the background.
 pub fn goes_on(text: &str) -> bool {
     text.rsplit_once(": ").is_some_and(|(_, said)| said.starts_with(IN_BACKGROUND))
 }
@@ -240,7 +240,8 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
 }
 
-/// What the output of a command line says: what git has made, and how it went where its exit code may be another program's.
+/// Facts in the output of a command line: commits and pull requests, and a verdict if the exit code may be another
+/// program's.
 fn says(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String {
     let Some(call) = call.filter(|call| SHELLS.contains(&call.name.as_str())) else { return String::new() };
     let is_cut = call.target.ends_with('…');
@@ -258,7 +259,8 @@ fn says(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String
     said
 }
 
-/// The end of an output as it is kept, without colours, from a line end on: half a key is no longer known for one.
+/// The end of an output, redacted and without colours, from a line break on, because half a key is not recognised as
+/// one.
 fn end(output: &Output<'_>) -> Option<String> {
     let end = match &output.spilled {
         Some(whole) if whole.len() > VERDICT_BYTES => {
@@ -286,7 +288,7 @@ fn seen(media: &[Media]) -> String {
     kinds.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The task as which a call goes on in the background; empty when it has no name.
+/// The background task as which a call continues; empty if it has no name.
 fn in_background(name: &str, head: &str, told: &Told) -> Option<String> {
     let first = head.lines().next().unwrap_or("");
     let says = first.starts_with("Command running in background")
@@ -304,7 +306,7 @@ fn in_background(name: &str, head: &str, told: &Told) -> Option<String> {
     told.background.clone().or_else(|| says.then(|| named().unwrap_or_default()))
 }
 
-/// What a tool that watches another says of it: `running, 9 lines`, `exit 0, 13 lines`.
+/// Summary for a tool that reports on another: `running, 9 lines`, `exit 0, 13 lines`.
 fn watched(head: &str, exit_code: Option<i32>, size: Size) -> String {
     let status = inside(head, "status")
         .filter(|status| status.len() <= 20 && status.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'));
@@ -313,7 +315,7 @@ fn watched(head: &str, exit_code: Option<i32>, size: Size) -> String {
     format!("{}, {lines}", how.as_deref().unwrap_or("ok"))
 }
 
-/// `<exit_code>0</exit_code>` in what a tool says that watches another.
+/// The value of `<exit_code>0</exit_code>` in the report.
 fn watched_code(head: &str) -> Option<i32> {
     inside(head, "exit_code")?.trim().parse().ok()
 }
@@ -323,7 +325,7 @@ fn inside<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner)
 }
 
-/// What a search found: its own count where it gives one (`Found 12 files`), else its lines.
+/// Result of a search: its own count if it gives one (`Found 12 files`), else its lines.
 fn matches(head: &str, lines: usize) -> String {
     let first = head.lines().next().unwrap_or("").trim();
     if first.is_empty() || first.starts_with("No files found") || first.starts_with("No matches found") {
@@ -339,20 +341,20 @@ fn matches(head: &str, lines: usize) -> String {
     }
 }
 
-/// How the harness begins that in whose place the output lies beside the transcript.
+/// Start of the harness' notice that an output was spilled to a file beside the transcript.
 const SPILL: &str = "<persisted-output>";
 
-/// What the harness says in the place of an output that is too large for the transcript.
+/// The harness' notice in place of an output that is too large for the transcript.
 struct Spill<'t> {
-    /// How large it is, in the harness' words: `45.2KB`.
+    /// Size in the harness' words: `45.2KB`.
     size: &'t str,
-    /// The name of the file that holds it, without its folder.
+    /// Name of the file, without its folder.
     file: Option<String>,
 }
 
 impl<'t> Spill<'t> {
     fn of(head: &'t str) -> Option<Self> {
-        // A failed command says its exit code first.
+        // A failed command's exit code comes first.
         let rest = head.split_once(SPILL).filter(|(before, _)| before.lines().count() <= 1)?.1;
         let (size, rest) = rest.split_once("Output too large (")?.1.split_once(')')?;
         let path = rest.split_once("saved to: ").and_then(|(_, path)| path.lines().next()).unwrap_or("").trim();
@@ -361,14 +363,14 @@ impl<'t> Spill<'t> {
     }
 }
 
-/// `Exit code 101` at the beginning of a command's output.
+/// The value of `Exit code 101` at the beginning of an output.
 fn exit_code(head: &str) -> Option<i32> {
     let rest = head.strip_prefix("<tool_use_error>").unwrap_or(head).strip_prefix("Exit code ")?;
     let digits = rest.lines().next()?.trim();
     digits.parse().ok()
 }
 
-/// What an output says went wrong, in one line.
+/// The telling line of an output.
 fn complaint(head: &str) -> Option<String> {
     telling_line(&super::kept(&super::without_colours(head))?)
 }

@@ -1,44 +1,44 @@
-//! The line of a failed output that says what went wrong: not the preamble of the tool, not the echo of the runner.
+//! The telling line of a failed output: the one that says what went wrong, not a tool's preamble or a runner's echo.
 //!
-//! Lines are ranked by what they are, and the first of the best rank is taken. A reason found inside a test gets the
-//! test's name before it, for `assertion failed` alone tells nobody where.
+//! Lines are ranked by kind, and the first of the best rank is taken. A reason found inside a test gets the test's name
+//! before it, because `assertion failed` alone does not say where.
 
 use std::borrow::Cow;
 
 use super::one_line;
 
-/// Longest line that is given back, in characters.
+/// Longest result, in characters.
 const MAX_CHARS: usize = 300;
 /// Longest name of a test before a reason, in characters.
 const MAX_NAME_CHARS: usize = 160;
 /// Longest value of a comparison, in characters.
 const MAX_VALUE_CHARS: usize = 80;
-/// Most lines of an output that are looked at.
+/// Most lines of an output that are searched.
 const MAX_LINES: usize = 4_000;
-/// How far behind a heading its reason may stand, in lines.
+/// Most lines between a heading and its reason.
 const MAX_AHEAD: usize = 12;
 
-/// What a line is; the earlier, the more it tells.
+/// Kind of a line; earlier ones tell more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
-    /// Names the cause: a compiler's error, a panic's message, an exception, a failed assertion.
+    /// The cause: a compiler's error, a panic's message, an exception, a failed assertion.
     Cause,
-    /// Points at a place or says that something is missing.
+    /// A place, or something that is missing.
     Hint,
-    /// Says that something failed, and perhaps what.
+    /// A statement that something failed.
     Failure,
-    /// Speaks of errors in some way.
+    /// Some other mention of errors.
     Mention,
-    /// Repeats that something before failed: `make: *** Error 2`, `npm ERR! code ELIFECYCLE`.
+    /// A repetition of an earlier failure: `make: *** Error 2`, `npm ERR! code ELIFECYCLE`.
     Echo,
-    /// Anything else that is no preamble.
+    /// Anything else.
     Other,
-    /// What a tool says before it works.
+    /// Output of a tool before it works.
     Preamble,
 }
 
-/// The line that says what went wrong, on one line of at most 300 characters; `None` for an output without words.
-/// The text must be redacted already.
+/// Returns the telling line, with at most 300 characters; `None` if the output has no words. The text must be redacted
+/// already.
 pub fn telling_line(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
     let mut ranked = lines
@@ -46,7 +46,7 @@ pub fn telling_line(text: &str) -> Option<String> {
         .enumerate()
         .filter(|(_, line)| line.chars().any(char::is_alphanumeric) && !line.starts_with("Exit code "))
         .map(|(at, line)| (rank(line), at));
-    // Nothing tells more than a cause.
+    // Nothing ranks above a cause.
     let best = ranked.try_fold(None, |best: Option<(Rank, usize)>, line| match line {
         (Rank::Cause, _) => Err(line),
         _ => Ok(Some(best.map_or(line, |best| best.min(line)))),
@@ -61,7 +61,7 @@ pub fn telling_line(text: &str) -> Option<String> {
     Some(one_line(&told, MAX_CHARS))
 }
 
-/// The line without what frames it.
+/// The line without the tags around it.
 fn bare(line: &str) -> &str {
     line.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>").trim()
 }
@@ -93,7 +93,7 @@ fn rank(line: &str) -> Rank {
     Rank::Other
 }
 
-/// How a line begins that names a cause.
+/// Beginnings of lines that name a cause.
 const CAUSE_STARTS: &[&str] = &[
     "error: ",
     "error[",
@@ -119,10 +119,10 @@ const CAUSE_STARTS: &[&str] = &[
     "Fatal error: ",
     "PHP Fatal error",
 ];
-/// What a line has anywhere that names a cause.
+/// Parts of lines that name a cause.
 const CAUSES: &[&str] =
     &[" panicked at ", ": error: ", ": fatal error: ", " - error TS", ": error TS", "  error  ", ": Error: "];
-/// What stands in lines that say where to look, or what is missing.
+/// Parts of lines that name a place or something missing.
 const HINTS: &[&str] = &[
     "command not found",
     "No such file",
@@ -140,7 +140,7 @@ const FAILURE_STARTS: &[&str] =
 const FAILURES: &[&str] = &["FAILED", " failed", "Failed to ", " not found"];
 const MENTION_STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "panic", "FAIL", "Failed", "❌", "✘"];
 const MENTIONS: &[&str] = &["error:", "Error:", "ERROR", "error[", "Exception:", "denied", "nvalid "];
-/// What only repeats that something failed.
+/// Beginnings of lines that only repeat a failure.
 const ECHO_STARTS: &[&str] = &[
     "error: test failed",
     "error: could not compile",
@@ -205,19 +205,19 @@ const PREAMBLES: &[&str] = &[
 ];
 const SESSION_STARTS: &[&str] = &[" test session starts ", "====="];
 
-/// A line of a run that tells of a success.
+/// True for a line that reports a success.
 fn passed(line: &str) -> bool {
     let starts = ["✓", "√", "✔", "PASS ", "ok ", "--- PASS"].iter().any(|mark| line.starts_with(mark));
     starts || line.ends_with(" ok") || line.contains(" PASSED")
 }
 
-/// The reason in a line of pytest: what comes after `E` and at least two blanks.
+/// The reason in a pytest line: the text after `E` and at least two spaces.
 fn pytest_reason(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("E  ")?.trim_start();
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Whether a line begins as an exception does: `pkg.mod.SomeError: why`, `SomeException`.
+/// True if the line begins with an exception: `pkg.mod.SomeError: why`, `SomeException`.
 fn is_exception(line: &str) -> bool {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
@@ -226,7 +226,7 @@ fn is_exception(line: &str) -> bool {
     named && class.len() > "Error".len() && (rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ["))
 }
 
-/// Whether a line begins with a place: `src/a.rs:12:5: why`.
+/// True if the line begins with a place: `src/a.rs:12:5: why`.
 fn is_located(line: &str) -> bool {
     let Some((place, _)) = line.split_once(": ") else { return false };
     let mut parts = place.rsplit(':');
@@ -236,14 +236,14 @@ fn is_located(line: &str) -> bool {
     number(parts.next()) && number(parts.next()) && dotted(parts.next())
 }
 
-/// What the line at `at` says, with the next where it is only a heading.
+/// The text of the line at `at`, with the next line if it is only a heading.
 fn reason(lines: &[&str], at: usize) -> String {
     let line = lines[at];
     let ahead = || lines[at + 1..].iter().take(MAX_AHEAD).filter(|line| line.chars().any(char::is_alphanumeric));
     if let Some(reason) = pytest_reason(line) {
         return reason.to_owned();
     }
-    // New panics have their message on the next line, old ones in quotes on the same.
+    // New panics have the message on the next line, old ones in quotes on the same line.
     if line.contains(" panicked at ") && line.ends_with(':') {
         let message = (at + 1..lines.len().min(at + MAX_AHEAD)).find(|&at| !lines[at].is_empty());
         return message.map_or_else(|| line.to_owned(), |at| with_values(lines, at));
@@ -259,7 +259,7 @@ fn reason(lines: &[&str], at: usize) -> String {
     with_values(lines, at)
 }
 
-/// The line of a failed assertion with the values that it compared, which stand below it.
+/// The line of a failed assertion with the two values below it.
 fn with_values(lines: &[&str], at: usize) -> String {
     let mut told = lines[at].to_owned();
     if !["expect(", "assertion ", "Assertion "].iter().any(|start| told.starts_with(start)) {
@@ -282,10 +282,10 @@ fn with_values(lines: &[&str], at: usize) -> String {
     told
 }
 
-/// How the two values below an assertion begin, in the words of Rust and Elixir, and of jest.
+/// Beginnings of the two values below an assertion, for Rust and Elixir, and for jest.
 const VALUES: &[[&str; 2]] = &[["left:", "right:"], ["Expected", "Received"], ["-   ", "+   "]];
 
-/// The test that the reason at `at` is about, where the output names one.
+/// The test that the reason at `at` belongs to, if the output names one.
 fn test_of<'t>(lines: &[&'t str], at: usize) -> Option<Cow<'t, str>> {
     let line = lines[at];
     if failed_test(line).is_some() || rank(line) > Rank::Hint {
@@ -302,8 +302,8 @@ fn test_of<'t>(lines: &[&'t str], at: usize) -> Option<Cow<'t, str>> {
     lines[..at].iter().rev().find_map(|line| heading(line)).map(Cow::Borrowed)
 }
 
-/// The name of the test whose failure this line introduces: jest's `● suite › test`, ExUnit's `1) test x (Mod)`,
-/// pytest's `____ test_x ____`.
+/// Name of the test whose failure this line introduces: jest's `● suite › test`, ExUnit's `1) test x (Mod)`, pytest's
+/// `____ test_x ____`.
 fn heading(line: &str) -> Option<&str> {
     if let Some(name) = line.strip_prefix("● ") {
         return Some(name.trim()).filter(|name| *name != "Test suite failed to run");
@@ -319,7 +319,7 @@ fn heading(line: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The test that a line of a list of results says has failed.
+/// Name of a failed test in a list of results.
 fn failed_test(line: &str) -> Option<&str> {
     let name = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
     name.or_else(|| line.split_once(" FAILED").map(|(name, _)| name).filter(|name| name.contains("::")))

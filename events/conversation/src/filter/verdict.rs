@@ -1,25 +1,25 @@
-//! What the output of a test, a build or a linter says of how it went. Its exit code does not tell where a pipe hides it.
+//! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
 use super::telling::telling_line;
 
-/// Most lines at the end of an output that are looked at: what a run came to stands there.
+/// Most lines at the end of an output that are searched: a run's summary is there.
 const MAX_LINES: usize = 60;
-/// How the line that is kept of a result says so.
+/// Marks in the stored line of a result.
 const PASSED: &str = ", says passed";
 const FAILED: &str = ", says failed";
 
-/// What an output says of itself.
+/// A reported result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All that was run passed.
+    /// Everything that was run passed.
     Passed,
-    /// Something failed: the line that tells what, where one does.
+    /// Something failed, with the telling line if there is one.
     Failed(String),
 }
 
 impl Verdict {
-    /// Of an output, redacted and without colours. `None` unless a summary that is known stands near its end; where one
-    /// summary says failed and another passed, it failed.
+    /// Searches an output, redacted and without colours. `None` unless a known summary is near its end; if one summary
+    /// reports a failure and another a success, it failed.
     pub(crate) fn of(output: &str) -> Option<Self> {
         let lines = output.lines().rev().take(MAX_LINES).map(str::trim).filter(|line| !line.is_empty());
         let mut passed = false;
@@ -33,7 +33,7 @@ impl Verdict {
         passed.then_some(Self::Passed)
     }
 
-    /// As the line that is kept of a result ends.
+    /// The form at the end of the stored line of a result.
     pub(crate) fn told(&self) -> String {
         match self {
             Self::Passed => PASSED.to_owned(),
@@ -42,7 +42,7 @@ impl Verdict {
         }
     }
 
-    /// Out of the line that is kept of a result.
+    /// Reads it from the stored line of a result.
     pub fn read(text: &str) -> Option<Self> {
         if text.ends_with(PASSED) {
             return Some(Self::Passed);
@@ -52,7 +52,7 @@ impl Verdict {
     }
 }
 
-/// Whether a line sums up that all passed, or that something failed.
+/// True if the line is the summary of a successful run, false if of a failed one.
 fn summary(line: &str) -> Option<bool> {
     let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
     let warns = line.starts_with("✖ ") && line.contains("(0 errors");
@@ -68,7 +68,7 @@ fn summary(line: &str) -> Option<bool> {
     counted(line)
 }
 
-/// How a line begins that says that a run as a whole failed.
+/// Beginnings of lines that report the failure of a whole run.
 const BROKEN: &[&str] = &[
     "error: test failed",
     "error: could not compile",
@@ -89,7 +89,7 @@ const BROKEN: &[&str] = &[
     "✖ ",
     "!!!!!!!!!!!!!!!!!!! Interrupted: ",
 ];
-/// How a line begins that says that it passed.
+/// Beginnings of lines that report the success of a whole run.
 const WHOLE: &[&str] = &[
     "Success: no issues found",
     "All checks passed!",
@@ -102,8 +102,8 @@ const WHOLE: &[&str] = &[
     "Finished `release` profile",
 ];
 
-/// Counts of what passed and failed, in the words of many runners: `Tests: 3 failed, 20 passed`,
-/// `=== 3 failed, 10 passed in 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.
+/// Counts of passed and failed tests in many runners' forms: `Tests: 3 failed, 20 passed`, `=== 3 failed, 10 passed in
+/// 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.
 fn counted(line: &str) -> Option<bool> {
     let line = line.trim_matches(['=', ' ']);
     let lower = line.to_ascii_lowercase();
@@ -133,7 +133,7 @@ fn counted(line: &str) -> Option<bool> {
     }
     match known {
         0 => None,
-        // Nothing was run, or a number of errors is all that is said.
+        // Nothing was run, or only a number of zero errors is given.
         _ if bad > 0 => Some(false),
         _ => (good > 0).then_some(true),
     }

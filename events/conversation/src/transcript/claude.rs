@@ -1,7 +1,7 @@
-//! Claude Code's transcripts: JSON Lines, one content block per line, hardly two versions alike.
+//! Transcripts of Claude Code: JSON Lines, one content block per line, different in almost every version.
 //!
-//! Nobody publishes the format, so every field is optional, records of unknown kinds are counted, and only
-//! what is understood is taken. Each record is read field by field, without building it.
+//! The format is not published, so every field is optional, records of unknown kinds are counted, and only what is
+//! understood is read. Each record is read field by field, without building it.
 
 mod copy;
 mod known;
@@ -27,11 +27,11 @@ use typed::{Author, Delivery, Typed, say_part};
 use usage::Counts;
 use verdict::Hint;
 
-/// The versions that write a person's reason for a refusal as a result's whole text, as any error.
+/// Versions in which a person's reason for a refusal is a result's whole text, like any error.
 const BARE_REASONS_IN: &[u8] = b"2.0.";
-/// The model's name on what is no model's words: errors of the service, and fillers.
+/// Model name of text that no model wrote: errors of the service, and fillers.
 const SYNTHETIC: &[u8] = b"<synthetic>";
-/// What the harness says when nothing was to be said.
+/// The harness' reply when there was nothing to say.
 const FILLER: &str = "No response requested.";
 
 /// The format of Claude Code.
@@ -63,7 +63,7 @@ impl Format for ClaudeCode {
     }
 }
 
-/// The fields of a record that matter, as far as it has them.
+/// The relevant fields of a record.
 #[derive(Clone, Copy, Default)]
 struct Record<'r> {
     kind: Option<Text<'r>>,
@@ -98,7 +98,7 @@ struct Record<'r> {
 }
 
 impl<'r> Record<'r> {
-    /// Takes the fields; `None` when the object is torn.
+    /// Reads the fields; `None` if the object is torn.
     fn read(fields: &mut Fields<'r>) -> Option<(Self, usize)> {
         let mut record = Self::default();
         for (key, value) in fields.by_ref() {
@@ -138,7 +138,7 @@ impl<'r> Record<'r> {
         fields.end().map(|end| (record, end))
     }
 
-    /// What it says about a tool's result beside the result's text.
+    /// What the record says about a tool's result besides its text.
     fn hint(&self) -> Hint {
         match self.denial.map(Text::raw) {
             Some(kind) if kind.starts_with(b"user") => Hint::RefusedByPerson,
@@ -153,7 +153,7 @@ impl<'r> Record<'r> {
 
     fn stamp(&self) -> Stamp<'r> {
         let at = self.at.and_then(|text| Timestamp::parse(&text.decode()));
-        // A copy that was given an id of its own is still the record that it names.
+        // A copy with an id of its own counts as the record that it was copied from.
         let copied = self.forked_from.and_then(|fork| fork.get(b"messageUuid")).and_then(Value::text);
         Stamp {
             at,
@@ -165,7 +165,7 @@ impl<'r> Record<'r> {
     }
 }
 
-/// Reads one record. Where it ends, if it is whole; a torn one leaves no trace.
+/// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
 fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
     let (record, end) = Record::read(&mut fields)?;
     let mut stamp = record.stamp();
@@ -178,7 +178,7 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
     match kind {
         b"user" => {
             place(&record, &stamp, scribe);
-            // The nameless hang on nothing that could tell a branch.
+            // Without an id of its own, a record without a parent says nothing about branches.
             stamp.below = record.parent.filter(|parent| !parent.is_blank() || record.uuid.is_some());
             user(&record, &stamp, scribe);
         }
@@ -203,14 +203,14 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
             prompt.into_iter().for_each(|prompt| scribe.title(&stamp, TitleSource::LastPrompt, &prompt));
         }
         b"summary" => {
-            // An old title, mostly of another session: the one that has a record with this id.
+            // An old title, mostly of another session: the one with the record of this id.
             stamp.uuid = record.leaf;
             title(&record, &stamp, TitleSource::Summary, scribe);
         }
         b"continued-in" => {
             record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ContinuedIn, id));
         }
-        // A subagent that was begun as a copy of what its parent knows.
+        // A subagent that began as a copy of its parent's context.
         b"fork-context-ref" if scribe.is_subagent() => {
             record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ForkedFrom, id));
         }
@@ -220,7 +220,7 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
             heed(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, scribe);
         }
         silent if known::RECORDS.contains(&silent) => {}
-        // For tests through the binary: a record over which a reader stumbles, everywhere or only where texts are read.
+        // For tests through the binary: a record on which the reader panics, always or only if it reads texts.
         #[cfg(debug_assertions)]
         b"baton:stumble" if S::TEXT || record.subtype.is_none() => unreachable!("a test asked for it"),
         unknown => scribe.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
@@ -229,7 +229,7 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
     Some(end)
 }
 
-/// Counts something of an unknown kind, within records of a type.
+/// Counts the kind if it is unknown within records of a type.
 fn heed<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], scribe: &mut Scribe<'_, S>) {
     let kind = kind.map_or(&b""[..], Text::raw);
     if !known.contains(&kind) {
@@ -238,7 +238,7 @@ fn heed<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], scribe:
     }
 }
 
-/// The kind of a record whose beginning is known: for lines too long to be read.
+/// Type of a record of which only the beginning is known, for lines too long to be read.
 fn kind_of(head: &[u8]) -> Option<String> {
     let Found::Object(mut fields) = first_object(head) else {
         return None;
@@ -246,13 +246,13 @@ fn kind_of(head: &[u8]) -> Option<String> {
     if let Some(kind) = fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?) {
         return Some(kind.decode().into_owned());
     }
-    // The type may come behind the message, but its speaker comes before what is long in it. A quoted one is escaped.
+    // The type may come after the message, but the role comes before its long parts. A quoted role is escaped.
     let speaks = |role: &str| memmem::find(head, format!("\"role\":\"{role}\"").as_bytes());
     let roles = ["assistant", "user"].into_iter().filter_map(|role| Some((speaks(role)?, role)));
     roles.min().map(|(_, role)| role.to_owned())
 }
 
-/// Where the session stands, as every record of its chain says.
+/// Working directory and branch, which every record of the chain repeats.
 fn place<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     record.cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
     record.branch.into_iter().for_each(|branch| scribe.branch(stamp, branch));
@@ -270,7 +270,7 @@ fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, s
     record.title.into_iter().for_each(|title| scribe.title(stamp, source, &title.decode()));
 }
 
-/// The record on which another hangs; the empty name when it says that there is none.
+/// Id of the parent record; empty if the record states that it has none.
 fn parent(value: Value<'_>) -> Option<Text<'_>> {
     match value {
         Value::Null => Some(Text::of(b"")),
@@ -278,7 +278,7 @@ fn parent(value: Value<'_>) -> Option<Text<'_>> {
     }
 }
 
-/// A content block, as far as it matters.
+/// The relevant fields of a content block.
 #[derive(Clone, Copy, Default)]
 struct Block<'r> {
     kind: &'r [u8],
@@ -313,7 +313,7 @@ impl<'r> Block<'r> {
     }
 }
 
-/// What a message says; some tools write that alone in its place.
+/// Content of a message; some tools write it in place of the message.
 fn content_of(message: Value<'_>) -> Option<Value<'_>> {
     match message {
         Value::Object(_) => message.get(b"content"),
@@ -359,7 +359,7 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
         None => {}
     }
     if !synthetic && let Some(counts) = usage.and_then(Counts::of) {
-        // A message without an id is told from others by its record.
+        // A message without an id is identified by its record.
         let message = stamp.message.or(stamp.uuid);
         let mark = message.map(|message| counts.mark(message, record.request));
         let version = record.version.map(|version| version_of(version.raw()));
@@ -410,7 +410,7 @@ fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_,
     }
 }
 
-/// A tool's answer, and what a person typed into it.
+/// A tool's result, with what a person typed into it.
 fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !scribe.answered(block.answers) || !S::TEXT {
         return;
@@ -428,12 +428,12 @@ fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, sc
     }
     output.spilled = scribe.spilled.and_then(|spilled| spilled.text(&output.spilled_to()?));
     scribe.result(stamp, block.answers, verdict.outcome, &output);
-    // What was typed may also stand by itself, and then surely nothing else.
+    // If the typed text also has a field of its own, that is more reliable.
     let feedback = record.feedback.filter(|text| !text.is_blank()).map(|text| text.decode().into_owned());
     feedback.or(verdict.answer).into_iter().for_each(|answer| scribe.answer(stamp, &answer));
 }
 
-/// Of all that is attached for the model only what a person typed while it worked is of the conversation.
+/// Of all attachments for the model, only prompts typed while it worked are conversation.
 fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let Some(attachment) = record.attachment else {
         return;
@@ -450,8 +450,8 @@ fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
     Typed::of(field(b"prompt")).say(author, Delivery::Between, stamp, scribe);
 }
 
-/// What the harness notes of itself: that it cut the conversation down, what it said to whoever came back, and the echo of
-/// a slash command, whose arguments are a person's.
+/// Notices of the harness: a compaction, its summary for a person who comes back, and the echo of a slash command,
+/// whose arguments a person typed.
 fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let content = || record.content.and_then(Value::text).map(Text::decode);
     match record.subtype.map(Text::raw) {

@@ -1,9 +1,10 @@
-//! Codex CLI's transcripts ("rollouts"): JSON Lines of `{timestamp, type, payload}`, where most is said twice.
+//! Transcripts of Codex CLI ("rollouts"): JSON Lines of `{timestamp, type, payload}`, in which most things are said
+//! twice.
 //!
-//! What model and tools said stands as a `response_item`; what a person and the screen saw as an `event_msg`, or in newer
-//! files as its `item_completed`. The first of two is taken, whichever it is; the other is recognised by a fingerprint in
-//! [`Cursor::said`](super::Cursor::said). Files from before September 2025 have bare lines, which are response items
-//! without an envelope. Everything is optional, and only what is understood is taken.
+//! What model and tools said is a `response_item`; what a person and the screen saw is an `event_msg`, or in newer
+//! files an `item_completed` event. The first of the two is read, whichever it is; the second is recognised by a
+//! fingerprint in [`Cursor::said`](super::Cursor::said). Files from before September 2025 have bare lines, which are
+//! response items without an envelope. Everything is optional, and only what is understood is read.
 
 mod call;
 mod event;
@@ -29,7 +30,7 @@ use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 /// Longest name of a model, in characters.
 const MAX_MODEL_CHARS: usize = 100;
-/// Records that say nothing of the conversation.
+/// Records without conversation.
 const SILENT: &[&[u8]] =
     &[b"world_state", b"inter_agent_communication_metadata", b"state", b"ghost_snapshot", b"token_usage_record"];
 
@@ -107,7 +108,7 @@ fn enveloped<S: Sink>(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, scribe
     }
 }
 
-/// A line as it was written before there was an envelope.
+/// A line without an envelope, as old versions wrote it.
 fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     match kind {
         b"session_meta" => session_meta(whole, stamp, scribe),
@@ -117,8 +118,8 @@ fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, scribe: &mut 
     }
 }
 
-/// Who the session is. Said again whenever it is resumed; a copy of another session brings that one's, too. So only what
-/// the first line says is of this one.
+/// Identity of the session. It is repeated when the session is resumed, and a copy of another session contains that
+/// one's too, so only the first line counts.
 fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let [cwd, git, forked_from, parent, source, thread_source] =
         pick(meta, [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source"]);
@@ -138,7 +139,7 @@ fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe
     forked_from.filter(|_| !is_subagent).into_iter().for_each(|id| scribe.link(stamp, Link::ForkedFrom, id));
 }
 
-/// Where a turn works, and with which model: the counts of tokens that follow do not say it.
+/// Working directory and model of a turn; the token counts that follow do not name the model.
 fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let [cwd, model] = pick(context, [b"cwd", b"model"]);
     text(cwd).into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
@@ -150,10 +151,10 @@ fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scr
     }
 }
 
-/// The conversation was cut down: the summary repeats what was said, and so does the history beside it. Where the model's last
-/// message was that summary, it is withdrawn: nobody said it to anybody.
+/// A compaction: its summary repeats what was said, and so does the history beside it. If the model's last message was
+/// that summary, it is withdrawn, because it was not a reply.
 fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    // Who asked for it is not said.
+    // The trigger is not recorded.
     scribe.compaction(stamp, "", None, None);
     let Some(message) = text(payload.get(b"message")).filter(|message| !message.is_blank()) else { return };
     let marks: Vec<Mark> = summaries(message).map(|summary| only(What::LastReply, summary)).collect();
@@ -165,7 +166,7 @@ fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe
     }
 }
 
-/// What the model may have said as a summary: the message, or what stands in it behind a line that introduces it.
+/// Texts that the model may have written as the summary: the message, or what follows its introductory line.
 fn summaries(message: Text<'_>) -> impl Iterator<Item = &[u8]> {
     let whole = message.trim_end().raw();
     let behind = message.trim_end().after(b"\\n").map(Text::raw).map(|mut rest| {
@@ -177,15 +178,15 @@ fn summaries(message: Text<'_>) -> impl Iterator<Item = &[u8]> {
     [Some(whole), behind].into_iter().flatten()
 }
 
-/// The agent has said this: remembered until it says something else, for a compaction may say that it was its summary. No
-/// queue is recorded in this format, so its place in the cursor serves.
+/// Remembers the agent's last message, because a compaction may show that it was the summary. This format has no queue,
+/// so the cursor's queue is used.
 fn remember_reply<S: Sink>(reply: Text<'_>, scribe: &mut Scribe<'_, S>) {
     let (mark, line) = (only(What::LastReply, reply.trim_end().raw()), scribe.cursor.line);
     scribe.cursor.queue.clear();
     scribe.cursor.queue.push(Queued { mark, line });
 }
 
-/// What another agent wrote: news to this one.
+/// Text of another agent, as a notice.
 fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !S::TEXT {
         return;
@@ -206,7 +207,7 @@ fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
     }
 }
 
-/// The fields of these names, in one pass; of one written twice the last.
+/// The fields with these names, in one pass; the last one if a name occurs twice.
 fn pick<'r, const N: usize>(object: Value<'r>, names: [&[u8]; N]) -> [Option<Value<'r>>; N] {
     let mut found = [None; N];
     for (key, value) in object.fields() {
@@ -221,7 +222,7 @@ fn text(value: Option<Value<'_>>) -> Option<Text<'_>> {
     value.and_then(Value::text)
 }
 
-/// A number as it is written, or in a string.
+/// A number, or one in a string.
 fn number(value: Option<Value<'_>>) -> Option<u64> {
     let digits = match value? {
         Value::Number(digits) => digits,
@@ -231,7 +232,7 @@ fn number(value: Option<Value<'_>>) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.trim().parse().ok()
 }
 
-/// A duration as `{secs, nanos}`, or as seconds.
+/// A duration as `{secs, nanos}`, or in seconds.
 fn duration_ms(value: Option<Value<'_>>) -> Option<u64> {
     match value? {
         object @ Value::Object(_) => {
@@ -239,41 +240,40 @@ fn duration_ms(value: Option<Value<'_>>) -> Option<u64> {
             Some(number(secs)?.checked_mul(1_000)?.saturating_add(number(nanos).unwrap_or(0) / 1_000_000))
         }
         Value::Number(digits) => output::seconds(std::str::from_utf8(digits).ok()?),
-        // `1.5s`, as durations are written for people.
+        // `1.5s`, as durations are displayed.
         Value::Text(text) => output::seconds(text.decode().trim_end_matches('s')),
         _ => None,
     }
 }
 
-/// The places in which one thing may be said.
+/// Records that may contain the same thing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Channel {
     /// A response item.
     Response = b'r' as isize,
     /// An event for the screen.
     Event = b'e' as isize,
-    /// An item that was completed.
+    /// A completed item.
     Item = b'i' as isize,
 }
 
-/// What may be said twice.
+/// Things that may be said twice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     Prompt = b'p' as isize,
     Reply = b'a' as isize,
     Thinking = b't' as isize,
-    /// By what was asked.
+    /// Identified by what was searched for.
     Search = b's' as isize,
-    /// By the call's id.
+    /// Identified by the call's id.
     Result = b'o' as isize,
-    /// By the session's sum of tokens.
+    /// Identified by the session's sum of tokens.
     Tokens = b'n' as isize,
-    /// What the agent said last.
+    /// The agent's last message.
     LastReply = b'l' as isize,
 }
 
-/// Whether something is said for the first time. Of two channels that say the same the second is recognised; one that
-/// says it again says it anew.
+/// True if this is new. If another channel said it before, this is its repetition; the same channel says it anew.
 fn is_news<S: Sink>(what: What, channel: Channel, said: &[u8], scribe: &mut Scribe<'_, S>) -> bool {
     let mark = |channel: Channel| {
         let mut key = vec![what as u8, channel as u8];
@@ -290,7 +290,7 @@ fn is_news<S: Sink>(what: What, channel: Channel, said: &[u8], scribe: &mut Scri
     true
 }
 
-/// The same for what is never said anew: whoever says it again is not heard.
+/// As [`is_news`], for things that are never said anew, whatever the channel.
 fn is_first<S: Sink>(what: What, said: &[u8], scribe: &mut Scribe<'_, S>) -> bool {
     let mark = only(what, said);
     let is_first = !scribe.cursor.said.contains(mark);
@@ -298,7 +298,7 @@ fn is_first<S: Sink>(what: What, said: &[u8], scribe: &mut Scribe<'_, S>) -> boo
     is_first
 }
 
-/// Whether something of which there is only one was said already.
+/// True if it was said before, for things that are said once.
 fn was_said<S: Sink>(what: What, said: &[u8], scribe: &Scribe<'_, S>) -> bool {
     scribe.cursor.said.contains(only(what, said))
 }
@@ -309,7 +309,7 @@ fn only(what: What, said: &[u8]) -> Mark {
     Mark::of(&key)
 }
 
-/// A text in a form in which two tellings of it are the same.
+/// Normalises white space, so that two versions of a text are equal.
 fn plain(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

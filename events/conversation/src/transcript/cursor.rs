@@ -1,4 +1,4 @@
-//! Where reading stands in one file: small enough for an event, and without a word of the conversation.
+//! Position of a reader in one file: small enough for an event, and without any text of the conversation.
 //!
 //! # Decisions
 //!
@@ -10,36 +10,36 @@ use crate::filter::open_calls::MAX_OPEN_CALLS;
 use crate::hash::Mark;
 use crate::item::TitleSource;
 
-/// Most assistant messages remembered as counted, in messages. The parts of one message stand close together: only
-/// results, progress and other messages that run beside it lie between.
+/// Most agent messages remembered as counted. The parts of one message are close together: only results, progress and
+/// parallel messages come in between.
 pub const MAX_RECENT_MESSAGES: usize = 16;
-/// Most messages that may still be withdrawn, in messages.
+/// Most messages that may still be withdrawn.
 pub const MAX_QUEUED: usize = 16;
-/// Most things remembered as said, in things.
+/// Most fingerprints of things that were said.
 pub const MAX_SAID: usize = 32;
 
-/// Where reading stands. Reading on from a cursor gives what reading at once would have given.
+/// Position of a reader. Continuing from a cursor gives the same result as reading at once.
 ///
-/// Holds numbers and fingerprints only. At its fullest it has some 220 of them: less than 5 KB as JSON.
+/// Contains numbers and fingerprints only, at most some 220 of them: less than 5 KB as JSON.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub struct Cursor {
-    /// Bytes read: just after a newline, unless `unterminated`.
+    /// Bytes read; just after a newline unless `unterminated`.
     pub offset: u64,
     /// Lines read.
     pub line: u64,
-    /// Whether the last line read had no newline yet; the newline to come ends it and is no line of its own.
+    /// True if the last line read had no newline yet; that newline will end it and is not a line of its own.
     pub unterminated: bool,
-    /// Calls that no result has answered, oldest first.
+    /// Calls without a result, oldest first.
     pub open_calls: Window<Mark, MAX_OPEN_CALLS>,
-    /// Unanswered calls of Baton's own tools: their results are dropped.
+    /// Unanswered calls of Baton's own tools, whose results are dropped.
     pub own_calls: Window<Mark, MAX_OPEN_CALLS>,
-    /// Assistant messages that were counted, oldest first.
+    /// Agent messages that were counted, oldest first.
     pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
-    /// Of Codex what the agent said last. Of Claude Code what an earlier version of this program held as queued.
+    /// Codex: the agent's last message. Claude Code: queued prompts held by an earlier version of the program.
     pub queue: Window<Queued, MAX_QUEUED>,
-    /// How many messages were counted that are withdrawn: as many of the next are not counted.
+    /// Number of counted messages that were withdrawn; as many of the next ones are not counted.
     pub overcounted: u64,
-    /// Whether the agent was at work after the last record. A part of the stored shape; no reader asks for it now.
+    /// True if the agent was working after the last record. Part of the stored shape; readers no longer use it.
     pub working: bool,
     /// The last working directory.
     pub cwd: Option<Mark>,
@@ -47,17 +47,17 @@ pub struct Cursor {
     pub branch: Option<Mark>,
     /// The last title of each source, in the order of [`TitleSource`].
     pub titles: [Option<Mark>; 4],
-    /// What this format says more than once and was taken already, oldest first: counts of a message, a message that also
-    /// stands as an event.
+    /// Fingerprints of things that the format repeats and that were read already, oldest first: token counts of a
+    /// message, a message that is also an event.
     pub said: Window<Mark, MAX_SAID>,
 }
 
 /// A message that may still be withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// What its words are known by.
+    /// Fingerprint of its text.
     pub mark: Mark,
-    /// The line that said it; 0 when none did.
+    /// Its transcript line; 0 if there is none.
     pub line: u64,
 }
 
@@ -68,7 +68,7 @@ impl Clone for Cursor {
         clone
     }
 
-    /// Keeps the memory that it has: every line is read upon a clone.
+    /// Reuses the allocations, because every line is read on a clone.
     fn clone_from(&mut self, source: &Self) {
         *self = Self {
             open_calls: std::mem::take(&mut self.open_calls).filled_from(&source.open_calls),
@@ -82,12 +82,12 @@ impl Clone for Cursor {
 }
 
 impl Cursor {
-    /// How many calls are in flight, as far as the transcript tells.
+    /// Number of calls in flight, as far as the transcript shows.
     pub fn calls_in_flight(&self) -> usize {
         self.open_calls.len()
     }
 
-    /// Remembers something as said; whether it is news. What is said again and again is not forgotten for what is said
+    /// Remembers a fingerprint; true if it is new. A repeated one moves to the end, so it is not dropped for others in
     /// between.
     pub(crate) fn says_first(&mut self, mark: Mark) -> bool {
         let known = self.said.take(mark);
@@ -95,26 +95,26 @@ impl Cursor {
         !known
     }
 
-    /// Remembers a working directory; whether it is news.
+    /// Remembers a working directory; true if it changed.
     pub(crate) fn enter_cwd(&mut self, cwd: &str) -> bool {
         let mark = Some(Mark::of(cwd.as_bytes()));
         std::mem::replace(&mut self.cwd, mark) != mark
     }
 
-    /// Remembers a branch; whether it is news.
+    /// Remembers a branch; true if it changed.
     pub(crate) fn enter_branch(&mut self, branch: &str) -> bool {
         let mark = Some(Mark::of(branch.as_bytes()));
         std::mem::replace(&mut self.branch, mark) != mark
     }
 
-    /// Remembers a title; whether it is news.
+    /// Remembers a title; true if it changed.
     pub(crate) fn enter_title(&mut self, source: TitleSource, title: &str) -> bool {
         let mark = Some(Mark::of(title.as_bytes()));
         std::mem::replace(&mut self.titles[source as usize], mark) != mark
     }
 }
 
-/// The last few of a kind, oldest first; a full window drops its oldest.
+/// The last few values of a kind, oldest first; a full window drops its oldest.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Window<T, const MAX: usize>(Vec<T>);
 
@@ -131,7 +131,7 @@ impl<T: fmt::Debug, const MAX: usize> fmt::Debug for Window<T, MAX> {
 }
 
 impl<T: Copy + PartialEq, const MAX: usize> FromIterator<T> for Window<T, MAX> {
-    /// Keeps the last `MAX`.
+    /// Keeps the last `MAX` values.
     fn from_iter<I: IntoIterator<Item = T>>(all: I) -> Self {
         let mut window = Self::default();
         all.into_iter().for_each(|one| window.push(one));
@@ -140,17 +140,15 @@ impl<T: Copy + PartialEq, const MAX: usize> FromIterator<T> for Window<T, MAX> {
 }
 
 impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
-    /// All of them, oldest first.
+    /// All values, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().copied()
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -159,7 +157,7 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
         self.0.contains(&one)
     }
 
-    /// Adds one at the end; one that is there already stays where it is.
+    /// Appends a value unless it is present already.
     pub(crate) fn push(&mut self, one: T) {
         if self.contains(one) {
             return;
@@ -170,13 +168,13 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
         self.0.push(one);
     }
 
-    /// Takes one out; whether it was there.
+    /// Removes a value; true if it was present.
     pub(crate) fn take(&mut self, one: T) -> bool {
         let place = self.0.iter().position(|other| *other == one);
         place.map(|at| self.0.remove(at)).is_some()
     }
 
-    /// Takes out the oldest of which something is true.
+    /// Removes the oldest value that matches.
     pub(crate) fn take_first(&mut self, is_it: impl Fn(T) -> bool) -> Option<T> {
         let place = self.0.iter().position(|one| is_it(*one))?;
         Some(self.0.remove(place))
@@ -186,7 +184,7 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
         self.0.clear();
     }
 
-    /// What another holds, in the memory of this one.
+    /// Copies the values of another window into this allocation.
     fn filled_from(mut self, source: &Self) -> Self {
         self.0.clone_from(&source.0);
         self

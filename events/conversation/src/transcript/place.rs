@@ -1,33 +1,32 @@
-//! What a path below a transcript root says: which session a file is, or that it is none.
+//! Identifies the session of a file by its path below a transcript root.
 
 use crate::item::Agent;
 use crate::record::SessionId;
 
-/// A transcript, known by its path alone.
+/// A transcript, identified by its path alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// Who wrote it.
+    /// The agent that wrote it.
     pub agent: Agent,
-    /// The stem of the file's name. The records inside may name another: a subagent's carry its parent's.
+    /// The stem of the file name. The records inside may name another one: a subagent's records name the parent.
     pub session: SessionId,
-    /// Whose conversation it is.
     pub kind: Kind,
 }
 
-/// Whose conversation a transcript holds.
+/// Kind of the conversation in a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A person's with the agent.
+    /// A person's conversation with the agent.
     Main,
-    /// An agent's with another agent, which reports back.
+    /// A subagent's, which reports back to its parent.
     Subagent {
-        /// The session that started it, where the path tells. Otherwise the records do
+        /// The session that started it, if the path names it. Otherwise the records do
         /// ([`Observation::agent_session`](super::Observation::agent_session)).
         parent: Option<SessionId>,
     },
 }
 
-/// Subagents that no person and no agent asked for.
+/// Subagents that the harness runs for itself.
 const HELPERS: &[&str] = &["agent-acompact-", "agent-aprompt_suggestion-"];
 
 pub(super) fn claude(rel_path: &str) -> Option<Located> {
@@ -36,7 +35,7 @@ pub(super) fn claude(rel_path: &str) -> Option<Located> {
     if names.iter().any(|name| matches!(*name, "" | "." | "..")) || HELPERS.iter().any(|name| stem.starts_with(name)) {
         return None;
     }
-    // The layout of Baton's first design has one level more; it is taken as if it were not there.
+    // The layout of Baton's first design has one more level, which is ignored.
     if names.get(1) == Some(&"sessions") {
         names.remove(1);
     }
@@ -47,18 +46,18 @@ pub(super) fn claude(rel_path: &str) -> Option<Located> {
         [_, parent, "subagents", ..] if subagent => Kind::Subagent { parent: Some(SessionId::new(parent)?) },
         _ => return None,
     };
-    // What is called as memos are is no session's, nor is what looks like a secret.
+    // Names reserved for memos, or that look like a secret, are not accepted.
     let session = SessionId::new(stem).filter(|id| !id.is_memo() && id.may_be_shown())?;
     Some(Located { agent: Agent::ClaudeCode, session, kind })
 }
 
-/// How the name of every transcript of Codex begins.
+/// Prefix of the names of Codex' transcripts.
 const ROLLOUT: &str = "rollout-";
-/// Folders below a root of Codex: none (the archive is flat), or year, month and day.
+/// Digits of the folders below a root of Codex: year, month and day; or no folders, in the archive.
 const DATE: [usize; 3] = [4, 2, 2];
 
-/// `2026/06/17/rollout-<local time>-<uuid>.jsonl`, or the file alone; `.zst` at the end when it was compressed in place.
-/// The session is the uuid: the same whether it is compressed, archived or neither.
+/// `2026/06/17/rollout-<local time>-<uuid>.jsonl`, or the file alone; with `.zst` if it was compressed in place. The
+/// session is the uuid, which stays the same when the file is compressed or archived.
 pub(super) fn codex(rel_path: &str) -> Option<Located> {
     let mut names: Vec<&str> = rel_path.split('/').collect();
     let name = names.pop()?;
@@ -73,7 +72,7 @@ pub(super) fn codex(rel_path: &str) -> Option<Located> {
     if !(names.is_empty() || is_date) || !is_uuid(uuid) || !(before.is_empty() || before.ends_with('-')) {
         return None;
     }
-    // Which of them are subagents', only the records tell.
+    // Only the records show which of them are subagents'.
     Some(Located { agent: Agent::Codex, session: SessionId::new(uuid)?, kind: Kind::Main })
 }
 

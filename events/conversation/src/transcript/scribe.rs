@@ -1,7 +1,7 @@
-//! What every agent's reader says into: it counts, remembers, filters and hands on items.
+//! The common part of all agents' readers: counts, remembers, filters and emits items.
 //!
-//! A reader of one agent's format knows where things stand in a record; everything that must be the same
-//! for all agents happens here. Without a sink for texts nothing is decoded that need not be.
+//! A format's reader knows the structure of its records; everything that must be the same for all agents is here.
+//! Without a sink that wants texts, nothing is decoded unnecessarily.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,30 +23,30 @@ use baton_redaction::raw_json::{Text, Value};
 
 /// Longest title, branch or path in an item, in characters.
 const MAX_META_CHARS: usize = 1_000;
-/// Longest path and id in an observation, in bytes; a longer one is not taken over.
+/// Longest path and id in an observation, in bytes; a longer one is ignored.
 const MAX_FACT_BYTES: usize = 4_096;
-/// Longest record, message and call id in an item, in bytes; a longer one stands as its fingerprint.
+/// Longest record, message and call id in an item, in bytes; a longer one is replaced by its fingerprint.
 const MAX_ID_BYTES: usize = 128;
-/// Longest name of what brought a compaction about, in characters.
+/// Longest trigger of a compaction, in characters.
 const MAX_TRIGGER_CHARS: usize = 40;
-/// What stands in a conversation for a line over which this version stumbles.
+/// Item text for a line on which the reader panicked.
 pub(super) const UNREAD: &str = "[baton: this record could not be read]";
-/// The name under which such lines are counted.
+/// Name under which such lines are counted.
 const UNREAD_KIND: &str = "unread";
 
-/// What is the same for all items of one record.
+/// Common properties of all items of a record.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Stamp<'r> {
     pub(crate) at: Option<Timestamp>,
     pub(crate) uuid: Option<Text<'r>>,
     pub(crate) message: Option<Text<'r>>,
-    /// The record on which a prompt of this one hangs; blank when it says that it hangs on none.
+    /// Parent record of the record's prompt; blank if it has none.
     pub(crate) below: Option<Text<'r>>,
-    /// Whether the record is marked as a subagent's.
+    /// True if the record is marked as a subagent's.
     pub(crate) sidechain: bool,
 }
 
-/// What the record at hand turned out to hold.
+/// What the current record contains.
 #[derive(Default)]
 struct Holds {
     conversation: bool,
@@ -58,16 +58,16 @@ pub(crate) struct Scribe<'a, S> {
     pub(crate) cursor: Cursor,
     pub(crate) seen: Observation,
     open: OpenCalls,
-    /// Both as they were before the line at hand.
+    /// Cursor and calls before the current line.
     before: (Cursor, OpenCalls),
-    /// What the line at hand has said so far.
+    /// Items of the current line so far.
     said: Vec<Item>,
     sink: &'a mut S,
-    /// Where outputs lie that are too large for the transcript.
+    /// Reads outputs that are too large for the transcript.
     pub(crate) spilled: Option<&'a dyn Spilled>,
     subagent: bool,
     holds: Holds,
-    /// The last working directory and branch as they are written: nearly every record says them again.
+    /// The last working directory and branch as written, because nearly every record repeats them.
     last_cwd: Vec<u8>,
     last_branch: Vec<u8>,
 }
@@ -89,8 +89,8 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// Reads one line by `step`. What it said is handed on when the step is over. A step that panics leaves the state as it
-    /// was before, and one item that names the line.
+    /// Reads one line by `step` and then emits its items. A step that panics leaves the state as before, and one item
+    /// that marks the line.
     pub(crate) fn line<T: Default>(&mut self, step: impl FnOnce(&mut Self) -> T) -> T {
         self.before.0.clone_from(&self.cursor);
         self.before.1.clone_from(&self.open);
@@ -107,14 +107,14 @@ impl<'a, S: Sink> Scribe<'a, S> {
         read
     }
 
-    /// A record begins.
+    /// Begins a record.
     pub(crate) fn begin(&mut self, stamp: &Stamp<'_>) {
         self.holds = Holds::default();
         self.seen.records += 1;
         self.seen.see(stamp.at);
     }
 
-    /// The record is over: what it held is counted, each prompt and message once.
+    /// Ends the record and counts its contents, each prompt and message once.
     pub(crate) fn end(&mut self, stamp: &Stamp<'_>) {
         if self.holds.conversation {
             self.seen.conversation += 1;
@@ -136,7 +136,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// What was read is counted for good, so that a withdrawn message is made up for by the next one.
+    /// Counts cannot be taken back, so a message is left out for each withdrawn one.
     fn count_message(&mut self) {
         match self.cursor.overcounted.checked_sub(1) {
             Some(left) => self.cursor.overcounted = left,
@@ -144,17 +144,17 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// Whether the whole file is a subagent's.
+    /// True if the whole file is a subagent's.
     pub(crate) fn is_subagent(&self) -> bool {
         self.subagent
     }
 
-    /// Whether the record belongs to a subagent's conversation inside another's file.
+    /// True if the record belongs to a subagent's conversation inside another's file.
     pub(crate) fn aside(&self, stamp: &Stamp<'_>) -> bool {
         stamp.sidechain && !self.subagent
     }
 
-    /// The agent said that it is somewhere.
+    /// The working directory of the record.
     pub(crate) fn cwd(&mut self, stamp: &Stamp<'_>, cwd: Text<'_>) {
         if self.last_cwd == cwd.raw() {
             return;
@@ -172,7 +172,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// The agent said on which branch it is.
+    /// The git branch of the record.
     pub(crate) fn branch(&mut self, stamp: &Stamp<'_>, branch: Text<'_>) {
         if self.last_branch == branch.raw() || self.aside(stamp) {
             return;
@@ -184,34 +184,34 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// The session was given a title.
+    /// A title of the session.
     pub(crate) fn title(&mut self, stamp: &Stamp<'_>, source: TitleSource, title: &str) {
         if !title.trim().is_empty() && self.cursor.enter_title(source, title) {
             self.meta(stamp, title, |text| Meta::Title { source, text });
         }
     }
 
-    /// A person gave the session a name, by a command.
+    /// A name that a person gave to the session by a command.
     pub(crate) fn renamed(&mut self, stamp: &Stamp<'_>, name: &str) {
         if !self.aside(stamp) {
             self.title(stamp, TitleSource::Person, name.trim());
         }
     }
 
-    /// The record names the session it belongs to.
+    /// The session named in the record.
     pub(crate) fn session(&mut self, id: Text<'_>) {
         if self.seen.agent_session.is_none() && !id.is_blank() && id.raw().len() <= MAX_ID_BYTES {
             self.seen.agent_session = Some(id.decode().into_owned());
         }
     }
 
-    /// A person typed a prompt.
+    /// A typed prompt.
     pub(crate) fn prompt(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.wordless_prompt(stamp);
         self.say(stamp, || kept(text).map(|text| Body::Prompt { text }));
     }
 
-    /// A prompt begins; perhaps of nothing but a picture.
+    /// A prompt without text so far; it may consist of a picture only.
     pub(crate) fn wordless_prompt(&mut self, stamp: &Stamp<'_>) {
         let first = !std::mem::replace(&mut self.holds.prompt, true);
         self.holds.conversation = true;
@@ -221,19 +221,19 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// Somebody gave something beside words.
+    /// An attachment of a prompt.
     pub(crate) fn media(&mut self, stamp: &Stamp<'_>, line: &str) {
         self.say(stamp, || Some(Body::Media { text: line.to_owned() }));
     }
 
-    /// The service counted something for the message; `mark` tells it from all that was counted, where that can be told.
+    /// Token counts of the message; `mark`, if known, identifies counts that were seen before.
     pub(crate) fn usage(&mut self, stamp: &Stamp<'_>, mark: Option<Mark>, usage: impl FnOnce() -> Usage) {
         if mark.is_none_or(|mark| self.cursor.says_first(mark)) {
             self.say(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
         }
     }
 
-    /// The harness cut the conversation down.
+    /// A compaction of the conversation.
     pub(crate) fn compaction(&mut self, stamp: &Stamp<'_>, trigger: &str, before: Option<u64>, after: Option<u64>) {
         self.say(stamp, || {
             let trigger = one_line(trigger, MAX_TRIGGER_CHARS);
@@ -241,7 +241,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         });
     }
 
-    /// The transcript names another session, perhaps on every line.
+    /// A reference to another session, which every line may repeat.
     pub(crate) fn link(&mut self, stamp: &Stamp<'_>, link: Link, session: Text<'_>) {
         let name = [link.as_str().as_bytes(), session.raw()].join(&0);
         if !session.is_blank() && self.cursor.says_first(Mark::of(&name)) {
@@ -249,7 +249,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// A turn begins anew: calls that were never answered never will be.
+    /// A new turn begins: calls without a result will not get one.
     pub(crate) fn abandon_calls(&mut self, stamp: &Stamp<'_>) {
         if !self.aside(stamp) {
             self.cursor.open_calls.clear();
@@ -263,13 +263,13 @@ impl<'a, S: Sink> Scribe<'a, S> {
         self.notice(stamp, "interrupted by the user");
     }
 
-    /// A person typed something into a tool's result.
+    /// Text that a person typed into a tool's result.
     pub(crate) fn answer(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.holds.conversation = true;
         self.say(stamp, || kept(text).map(|text| Body::Answer { text }));
     }
 
-    /// The agent said something. `ends_turn` when it waits for a person now.
+    /// Text of the agent. `ends_turn`: the agent now waits for a person.
     pub(crate) fn reply(&mut self, stamp: &Stamp<'_>, text: Text<'_>, ends_turn: bool) {
         self.holds.conversation = true;
         self.cursor.working = !ends_turn || !self.cursor.open_calls.is_empty();
@@ -279,7 +279,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// The agent thought, if only to itself.
+    /// Thinking of the agent; its text may be hidden.
     pub(crate) fn thinking(&mut self, stamp: &Stamp<'_>, text: Option<Text<'_>>) {
         self.holds.conversation = true;
         self.cursor.working = true;
@@ -288,7 +288,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// The agent called a tool.
+    /// A tool call.
     pub(crate) fn call(
         &mut self,
         stamp: &Stamp<'_>,
@@ -303,7 +303,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// The agent called a tool by this name. Whether that is to be said: not when it is Baton's own.
+    /// Notes a call of a tool. Returns true if the call becomes an item, which Baton's own tools do not.
     pub(crate) fn called(&mut self, id: Option<Text<'_>>, name: &str) -> bool {
         let mark = id.map(|id| Mark::of(id.raw()));
         self.cursor.working = true;
@@ -312,14 +312,14 @@ impl<'a, S: Sink> Scribe<'a, S> {
             return false;
         }
         self.holds.conversation = true;
-        // Two writers: its result may stand before it, and then nothing is in flight.
+        // With two writers the result may come before the call, which then is not in flight.
         if let Some(mark) = mark.filter(|mark| !self.cursor.said.contains(early(*mark))) {
             self.cursor.open_calls.push(mark);
         }
         true
     }
 
-    /// What was called with what, and what it does to a file.
+    /// Emits a call with its parameters and its effect on a file.
     pub(crate) fn say_call(
         &mut self,
         stamp: &Stamp<'_>,
@@ -334,17 +334,17 @@ impl<'a, S: Sink> Scribe<'a, S> {
         });
     }
 
-    /// The ids of the further parts of a call that nothing has answered.
+    /// Ids of the unanswered further parts of a call.
     pub(crate) fn parts_of(&self, id: Text<'_>) -> Vec<Box<str>> {
         self.open.parts(&bounded_id(id))
     }
 
-    /// The model that was last named; empty when none was, and while nothing is said.
+    /// The last model named; empty if none was, or if no items are emitted.
     pub(crate) fn model(&self) -> &str {
         self.open.model()
     }
 
-    /// A tool answered. Whether its answer is to be kept: not when it is Baton's own.
+    /// Notes the result of a call. Returns true if the result becomes an item, which those of Baton's own tools do not.
     pub(crate) fn answered(&mut self, id: Option<Text<'_>>) -> bool {
         let mark = id.map(|id| Mark::of(id.raw()));
         self.cursor.working = true;
@@ -360,12 +360,12 @@ impl<'a, S: Sink> Scribe<'a, S> {
         true
     }
 
-    /// The name of the tool that a result answers, where its call is known.
+    /// Name of the tool that a result belongs to, if the call is known.
     pub(crate) fn tool_of(&self, id: Option<Text<'_>>) -> Option<&str> {
         self.open.get(&bounded_id(id?)).map(|call| call.name.as_str())
     }
 
-    /// What a tool answered, as one line.
+    /// Emits a tool's result as one line.
     pub(crate) fn result(&mut self, stamp: &Stamp<'_>, id: Option<Text<'_>>, outcome: Outcome, output: &Output<'_>) {
         if S::TEXT {
             let id = id.map(bounded_id).unwrap_or_default();
@@ -374,18 +374,18 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
-    /// The harness repeated in short what it cut away.
+    /// The harness' summary of what it compacted away.
     pub(crate) fn summary(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.say(stamp, || kept(text).map(|text| Body::Summary { text }));
     }
 
-    /// The harness had news.
+    /// A message of the harness.
     pub(crate) fn notice(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.say(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
     }
 
-    /// A prompt of the queue, by whatever `say` says of it. It stands where it is delivered, not here, and says nothing of
-    /// whether the agent works.
+    /// Emits a queued prompt by `say` and withdraws it: it stands where it is delivered, and does not show whether the
+    /// agent works.
     pub(crate) fn queued(&mut self, stamp: &Stamp<'_>, say: impl FnOnce(&mut Self)) {
         let working = self.cursor.working;
         say(self);
@@ -394,14 +394,15 @@ impl<'a, S: Sink> Scribe<'a, S> {
         self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
     }
 
-    /// Withdraws the prompts that a cursor of an earlier version holds as queued: those stood until they left the queue.
+    /// Withdraws the prompts that a cursor of an earlier version holds as queued: in that version they stood until they
+    /// left the queue.
     pub(crate) fn withdraw_queued(&mut self, stamp: &Stamp<'_>) {
         while let Some(queued) = self.cursor.queue.take_first(|queued| queued.line > 0) {
             self.withdraw(stamp, queued);
         }
     }
 
-    /// What was said on an earlier line does not stand: a reply that turned out to be a summary, or a queued prompt.
+    /// Withdraws an earlier line: a reply that turned out to be a summary, or a queued prompt.
     pub(crate) fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
         if queued.line > 0 {
             self.holds.conversation = true;
@@ -433,12 +434,12 @@ impl<'a, S: Sink> Scribe<'a, S> {
     }
 }
 
-/// What is remembered of a result whose call was not in flight.
+/// Fingerprint of a result whose call was not in flight.
 fn early(call: Mark) -> Mark {
     Mark(!call.0)
 }
 
-/// An id as it is kept: redacted like every text, and bounded.
+/// An id as it is stored: redacted and bounded.
 pub(crate) fn bounded_id(id: Text<'_>) -> Box<str> {
     if id.raw().len() > MAX_ID_BYTES {
         return Mark::of(id.raw()).to_string().into();

@@ -1,14 +1,14 @@
-//! Outputs of tools that are too large for the transcript: their beginning stands in it, the whole in a file beside it.
+//! Outputs of tools that are too large for the transcript: it contains their beginning, a file beside it the whole.
 
-/// Most bytes of one such output that are read; of a larger one what the transcript says serves.
+/// Largest such output that is read, in bytes; of a larger one only the beginning is used.
 pub const MAX_SPILLED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Where those files are. A reader that is given one tells of the whole output and not of its beginning; it asks only
-/// when items are wanted.
+/// Access to those files. With it, a reader uses whole outputs instead of their beginnings; it is called only when
+/// items are wanted.
 pub trait Spilled {
-    /// The whole output that the transcript says lies in a file of this name, if it is there, is no larger than
-    /// [`MAX_SPILLED_BYTES`] and may be read.
+    /// The whole output in the file of this name, if the file exists, has at most [`MAX_SPILLED_BYTES`] and may be
+    /// read.
     ///
-    /// The name comes out of the transcript and may be anything: a path, `..`, empty.
+    /// The name comes from the transcript and may be anything: a path, `..`, empty.
     fn text(&self, name: &str) -> Option<String>;
 }

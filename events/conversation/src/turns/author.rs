@@ -1,12 +1,12 @@
-//! Who speaks in a text that names its speakers: `Ines: the ferry is late`.
+//! Speakers named in a text: `Ines: the ferry is late`.
 
-/// Lines of a text that are looked at.
+/// Most lines of a text that are searched.
 const LINES: usize = 40;
 /// Longest name, in bytes.
 const NAME_BYTES: usize = 40;
-/// Words of a name.
+/// Most words of a name.
 const NAME_WORDS: usize = 3;
-/// What stands before a colon and is nobody, in alphabetical order.
+/// Words before a colon that are not names, sorted.
 const LABELS: [&str; 60] = [
     "action",
     "ai",
@@ -70,7 +70,7 @@ const LABELS: [&str; 60] = [
     "warning",
 ];
 
-/// Tells `each` the name of every speaker of a text, as it is written.
+/// Calls `each` with the name of every speaker of a text, as written.
 pub fn speakers<'a>(text: &'a str, each: &mut dyn FnMut(&'a str)) {
     for line in text.lines().take(LINES) {
         if let Some(name) = speaker(line) {
@@ -79,7 +79,7 @@ pub fn speakers<'a>(text: &'a str, each: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// The name at the beginning of a line: one to three capitalised words, a colon, and something that is said.
+/// The name at the beginning of a line: one to three capitalised words, followed by a colon, a space and text.
 fn speaker(line: &str) -> Option<&str> {
     let end = line.bytes().take(NAME_BYTES + 1).position(|byte| byte == b':')?;
     let (name, said) = (line.get(..end)?, line.get(end + 1..)?);

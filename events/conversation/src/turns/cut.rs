@@ -1,10 +1,11 @@
-//! Where a text is cut: between paragraphs, then lines, then words, and never inside a character.
+//! Splits texts between paragraphs, then lines, then words, and never inside a character.
 
 /// Longest part, in characters.
 pub(super) const PART_CHARS: usize = 1_600;
 
-/// The parts of a text in order: paragraphs together as long as they fit, a longer one cut at a line, a word or, where
-/// there is none in its second half, a character. Parts are trimmed and never empty; nothing but white space is lost.
+/// The parts of a text in order: paragraphs together as long as they fit; a longer one is split at a line, a word or,
+/// if there is none in its second half, a character. Parts are trimmed and never empty; nothing but white space is
+/// lost.
 pub(super) fn parts(text: &str) -> Parts<'_> {
     Parts { rest: text }
 }
@@ -29,7 +30,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// The last good border in a text that is too long to stay whole. Never 0 for a text that begins with a letter.
+/// The last suitable border in a text that is too long to stay whole. Never 0 if the text begins with a letter.
 fn border(window: &str) -> usize {
     let half = window.len() / 2;
     let paragraph = blank_line(window);
@@ -38,7 +39,7 @@ fn border(window: &str) -> usize {
     paragraph.or_else(line).or_else(word).unwrap_or(window.len())
 }
 
-/// The start of the last blank line that leaves a part worth having (a tenth of the window).
+/// Start of the last blank line that leaves a part of reasonable size (a tenth of the window).
 fn blank_line(window: &str) -> Option<usize> {
     let bytes = window.as_bytes();
     let mut last_break = bytes.len();

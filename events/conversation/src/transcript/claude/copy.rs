@@ -1,13 +1,13 @@
-//! The copy of a tool's result that the program keeps for its own screen (`toolUseResult`).
+//! The program's own copy of a tool's result for its screen (`toolUseResult`).
 //!
-//! It is more than a third of all bytes, and mostly repeats the result. What it alone says is small: how long a call took,
-//! which agent did it, what an exit code means, which lines a write changed. It is looked through only for tools of which
-//! something is wanted, without reading what stands between.
+//! It makes up more than a third of all bytes and mostly repeats the result. Only the copy has a call's duration, its
+//! subagent, the meaning of an exit code, and the lines that a write changed. It is searched only for tools with such
+//! facts, without reading anything in between.
 //!
 //! # Decisions
 //!
-//! - The copy is looked through only for what it alone says: duration, subagent, background task, meaning of an
-//!   exit code, lines changed.
+//! - The copy is searched only for facts that the result lacks: duration, subagent, background task, meaning of an exit
+//!   code, lines changed.
 
 use crate::filter::one_line;
 use crate::filter::result::Told;
@@ -15,14 +15,14 @@ use baton_redaction::raw_json::{Text, Value};
 
 use super::usage::number;
 
-/// Largest copy that is looked through, in bytes: a file of that size may have been written by one call.
+/// Largest copy that is searched, in bytes: a single call may write a file of that size.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Longest meaning of an exit code, in characters.
 const MAX_MEANING_CHARS: usize = 80;
 /// Longest id of an agent or of a task, in bytes.
 const MAX_ID_BYTES: usize = 64;
 
-/// What the copy of a result says. `tool` is the name of the tool, where its call is known.
+/// Facts in the copy of a result. `tool` is the name of the tool, if its call is known.
 pub(super) fn told(copy: Value<'_>, tool: Option<&str>) -> Told {
     let Value::Object(raw) = copy else {
         return Told::default();
@@ -47,13 +47,13 @@ pub(super) fn told(copy: Value<'_>, tool: Option<&str>) -> Told {
             b"exitCode" if counts(value) => told.exit_code = signed(value),
             b"type" => created = value.text().is_some_and(|kind| kind.raw() == b"create"),
             b"structuredPatch" if writes => told.changed = Some(changed(value)),
-            // The whole file as it was, which comes before the patch in some tools and last in others.
+            // The whole original file, which comes before the patch in some tools and last in others.
             b"originalFile" if told.changed.is_some() => break,
             _ => {}
         }
     }
     if created {
-        // A file that was not there has no patch.
+        // A new file has no patch.
         told.changed = None;
     }
     if launched {
@@ -93,10 +93,10 @@ fn changed(patch: Value<'_>) -> (u32, u32) {
     })
 }
 
-/// What a result's text says of the agent that did it, for results without a copy: `agentId: a1b2c3 (for resuming …)`,
-/// and `duration_ms: 42973` among its counts.
+/// Facts about the subagent in a result's text, for results without a copy: `agentId: a1b2c3 (for resuming …)`, and
+/// `duration_ms: 42973` among its counts.
 pub(super) fn told_in_text(told: &mut Told, tool: Option<&str>, text: Option<Text<'_>>) {
-    // Models garble names: what follows `Task` may be anything but another tool's name.
+    // Models garble names: `Task` may be followed by anything that does not make it another tool's name.
     let agent = |name: &str| {
         ["Task", "Agent"].iter().any(|agent| {
             name.strip_prefix(agent).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
@@ -116,7 +116,7 @@ pub(super) fn told_in_text(told: &mut Told, tool: Option<&str>, text: Option<Tex
     }
 }
 
-/// The id that a text begins with: letters, digits, `-` and `_`.
+/// The id at the beginning of a text: letters, digits, `-` and `_`.
 fn plain_id(text: &[u8]) -> Option<&str> {
     let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let length = text.iter().take(MAX_ID_BYTES + 1).take_while(plain).count();

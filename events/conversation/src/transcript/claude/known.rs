@@ -1,14 +1,14 @@
-//! Names of what is known and says nothing of the conversation.
+//! Known names without conversation.
 //!
-//! What is neither here nor read is counted as unknown. Sorted by where it stands; each list is looked through only for
-//! what nobody reads.
+//! Names that are neither here nor read elsewhere are counted as unknown. The lists are sorted by place, and searched
+//! only for names that nothing else reads.
 
 /// Types of records.
 pub(super) const RECORDS: &[&[u8]] = &[
     b"agent-color",
     b"agent-name",
     b"agent-setting",
-    // What a request to the model was made of: prompts and results once more, by their hashes.
+    // Parts of a request to the model: prompts and results repeated by hash.
     b"api-request",
     b"api-request-blob",
     b"api-request-shape",
@@ -39,7 +39,7 @@ pub(super) const RECORDS: &[&[u8]] = &[
     b"task-summary",
     b"tools-used",
     b"worktree-state",
-    // Of a workflow's journal, which is no transcript; here only where one was joined to another.
+    // From the journal of a workflow, which is not a transcript; only found in joined files.
     b"failed",
     b"launched",
     b"result",
@@ -61,7 +61,7 @@ pub(super) const SYSTEM: &[&[u8]] = &[
     b"turn_duration",
 ];
 
-/// Types of attachments: what the harness puts before the model.
+/// Types of attachments, which the harness adds for the model.
 pub(super) const ATTACHMENTS: &[&[u8]] = &[
     b"agent_listing_delta",
     b"auto_mode",
@@ -100,7 +100,7 @@ pub(super) const ATTACHMENTS: &[&[u8]] = &[
     b"total_tokens_reminder",
 ];
 
-/// Types of what `progress` records tell of a running tool; all of it is told again when it is over.
+/// Types of `progress` records of a running tool; their content is repeated at its end.
 pub(super) const PROGRESS: &[&[u8]] = &[
     b"agent_progress",
     b"bash_progress",

@@ -1,8 +1,9 @@
-//! The agent's queue: what people typed while it was at work, and the harness' news.
+//! The agent's queue: prompts typed while it was working, and messages of the harness.
 //!
-//! An entry is put in (`enqueue`) and leaves again (`dequeue`, `remove`, `popAll`); versions differ in which of these they
-//! write, and an agent that is killed writes none. What reached the agent stands in a record of its own, so a queued prompt is
-//! said and withdrawn at once: it is found as queued until a later record delivers it, and counts only there.
+//! An entry is added (`enqueue`) and leaves again (`dequeue`, `remove`, `popAll`); versions differ in which of these
+//! they record, and a killed agent records none. A delivered prompt has a record of its own, so a queued prompt is
+//! emitted and withdrawn at once: searches find it as queued until a later record delivers it, and it counts only
+//! there.
 
 use baton_redaction::raw_json::Text;
 
@@ -11,7 +12,7 @@ use super::typed::Typed;
 use crate::transcript::Sink;
 use crate::transcript::scribe::{Scribe, Stamp};
 
-/// Reads a movement of the queue.
+/// Reads an operation of the queue.
 pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     scribe.withdraw_queued(stamp);
     if record.operation.map(Text::raw) != Some(b"enqueue") {
@@ -19,7 +20,7 @@ pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe:
     }
     let content = Typed::of(record.content);
     let words = content.words();
-    // A bare command is no person's words: where it is taken it is news.
+    // A bare command is not a person's text; when it runs, it becomes a notice.
     let is_bare = words.starts_with('/') && !words.contains(char::is_whitespace);
     if !is_bare {
         content.say_queued(stamp, scribe);

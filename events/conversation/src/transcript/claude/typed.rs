@@ -1,4 +1,4 @@
-//! The texts of a record in which a person may have typed, and who is to be believed to have done so.
+//! Texts of a record that a person may have typed, and the evidence for that.
 
 use crate::filter::media::Media;
 use crate::filter::without_recall;
@@ -9,10 +9,10 @@ use baton_redaction::raw_json::{Text, Value};
 use super::words::{self, Words};
 use super::{Block, Record};
 
-/// A person's command that gives the session a name; what follows is the name.
+/// Command by which a person names the session; the name follows.
 const RENAME: &str = "/rename ";
 
-/// Who a record says has written it.
+/// Author of a record, as far as it says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     Person,
@@ -31,18 +31,18 @@ impl Author {
     }
 }
 
-/// How a text came to the agent.
+/// How a text reached the agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     /// As a turn of its own.
     Typed,
-    /// While the agent was at work.
+    /// While the agent was working.
     Between,
-    /// Not yet: it waits in the queue.
+    /// Not yet: it is in the queue.
     Queued,
 }
 
-/// What somebody may have typed, pasted and dropped into one record.
+/// Texts and attachments of one record that a person may have given.
 #[derive(Default)]
 pub(super) struct Typed<'r> {
     parts: Vec<String>,
@@ -50,7 +50,7 @@ pub(super) struct Typed<'r> {
 }
 
 impl<'r> Typed<'r> {
-    /// A string, or an array of blocks.
+    /// Reads a string, or an array of blocks.
     pub(super) fn of(content: Option<Value<'r>>) -> Self {
         let mut typed = Self::default();
         match content {
@@ -61,7 +61,7 @@ impl<'r> Typed<'r> {
         typed
     }
 
-    /// Takes a block of an array, if it can be a person's; some tools write nothing but a text in its place.
+    /// Adds a block of an array, if it can be a person's; some tools write just a text in its place.
     pub(super) fn block(&mut self, value: Value<'r>, block: &Block<'r>) {
         match (value, block.kind) {
             (Value::Text(bare), _) => self.text(bare),
@@ -76,12 +76,12 @@ impl<'r> Typed<'r> {
         }
     }
 
-    /// Says what the harness repeats in short.
+    /// Emits the texts as the harness' summary.
     pub(super) fn say_summary<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
         self.parts.iter().for_each(|text| scribe.summary(stamp, text));
     }
 
-    /// Says what a person and what the harness said.
+    /// Emits the texts and attachments.
     pub(super) fn say<S: Sink>(
         &self,
         author: Author,
@@ -96,7 +96,7 @@ impl<'r> Typed<'r> {
         self.say_media(author, delivery, stamp, scribe);
     }
 
-    /// Says the prompts of what is put into the queue. What is not text comes with the delivery.
+    /// Emits the prompts of a queue entry. Attachments come with the delivery.
     pub(super) fn say_queued<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
         if self.parts.iter().any(|part| has_prompt(part)) {
             scribe.queued(stamp, |scribe| {
@@ -105,7 +105,8 @@ impl<'r> Typed<'r> {
         }
     }
 
-    /// What it is known by in the queue: a person's words, where there are any, however the harness wraps them.
+    /// The text that identifies an entry of the queue: a person's text if there is any, whatever the harness put around
+    /// it.
     pub(super) fn words(&self) -> String {
         let typed = |part: &String| {
             words::take_apart(part, false).into_iter().find_map(|words| match words {
@@ -117,7 +118,7 @@ impl<'r> Typed<'r> {
         if typed.is_empty() { self.parts.join("\n").trim().to_owned() } else { typed.join("\n") }
     }
 
-    /// Says what was given beside words. Alone it is a prompt of its own.
+    /// Emits the attachments. Without text they are a prompt of their own.
     fn say_media<S: Sink>(&self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
         if self.media.is_empty() || author == Author::Harness && !scribe.is_subagent() {
             return;
@@ -137,7 +138,7 @@ impl<'r> Typed<'r> {
     }
 }
 
-/// The name that a harness' list of sessions repeats of a prompt: what a person typed of it.
+/// The part of a prompt that a person typed; for the prompt that the harness repeats in its list of sessions.
 pub(super) fn prompt_of(text: &str) -> Option<String> {
     words::take_apart(text, false).into_iter().find_map(|words| match words {
         Words::Prompt(text) => Some(text.into_owned()),
@@ -157,7 +158,7 @@ pub(super) fn say_part<S: Sink>(
     scribe: &mut Scribe<'_, S>,
 ) {
     let parts = words::take_apart(text, author == Author::Person);
-    // A subagent's prompts come from other agents: to it they are what a person's are to the main one.
+    // A subagent's prompts come from other agents; to it they are what a person's prompts are to the main agent.
     let by_harness = author == Author::Harness && parts.len() == 1 && !scribe.is_subagent();
     for words in parts {
         match words {
@@ -170,7 +171,7 @@ pub(super) fn say_part<S: Sink>(
                 let name = text.strip_prefix(RENAME).filter(|_| delivery != Delivery::Queued);
                 name.into_iter().for_each(|name| scribe.renamed(stamp, name));
             }
-            // They come with the delivery, and would stand twice.
+            // These come with the delivery, and would otherwise be repeated.
             _ if delivery == Delivery::Queued => {}
             Words::Notice(text) => scribe.notice(stamp, &text),
             Words::Summary(text) => scribe.summary(stamp, text),

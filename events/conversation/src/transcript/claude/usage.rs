@@ -1,15 +1,14 @@
-//! What the service counted for a message of the model.
+//! Token counts of the model's messages.
 //!
-//! Every line of a message repeats the counts, or says what has become of them since: each is taken once, and the reader
-//! of the items keeps the one with the most output.
+//! Every line of a message repeats the counts or updates them: each distinct one is emitted once, and readers of the
+//! items use the one with the most output.
 
 use crate::filter::{MAX_NAME_CHARS, one_line};
 use crate::hash::Mark;
 use crate::item::Usage;
 use baton_redaction::raw_json::{Text, Value};
 
-/// Versions that note the output before it is all there: up to this one, but for those between [`COUNTED_FROM`] and
-/// [`COUNTED_TO`].
+/// Versions that record the output too early: up to this one, except those from [`COUNTED_FROM`] to [`COUNTED_TO`].
 const NOTED_TOO_EARLY_TO: [u32; 3] = [2, 1, 58];
 const COUNTED_FROM: [u32; 3] = [2, 0, 37];
 const COUNTED_TO: [u32; 3] = [2, 0, 44];
@@ -25,7 +24,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Reads a `usage` object; `None` when it counts nothing.
+    /// Reads a `usage` object; `None` if all counts are 0.
     pub(super) fn of(usage: Value<'_>) -> Option<Self> {
         let (mut counts, mut minutes, mut hour) = (Self::default(), 0, 0);
         for (key, value) in usage.fields() {
@@ -52,7 +51,7 @@ impl Counts {
         any.then_some(counts)
     }
 
-    /// What tells the same counts of the same message from others.
+    /// Fingerprint of these counts of this message.
     pub(super) fn mark(&self, message: Text<'_>, request: Option<Text<'_>>) -> Mark {
         let request = request.map_or(&b""[..], Text::raw);
         let mut key = Vec::with_capacity(message.raw().len() + request.len() + 48);
@@ -66,7 +65,7 @@ impl Counts {
         Mark::of(&key)
     }
 
-    /// The item. `version` is that of the program that wrote it, where it says.
+    /// The item's usage. `version` is that of the agent that wrote it, if known.
     pub(super) fn usage(self, model: Option<Text<'_>>, request: Option<Box<str>>, version: Option<[u32; 3]>) -> Usage {
         Usage {
             model: model.map_or(String::new(), |model| one_line(&model.decode(), MAX_NAME_CHARS)),
@@ -85,7 +84,7 @@ fn notes_too_early(version: [u32; 3]) -> bool {
     version <= NOTED_TOO_EARLY_TO && !(COUNTED_FROM..=COUNTED_TO).contains(&version)
 }
 
-/// A count: a number, or one in quotes, as gateways write it. Anything else counts nothing.
+/// A count: a number, or one in quotes, as gateways write it. 0 for anything else.
 pub(super) fn number(value: Value<'_>) -> u64 {
     let digits = match value {
         Value::Number(digits) => digits,

@@ -1,16 +1,16 @@
-//! What a tool's result says about a person: that they refused, interrupted, or answered, and in which words.
+//! A person's part in a tool's result: whether they refused, interrupted or answered, and their text.
 
 use crate::filter::result::Output;
 use crate::item::Outcome;
 
-/// How much of a result is read to tell whether a person had a hand in it, in bytes.
+/// Bytes of a result that are searched for a person's part.
 const LEAD_BYTES: usize = 160;
-/// Longest text of a result that may be nothing but a person's words, in bytes.
+/// Longest text of a result that may be a person's alone, in bytes.
 const MAX_BARE_BYTES: usize = 2_000;
 /// Most lines of such a text.
 const MAX_BARE_LINES: usize = 12;
 
-/// How results begin of calls that were refused.
+/// Beginnings of results of refused calls.
 const REFUSALS: &[&str] = &[
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
@@ -25,7 +25,7 @@ const REFUSALS: &[&str] = &[
 ];
 /// A question that was answered with a question.
 const CLARIFICATION: &str = "The user wants to clarify";
-/// How results begin of calls that nobody refused and that did not come to their end.
+/// Beginnings of results of calls that were not refused but not completed.
 const INTERRUPTIONS: &[&str] = &[
     "[Request interrupted by user",
     "[Tool call did not complete",
@@ -37,29 +37,29 @@ const INTERRUPTIONS: &[&str] = &[
     "Error: Streaming fallback",
     "Interrupted by user",
 ];
-/// What a command's output ends with that was stopped.
+/// End of the output of an aborted command.
 const ABORTED: &str = "<error>Command was aborted before completion</error>";
-/// Longest output at whose end that is looked for, in bytes.
+/// Longest output whose end is checked for it, in bytes.
 const MAX_ABORTED_BYTES: usize = 40_000;
 const ANSWERS: &[&str] =
     &["User has answered your question", "Your questions have been answered", "The user answered:"];
 const QUESTION_TOOL: &str = "AskUserQuestion";
-/// What stands before the reason of a refusal.
+/// Text before the reason of a refusal.
 const REASONS: &[&str] = &[
     "the user said:",
     "The user said:",
     "User feedback on this plan:",
     "provided the following reason for the rejection:",
 ];
-/// What the harness puts behind the reason, for the model.
+/// Text that the harness puts after the reason, for the model.
 const AFTER_REASON: &str = "\n\nNote: The user's next message may contain";
-/// What stands before the questions that a person wants to clarify, and how what they typed about one begins.
+/// Text before the questions that a person wants to clarify, and beginnings of what they typed about one.
 const QUESTIONS_ASKED: &str = "Questions asked:";
 const TYPED_ABOUT: &[&str] = &["Answer: ", "User notes: "];
 
-/// Tools that ask a person before they do anything, and that report their own errors in a form of its own.
+/// Tools that ask a person first, and whose own errors have a distinct form.
 const ASKING_TOOLS: &[&str] = &["Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "ExitPlanMode"];
-/// How the harness begins when it speaks itself where a person's words could stand.
+/// Beginnings of the harness' texts where a person's text may be.
 const HARNESS: &[&str] = &[
     "<",
     "Exit code ",
@@ -82,29 +82,29 @@ const HARNESS: &[&str] = &[
     "No such tool",
 ];
 
-/// What a record says about a result beside its text.
+/// What a record says about a result besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hint {
     /// Nothing.
     None,
-    /// A person refused the call (`toolDenialKind` of newer versions).
+    /// A person refused the call (`toolDenialKind` in newer versions).
     RefusedByPerson,
     /// A rule or the harness refused the call.
     RefusedByRule,
-    /// It was called off, and nobody refused it.
+    /// The call was cancelled without a refusal.
     CalledOff,
-    /// The version writes a person's reason as the whole text, with nothing around it.
+    /// In this version a person's reason may be the whole text.
     MayBeBareReason,
 }
 
-/// How a call went, and what a person typed about it.
+/// How a call ended, and what a person typed about it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(super) outcome: Outcome,
     pub(super) answer: Option<String>,
 }
 
-/// Reads a result.
+/// Determines the verdict of a result.
 pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: Hint) -> Verdict {
     let lead = output.head(LEAD_BYTES);
     let lead = lead.trim_start().trim_start_matches("<tool_use_error>");
@@ -137,7 +137,7 @@ pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: 
     Verdict { outcome: if is_error { Outcome::Failed } else { Outcome::Ok }, answer: None }
 }
 
-/// The reason that a person gave for a refusal.
+/// A person's reason for a refusal.
 fn reason(text: &str) -> Option<String> {
     let said = REASONS.iter().find_map(|before| text.split_once(before))?.1;
     let said = said.split_once(AFTER_REASON).map_or(said, |(said, _)| said);
@@ -145,16 +145,15 @@ fn reason(text: &str) -> Option<String> {
     (!said.is_empty()).then(|| said.to_owned())
 }
 
-/// What a person typed about questions that they did not simply answer: each with its question, from the first on that
-/// they said something to.
+/// A person's text about questions that they did not simply answer, with the questions; `None` if they typed nothing.
 fn clarification(text: &str) -> Option<String> {
     let asked = text.split_once(QUESTIONS_ASKED)?.1;
     let typed = asked.lines().any(|line| TYPED_ABOUT.iter().any(|start| line.trim_start().starts_with(start)));
     typed.then(|| asked.trim().to_owned())
 }
 
-/// The whole text, if it can be nothing but what a person typed: a few lines that begin with a word and are neither an
-/// exit code nor an error of a program (`grep: …`, `EACCES: …`) nor one of the harness' sentences.
+/// The whole text, if it can only be a person's: a few lines that begin with a word and are neither an exit code nor a
+/// program's error (`grep: …`, `EACCES: …`) nor a text of the harness.
 fn bare(output: &Output<'_>) -> Option<String> {
     let text = output.head(MAX_BARE_BYTES + 1);
     let text = text.trim();

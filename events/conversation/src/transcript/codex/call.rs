@@ -1,7 +1,7 @@
-//! Calls of Codex' tools: names and parameters in the form in which the same tools of all agents are found.
+//! Calls of Codex' tools, with names and parameters in the common form of all agents.
 //!
-//! A command is a call of `shell` with `command`; each file of a patch is a call of `apply_patch`; a tool of an MCP server
-//! is `mcp__<server>__<tool>`.
+//! A command is a call of `shell` with `command`; each file of a patch is a call of `apply_patch`; a tool of an MCP
+//! server is `mcp__<server>__<tool>`.
 
 use std::borrow::Cow;
 
@@ -20,18 +20,18 @@ use super::output::exit_code;
 use super::patch::{self, Change};
 use super::{What, duration_ms, is_first, output, pick, text, was_said};
 
-/// How tools are called that run a command.
+/// Common name of the tools that run a command.
 pub(super) const SHELL: &str = "shell";
 const PATCH: &str = "apply_patch";
-/// What they are called by the versions of Codex.
+/// Their names in the versions of Codex.
 const SHELLS: &[&str] =
     &["exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec", "bash"];
-/// Shells, and how each is given a script.
+/// Shells, and their flags for a script.
 const PROGRAMS: &[&str] =
     &["bash", "sh", "zsh", "fish", "dash", "powershell", "pwsh", "powershell.exe", "pwsh.exe", "cmd", "cmd.exe"];
 const SCRIPT_FLAGS: &[&str] = &["-lc", "-c", "-ic", "-Command", "-command", "/c", "/C"];
 
-/// A tool was called with parameters that stand in a string, as the model wrote them, or as they are.
+/// A tool call; its parameters are JSON, or a string of JSON as the model wrote it.
 pub(super) fn function<S: Sink>(
     id: Option<Text<'_>>,
     namespace: Option<Text<'_>>,
@@ -60,7 +60,7 @@ pub(super) fn function<S: Sink>(
         let field = |names: [&[u8]; 3]| names.into_iter().find_map(|name| parameters.get(name));
         let command = field([b"command", b"cmd", b"input"]).map(command_of);
         let place = text(field([b"workdir", b"working_directory", b"cwd"])).map(Text::decode);
-        // Some versions apply patches with it.
+        // Some versions apply patches with the shell.
         match command {
             Some(command) => shell(id, &command, place.as_deref(), stamp, scribe),
             None => scribe.say_call(stamp, id, SHELL, parameters, None),
@@ -76,7 +76,7 @@ pub(super) fn function<S: Sink>(
     }
 }
 
-/// A command was run.
+/// Emits a command, and the files of a patch in it.
 pub(super) fn shell<S: Sink>(
     id: Option<Text<'_>>,
     command: &str,
@@ -96,7 +96,7 @@ pub(super) fn shell<S: Sink>(
     }
 }
 
-/// A patch was applied: the first of its files is the call itself.
+/// Emits a patch: the first of its files is the call itself.
 pub(super) fn apply_patch<S: Sink>(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
     if changes.is_empty() {
@@ -106,7 +106,7 @@ pub(super) fn apply_patch<S: Sink>(id: Option<Text<'_>>, patch: &str, stamp: &St
     changed(id, &changes, stamp, scribe);
 }
 
-/// Files were changed.
+/// Emits the changes of files.
 pub(super) fn changed<S: Sink>(
     id: Option<Text<'_>>,
     changes: &[Change<'_>],
@@ -137,7 +137,7 @@ fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
     id.map(|id| format!("{}{PART}{number}", id.decode()))
 }
 
-/// A call was answered; whoever says so first is heard.
+/// The result of a call; only the first one for an id is used.
 pub(super) fn answered<S: Sink>(
     id: Option<Text<'_>>,
     content: Option<Value<'_>>,
@@ -151,7 +151,7 @@ pub(super) fn answered<S: Sink>(
     }
 }
 
-/// Takes note that a call was answered. Whether that is to be said.
+/// Notes the result of a call. Returns true if it becomes an item.
 pub(super) fn is_answered<S: Sink>(id: Option<Text<'_>>, scribe: &mut Scribe<'_, S>) -> bool {
     if let Some(id) = id
         && !is_first(What::Result, id.raw(), scribe)
@@ -161,7 +161,7 @@ pub(super) fn is_answered<S: Sink>(id: Option<Text<'_>>, scribe: &mut Scribe<'_,
     scribe.answered(id)
 }
 
-/// The answer, for the call and for what of it are calls of their own.
+/// Emits a result for a call and for its further parts.
 pub(super) fn say_answer<S: Sink>(
     id: Option<Text<'_>>,
     answer: output::Answer<'_>,
@@ -170,14 +170,14 @@ pub(super) fn say_answer<S: Sink>(
 ) {
     let output::Answer { outcome, output } = answer;
     for part in id.map(|id| scribe.parts_of(id)).unwrap_or_default() {
-        // A command that fails behind a patch may have applied it; a patch that fails applies nothing.
+        // A command that fails after a patch may have applied it; a patch that fails applies nothing.
         let part = Some(Text::of(part.as_bytes()));
         scribe.result(stamp, part, outcome, &output);
     }
     scribe.result(stamp, id, outcome, &output);
 }
 
-/// A command ended: told with its exit code, before its output is.
+/// The end of a command: it has the exit code and comes before the output.
 pub(super) fn command_end<S: Sink>(
     id: Option<Text<'_>>,
     end: Value<'_>,
@@ -203,7 +203,7 @@ pub(super) fn command_end<S: Sink>(
     say_answer(id, output::Answer { outcome, output }, stamp, scribe);
 }
 
-/// A tool of an MCP server answered.
+/// The result of an MCP server's tool.
 pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !is_answered(id, scribe) || !S::TEXT {
         return;
@@ -228,7 +228,7 @@ pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &
     say_answer(id, output::Answer { outcome, output }, stamp, scribe);
 }
 
-/// A tool of an MCP server was called, if that was not told before.
+/// The call of an MCP server's tool, unless it was read before.
 pub(super) fn server_call<S: Sink>(
     id: Option<Text<'_>>,
     told: Value<'_>,
@@ -247,7 +247,7 @@ pub(super) fn server_call<S: Sink>(
     }
 }
 
-/// Whether a call is told here for the first time: not when its response item stands above.
+/// Notes a call. Returns true if it becomes an item: not if its response item was read before.
 pub(super) fn is_called<S: Sink>(id: Option<Text<'_>>, name: &str, scribe: &mut Scribe<'_, S>) -> bool {
     let mark = id.map(|id| Mark::of(id.raw()));
     let is_known =
@@ -255,12 +255,11 @@ pub(super) fn is_called<S: Sink>(id: Option<Text<'_>>, name: &str, scribe: &mut 
     !is_known && !was_said(What::Result, id.map_or(&b""[..], Text::raw), scribe) && scribe.called(id, name)
 }
 
-/// Whether an answer's outcome stands for success.
 pub(super) fn outcome(success: bool) -> Outcome {
     if success { Outcome::Ok } else { Outcome::Failed }
 }
 
-/// The name under which a tool is found: one of an MCP server has the server's before it.
+/// The common name of a tool; for an MCP server's tool it starts with the server's name.
 pub(super) fn full_name<'n>(namespace: Option<&str>, name: &'n str) -> Cow<'n, str> {
     match namespace.filter(|namespace| !namespace.is_empty() && !name.starts_with(namespace)) {
         Some(namespace) => {
@@ -273,7 +272,7 @@ pub(super) fn full_name<'n>(namespace: Option<&str>, name: &'n str) -> Cow<'n, s
     }
 }
 
-/// A command as a person would type it: of a shell that is given a script the script.
+/// A command as a person would type it; for a shell with a script, the script.
 pub(super) fn command_of(command: Value<'_>) -> String {
     match command {
         Value::Text(text) => text.decode().into_owned(),

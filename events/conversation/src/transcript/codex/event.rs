@@ -1,4 +1,4 @@
-//! Events: what a person and the screen saw. Most repeat a response item, and some say what that does not.
+//! Events: what a person and the screen saw. Most repeat a response item; some have facts of their own.
 
 use crate::filter::result::Output;
 use crate::item::{Outcome, TitleSource, Usage};
@@ -9,7 +9,7 @@ use baton_redaction::raw_json::{Text, Value};
 use super::output::Answer;
 use super::{Channel, What, call, is_first, item, number, pick, response, text, words};
 
-/// Events that say nothing that is not said elsewhere, or nothing of the conversation.
+/// Events that only repeat others, or have no conversation.
 const SILENT: &[&[u8]] = &[
     b"agent_message_content_delta",
     b"agent_message_delta",
@@ -75,7 +75,7 @@ const SILENT: &[&[u8]] = &[
     b"web_search_end",
 ];
 
-/// Says what one event says.
+/// Reads one event.
 pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let names: [&[u8]; 6] = [b"type", b"message", b"text", b"call_id", b"item", b"info"];
     let [kind, message, words, call_id, item, info] = pick(payload, names);
@@ -100,14 +100,14 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
             scribe.cursor.working = false;
         }
         b"turn_aborted" => match text(payload.get(b"reason")).map(Text::raw) {
-            // Another prompt took its place, or a review was over.
+            // Another prompt replaced it, or a review ended.
             Some(b"replaced" | b"review_ended") => scribe.abandon_calls(stamp),
             _ => scribe.interruption(stamp),
         },
         b"exec_command_end" => call::command_end(call_id, payload, stamp, scribe),
         b"patch_apply_end" => patch_end(call_id, payload, stamp, scribe),
         b"mcp_tool_call_end" => {
-            // Some files have no call of it but this.
+            // Some files have no other record of the call.
             payload.get(b"invocation").into_iter().for_each(|told| call::server_call(call_id, told, stamp, scribe));
             call::server_end(call_id, payload, stamp, scribe);
         }
@@ -135,7 +135,7 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
     }
 }
 
-/// What the last request cost. The same is told again when nothing was asked meanwhile; the sum of the session tells.
+/// Token counts of the last request. They are repeated if no request was made since, which the session's sum shows.
 fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let names: [&[u8]; 5] =
         [b"input_tokens", b"cached_input_tokens", b"output_tokens", b"cache_write_input_tokens", b"total_tokens"];
@@ -151,19 +151,19 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S
     }
     let usage = Usage {
         model: scribe.model().to_owned(),
-        // What was read from the cache is counted into the input here.
+        // Here the input includes tokens read from the cache.
         input: input.saturating_sub(cached).saturating_sub(written),
         output,
         cache_read: cached,
         cache_creation: written,
         ..Usage::default()
     };
-    // A name for the request, which has none: the session's tokens up to it.
+    // The request has no id: the session's token sums identify it.
     let message = format!("tokens-{key}");
     scribe.usage(&Stamp { message: Some(Text::of(message.as_bytes())), ..*stamp }, None, || usage);
 }
 
-/// A patch was applied, or not.
+/// The end of a patch.
 fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !call::is_answered(id, scribe) || !S::TEXT {
         return;

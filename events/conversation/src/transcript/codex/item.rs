@@ -1,4 +1,4 @@
-//! Completed items, in which newer files tell what others tell by events.
+//! Completed items, which newer files have in place of some events.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::output::Answer;
 use super::patch::{self, Change};
 use super::{Channel, call, pick, response, text, words};
 
-/// Items that say nothing that is not said elsewhere, in lower case.
+/// Items that only repeat others, in lower case.
 const SILENT: &[&str] = &[
     "collabagenttoolcall",
     "contextcompaction",
@@ -25,7 +25,7 @@ const SILENT: &[&str] = &[
     "subagentactivity",
 ];
 
-/// Says what one item says.
+/// Reads one item.
 pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let names: [&[u8]; 7] = [b"type", b"id", b"content", b"text", b"summary_text", b"raw_content", b"action"];
     let [kind, id, content, whole, summary, raw, action] = pick(item, names);
@@ -57,7 +57,7 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
             if call::is_called(id, call::SHELL, scribe) && S::TEXT {
                 let [command, place] = pick(item, [b"command", b"cwd"]);
                 let command = command.map(call::command_of).unwrap_or_default();
-                // As a path, or as a URL of one.
+                // A path, or a file URL.
                 let place = text(place).map(Text::decode);
                 let place = place.as_deref().map(|place| place.strip_prefix("file://").unwrap_or(place));
                 call::shell(id, &command, place, stamp, scribe);
@@ -86,7 +86,7 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
     }
 }
 
-/// Files were changed: each with its diff, or its whole content.
+/// Changed files: each with its diff, or its whole content.
 fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let [changes, status, stderr] = pick(item, [b"changes", b"status", b"stderr"]);
     if call::is_called(id, "apply_patch", scribe) && S::TEXT {

@@ -1,4 +1,4 @@
-//! What a tool of Codex gave back: the text itself, and what stands around it of exit codes, times and refusals.
+//! Results of Codex' tools: the text itself, and the exit code, time or refusal around it.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 use super::{number, pick, text};
 
-/// How much of an output is looked at for what it says of itself, in bytes.
+/// Bytes of an output that are searched for statements about the output itself.
 const HEAD_BYTES: usize = 600;
 /// Most lines of a heading.
 const MAX_HEAD_LINES: usize = 10;
-/// What stands between an output's heading and the output, as it is written in JSON.
+/// Separates an output's heading from the output, as written in JSON.
 const OUTPUT: &[u8] = b"Output:\\n";
 const OUTPUT_AT_END: &[u8] = b"Output:";
-/// How answers begin to calls that a person, or a rule for one, refused.
+/// Beginnings of results of calls that a person, or a rule on a person's behalf, refused.
 const REFUSALS: &[&str] = &[
     "exec command rejected by user",
     "rejected by user",
@@ -34,13 +34,13 @@ const FAILURES: &[&str] = &[
     "Err:",
 ];
 
-/// An answer, taken apart.
+/// A result, taken apart.
 pub(super) struct Answer<'a> {
     pub(super) outcome: Outcome,
     pub(super) output: Output<'a>,
 }
 
-/// Reads what answers a call: a string, often with a heading, or a list of blocks. `decoded` holds what has to be decoded.
+/// Reads a result: a string, often with a heading, or a list of blocks. `decoded` holds text that must be decoded.
 pub(super) fn of<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Answer<'a> {
     let (text, success) = match content {
         Some(Value::Text(text)) => (text, None),
@@ -67,7 +67,7 @@ pub(super) fn of<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Ans
     judged(told, Output::of(Some(Value::Text(output))), success)
 }
 
-/// Blocks: the first may be a heading, the rest the output.
+/// Blocks: the first may be a heading, the others are the output.
 fn of_list(list: Value<'_>) -> Answer<'_> {
     let first = list.elements().find_map(|block| super::text(block.get(b"text")));
     let told = first.map(|first| of_text(first).0).unwrap_or_default();
@@ -97,7 +97,7 @@ fn of_object(json: &str) -> Option<(Told, Output<'_>)> {
     Some((told, Output::of(Some(Value::Text(text(output)?)))))
 }
 
-/// An output behind a heading of lines such as `Wall time: 0.2 seconds`, or without one.
+/// An output after a heading of lines such as `Wall time: 0.2 seconds`, or without one.
 fn of_text(whole: Text<'_>) -> (Told, Text<'_>) {
     let head = whole.head(HEAD_BYTES).decode();
     let mut told = Told::default();
@@ -121,7 +121,7 @@ fn of_text(whole: Text<'_>) -> (Told, Text<'_>) {
         }
         any = true;
     }
-    // Without the word before the output the lines are a tool's own.
+    // Without `Output:` the lines are the tool's own.
     (Told::default(), whole)
 }
 
@@ -150,7 +150,7 @@ pub(super) fn exit_code(value: Option<Value<'_>>) -> Option<i32> {
     }
 }
 
-/// Seconds with a fraction, in milliseconds: `0.2054` is 205.
+/// Converts seconds with a fraction to milliseconds: `0.2054` is 205.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,15 +1,15 @@
-//! Patches as Codex writes them: `*** Begin Patch`, a heading for each file, lines with `+`, `-` or a blank.
+//! Patches in the form of Codex: `*** Begin Patch`, a heading per file, lines with `+`, `-` or a space.
 
 /// Most files of one patch that become calls of their own.
 pub(super) const MAX_FILES: usize = 32;
 
-/// What a patch does to one file.
+/// Change of one file by a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change<'p> {
     pub(super) path: &'p str,
     /// `add`, `update`, `delete` or `move`.
     pub(super) how: &'static str,
-    /// The new path, where it is moved.
+    /// The new path, if the file is moved.
     pub(super) to: Option<&'p str>,
     pub(super) added: u32,
     pub(super) removed: u32,
@@ -23,14 +23,14 @@ const HEADINGS: [(&str, &str); 3] =
     [("*** Add File: ", "add"), ("*** Update File: ", "update"), ("*** Delete File: ", "delete")];
 const MOVE: &str = "*** Move to: ";
 
-/// The patch in a text: all of it, or what a shell hands to `apply_patch`.
+/// The patch in a text: the whole text, or what a shell passes to `apply_patch`.
 pub(super) fn find(text: &str) -> Option<&str> {
     let start = text.find(BEGIN)?;
     let end = text[start..].find(END).map_or(text.len(), |at| start + at);
     Some(&text[start..end])
 }
 
-/// What a patch does, file by file, at most [`MAX_FILES`].
+/// The changes of a patch by file, at most [`MAX_FILES`].
 pub(super) fn changes(patch: &str) -> Vec<Change<'_>> {
     let mut changes: Vec<Change<'_>> = Vec::new();
     let mut full = false;

@@ -1,4 +1,4 @@
-//! Response items: what went to the model and came from it.
+//! Response items: what was sent to the model and came from it.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use baton_redaction::raw_json::{Text, Value};
 use super::words::{self, Words};
 use super::{Channel, What, call, from_agent, is_news, pick, plain, remember_reply, text};
 
-/// Items that carry nothing to keep: instructions, what only the service can read, and images it has drawn.
+/// Items that are dropped: instructions, data that only the service can read, and generated images.
 const SILENT: &[&[u8]] = &[
     b"additional_tools",
     b"compaction",
@@ -36,12 +36,12 @@ const SPOKEN: &[&[u8]] = &[
     b"tool_search_output",
 ];
 
-/// Whether this is a kind of response item.
+/// True if this is a kind of response item.
 pub(super) fn knows(kind: &[u8]) -> bool {
     SPOKEN.contains(&kind) || SILENT.contains(&kind)
 }
 
-/// Says what one item says.
+/// Reads one item.
 pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let names: [&[u8]; 12] = [
         b"type",
@@ -66,7 +66,7 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
     match text(kind).map_or(&b""[..], Text::raw) {
         b"message" => match text(role).map_or(&b""[..], Text::raw) {
             b"assistant" => {
-                // What is said on the way is no end of the turn.
+                // Commentary does not end the turn.
                 let ends_turn = text(phase).is_none_or(|phase| phase.raw() != b"commentary");
                 let stamp = Stamp { message: id.filter(|id| !id.is_blank()), ..*stamp };
                 texts(content, |part| reply(part, Channel::Response, ends_turn, &stamp, scribe));
@@ -113,7 +113,7 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
     }
 }
 
-/// Each text of a message, in order; a message may be one text.
+/// Calls `each` with every text of a message, in order; a message may be a single text.
 pub(super) fn texts<'r>(content: Option<Value<'r>>, mut each: impl FnMut(Text<'r>)) {
     match content {
         Some(Value::Text(whole)) => each(whole),
@@ -122,7 +122,7 @@ pub(super) fn texts<'r>(content: Option<Value<'r>>, mut each: impl FnMut(Text<'r
     }
 }
 
-/// The agent said something, for the first time.
+/// A reply of the agent, unless it is a repetition.
 pub(super) fn reply<S: Sink>(
     part: Text<'_>,
     channel: Channel,
@@ -136,14 +136,14 @@ pub(super) fn reply<S: Sink>(
     }
 }
 
-/// A person said something, for the first time.
+/// A typed prompt, unless it is a repetition.
 pub(super) fn prompt<S: Sink>(typed: &str, channel: Channel, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !typed.trim().is_empty() && is_news(What::Prompt, channel, plain(typed).as_bytes(), scribe) {
         scribe.prompt(stamp, typed);
     }
 }
 
-/// What stands in a person's place: their words, images, and much of Codex itself.
+/// A user message: a person's text, images, and many texts of Codex itself.
 fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let mut typed: Vec<String> = Vec::new();
     texts(content, |raw| {
@@ -151,7 +151,7 @@ fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, scribe: &mut Scr
         match words::of(&part) {
             Words::Prompt(words) if !words.trim().is_empty() => typed.push(words.into_owned()),
             Words::Prompt(_) | Words::Harness => {
-                // The only place in which old files say it.
+                // The only place of the working directory in old files.
                 let cwd = raw.after(b"<environment_context>").and_then(|inside| inside.after(b"<cwd>"));
                 cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd.before(b"</cwd>")));
             }
@@ -169,7 +169,7 @@ fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, scribe: &mut Scr
     }
 }
 
-/// An image in one line: what it is and how large, where it stands in the record itself.
+/// An image as one line: kind, and size if the record contains the data.
 fn image(url: Option<Text<'_>>) -> String {
     let inside = url.and_then(|url| url.raw().strip_prefix(b"data:")).and_then(|data| {
         let (kind, data) = data.split_at(data.iter().position(|byte| *byte == b',')?);
@@ -181,7 +181,7 @@ fn image(url: Option<Text<'_>>) -> String {
     inside.unwrap_or_else(|| "[image]".to_owned())
 }
 
-/// The model's thinking, as far as it is no secret of the service.
+/// The model's thinking, except what the service encrypts.
 fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let mut any = false;
     for part in pick(payload, [b"summary", b"content"]) {
@@ -195,14 +195,14 @@ fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe
     }
 }
 
-/// The model thought something, for the first time.
+/// A part of the model's thinking, unless it is a repetition.
 pub(super) fn thinking<S: Sink>(part: Text<'_>, channel: Channel, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !part.is_blank() && is_news(What::Thinking, channel, part.trim_end().raw(), scribe) {
         scribe.thinking(stamp, Some(part));
     }
 }
 
-/// A search in the web, or a page that was opened. It is over when it is said, and what it found is not.
+/// A web search, or a page that was opened. The record comes at its end and does not contain the result.
 pub(super) fn web_search<S: Sink>(
     action: Option<Value<'_>>,
     channel: Channel,

@@ -1,38 +1,37 @@
-//! Who said what in a text that stands where a person's would: Codex puts much of its own there, in elements or under a
-//! heading.
+//! Classifies the texts of a user message: Codex puts many of its own there, in elements or under a heading.
 
 use std::borrow::Cow;
 
-/// One text, and whose it is.
+/// A text and its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Words<'t> {
-    /// A person typed it.
+    /// Typed by a person.
     Prompt(Cow<'t, str>),
-    /// A person ran this in the agent's shell.
+    /// A command that a person ran in the agent's shell.
     Command(Cow<'t, str>),
-    /// A summary of what was cut away.
+    /// A summary of what was compacted away.
     Summary(&'t str),
-    /// Codex itself.
+    /// Text of Codex itself.
     Harness,
 }
 
-/// Elements that Codex fills, beside those with a `_` in their names.
+/// Elements that Codex writes, besides those with a `_` in their name.
 const ELEMENTS: &[&str] =
     &["skill", "permissions instructions", "INSTRUCTIONS", "image", "goal", "environment", "hooks"];
-/// How texts begin that Codex writes without an element.
+/// Beginnings of texts that Codex writes without an element.
 const BEGINNINGS: &[&str] = &[
     "# AGENTS.md instructions",
     "Warning: The maximum number of unified exec processes",
     "Warning: apply_patch was requested via",
 ];
-/// How the summary begins that a conversation goes on from.
+/// Beginning of a compaction's summary.
 const SUMMARY: &str = "Another language model started to solve this problem and produced a summary";
-/// What an editor puts before a prompt, and what stands between both.
+/// Text that an editor puts before a prompt, and the heading between both.
 const EDITOR: &str = "# Context from my IDE setup:";
 const REQUEST: &str = "## My request for Codex:";
 const SHELL: &str = "user_shell_command";
 
-/// Takes a text as it stands in a user's response item.
+/// Classifies a text of a user's response item.
 pub(super) fn of(text: &str) -> Words<'_> {
     let text = text.trim();
     if let Some((name, inner)) = element(text) {
@@ -53,7 +52,7 @@ pub(super) fn of(text: &str) -> Words<'_> {
     Words::Prompt(Cow::Borrowed(request(text)))
 }
 
-/// What a person typed in an editor, without what the editor says of itself.
+/// A prompt typed in an editor, without the editor's context.
 pub(super) fn request(text: &str) -> &str {
     let text = text.trim();
     match text.strip_prefix(EDITOR).and_then(|rest| rest.split_once(REQUEST)) {
@@ -62,19 +61,19 @@ pub(super) fn request(text: &str) -> &str {
     }
 }
 
-/// The opening or closing half of what stands around an image.
+/// True for the opening or closing tag around an image.
 fn is_tag_of_image(text: &str) -> bool {
     text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && !text[1..].contains('<'))
 }
 
-/// The name of the one element that the text is, and what is in it.
+/// Name and content of the element that makes up the whole text.
 fn element(text: &str) -> Option<(&str, &str)> {
     let (open, rest) = text.strip_prefix('<')?.split_once('>')?;
     let is_name = |name: &str| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b' ' | b'-'))
     };
     let inner = |name: &str| rest.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</");
-    // The whole may be the name (`permissions instructions`), or name and attributes.
+    // The whole tag may be the name (`permissions instructions`), or name and attributes.
     if is_name(open)
         && let Some(inner) = inner(open)
     {
