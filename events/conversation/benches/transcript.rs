@@ -1,9 +1,9 @@
-//! How fast transcripts are read: counting only, with items, and what redaction costs; beside it what the same bytes cost
-//! whoever only counts their lines, or parses them.
+//! Speed of reading transcripts: counting only, with items, and the cost of redaction; for comparison, the cost of
+//! counting lines and of parsing the same bytes.
 //!
-//! `cargo bench -p baton-events --bench transcript`. The transcripts are made up, with the shares of bytes that real ones
-//! have. Today a quarter is copies of tool results for the screen, a sixth the results, an eighth signatures; once a fifth
-//! was progress and two fifths were copies. One to three percent are what people and models said.
+//! `cargo bench -p baton-conversation --bench transcript`. The transcripts are generated, with the byte shares of real
+//! ones. Today a quarter is copies of tool results for the screen, a sixth the results, an eighth signatures; in old
+//! versions a fifth was progress and two fifths were copies. One to three percent are what people and models said.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::{Agent, Item};
@@ -18,7 +18,7 @@ fn main() {
     divan::main();
 }
 
-/// Source code as tools print it, with quotes and line ends to be escaped.
+/// Source code as tools print it, with quotes and line breaks to be escaped.
 fn code(lines: usize, seed: usize) -> String {
     (0..lines)
         .map(|line| {
@@ -32,7 +32,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What takes the bytes.
+/// Shares of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mix {
     /// Versions from 2.1.160 on.
@@ -67,7 +67,7 @@ fn exchange(n: usize, mix: Mix, out: &mut String) {
     out.push_str(&envelope("user", &format!(r#""message":{{"role":"user","content":{}}}"#, quoted(&prompt))));
     let thought =
         "The user wants the cause first. The token is stored before the clock is set, so it is refused. ".repeat(6);
-    // Newer versions sign a thought that they do not show.
+    // Newer versions sign thinking that they do not show.
     let thought = if today && !n.is_multiple_of(8) { String::new() } else { thought };
     let signature = "Eo8CCkYIBxgCKkBzR3".repeat(if today { 190 } else { 50 });
     out.push_str(&message(&format!(

@@ -1,7 +1,7 @@
-//! Each kind of record that Claude Code writes, and what becomes of it: `replay-fixtures/transcripts/claude-records/`.
+//! Each record type of Claude Code, and what is read of it: `replay-fixtures/transcripts/claude-records/`.
 //!
-//! `<kind>.jsonl` is a made-up transcript, `<kind>.expected.txt` the items that are read of it, a line each, and what was
-//! counted. A file whose name begins with `agent-` is a subagent's.
+//! `<kind>.jsonl` is a made-up transcript, `<kind>.expected.txt` has the items read from it, one per line, and the
+//! counts. A file whose name begins with `agent-` is a subagent's.
 #![expect(clippy::disallowed_methods, reason = "the fixtures are files")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::path::Path;
 use baton_conversation::item::{Agent, Body, Item, Meta};
 use baton_conversation::transcript::{Cursor, Observation, OpenCalls, Reader, Source};
 
-/// Set to anything, it lets the test write what it expects anew.
+/// If set, the test rewrites its expectations.
 const UPDATE: &str = "BATON_UPDATE_FIXTURES";
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../replay-fixtures/transcripts/claude-records");
 
@@ -46,7 +46,7 @@ fn first_difference(found: &str, wanted: &str) -> Option<(usize, String, String)
     Some((at + 1, found.unwrap_or("(the end)").to_owned(), wanted.unwrap_or("(the end)").to_owned()))
 }
 
-/// What is read of one file, as text.
+/// The result of reading one file, as text.
 fn told(path: &Path) -> String {
     let bytes = fs::read(path).expect("a fixture");
     let subagent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));

@@ -35,7 +35,7 @@ fn item(text: &str) -> Item {
     Item { line: line.parse().unwrap(), at: None, uuid: None, message, sidechain, body }
 }
 
-/// `speaker line[~][!]: part, part`, with `!` for what was given up; a tool as `call id=line of its result`.
+/// `speaker line[~][!]: part, part`, with `!` for an abandoned message; a tool as `call id=line of its result`.
 fn told(message: &Message<'_>) -> String {
     let parts: Vec<String> = message
         .parts

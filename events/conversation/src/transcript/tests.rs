@@ -342,10 +342,10 @@ fn a_last_line_without_its_newline_is_read_when_it_is_whole() {
         let (items, cursor, seen) = read(torn.as_bytes());
         assert_eq!((items.len(), seen, cursor), (0, Observation::default(), Cursor::default()), "{torn:?}");
     }
-    // What some editors put before a file is no part of a later line, whole or torn.
+    // A byte order mark belongs to the file's beginning, not to a later line, whole or torn.
     let (items, later, seen) = read(format!("\n\u{feff}{whole}").as_bytes());
     assert_eq!((items.len(), seen.lines, seen.malformed, later.unterminated), (0, 1, 0, false));
-    // The newline comes later: it ends that line and is none of its own.
+    // The newline that comes later ends that line and is not one of its own.
     let mut items = Vec::new();
     let mut reader = Reader::new(MAIN, cursor, OpenCalls::default(), &mut items);
     let rest = format!("\r\n{whole}\n");

@@ -174,7 +174,7 @@ fn a_call_waits_for_its_result_within_a_bound() {
     let late = units(&far(4_000));
     let told: Vec<_> = [0, 1, 4_002, 4_003].map(|at| late[at].text.as_str()).into();
     assert_eq!(told, ["Bash: make", "Read", "Read: 3 lines", "Bash make: ok"]);
-    // What is held is bounded, whatever is never answered.
+    // The held text is bounded, whatever is never answered.
     let mut stream = Stream::default();
     let mut told = 0;
     let mut count = |_| {

@@ -1,11 +1,11 @@
-//! Conversations made at random, for property tests of whatever is made of items.
+//! Random conversations, for property tests of everything made of items.
 
 use baton_conversation::item::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
 use baton_conversation::record::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Any items, plausible in parts: few ids so that calls and results meet, commands that relate, odd texts.
+/// Any items, plausible in parts: few ids so that calls and results match, related commands, odd texts.
 pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
     let text = || {
         prop_oneof![

@@ -1,4 +1,4 @@
-//! The transcripts that are looked at, and how they are read.
+//! The transcripts that are checked, and how they are read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(crate) struct Transcript {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// All of Claude Code's transcripts among the fixtures.
+/// All Claude Code transcripts among the fixtures.
 pub(crate) fn fixtures() -> Vec<Transcript> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../replay-fixtures/transcripts/claude");
     let all = below(&folder);
@@ -20,7 +20,7 @@ pub(crate) fn fixtures() -> Vec<Transcript> {
     all
 }
 
-/// All transcripts below a folder, in the order of their paths.
+/// All transcripts below a folder, in order of their paths.
 pub(crate) fn below(folder: &Path) -> Vec<Transcript> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -41,7 +41,7 @@ pub(crate) fn below(folder: &Path) -> Vec<Transcript> {
 }
 
 impl Transcript {
-    /// How it is to be read.
+    /// The source for reading it.
     pub(crate) fn source(&self) -> Source {
         let subagent = self.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
         Source { agent: Agent::ClaudeCode, subagent }

@@ -1,5 +1,5 @@
-//! Every sentence that a person typed and every text of the model is kept to the byte, but for what redaction cuts and the
-//! blanks around it; nothing is added; each tool's result is one line.
+//! Every sentence that a person typed and every text of the model is kept to the byte, except redactions and
+//! surrounding white space; nothing is added; each tool's result is one line.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::files::{Transcript, below, fixtures, items};
 use crate::spoken::{Speaker, Spoken};
 
-/// What is wrong with the items of a transcript; nothing, if all is kept.
+/// The errors in the items of a transcript; empty if everything is kept.
 fn misses(spoken: &Spoken, items: &[Item]) -> Vec<String> {
     let mut misses = Vec::new();
     for passage in &spoken.passages {
@@ -35,7 +35,7 @@ fn misses(spoken: &Spoken, items: &[Item]) -> Vec<String> {
         else {
             continue;
         };
-        // A slash command is its name and its arguments, which stand apart.
+        // A slash command consists of name and arguments, which are separate in the record.
         let parts = if text.starts_with('/') {
             text.split_once(' ').map(|(name, words)| vec![name.trim_start_matches('/'), words])
         } else {
@@ -128,7 +128,7 @@ fn no_sentence_of_these_transcripts_is_lost_or_altered() {
     assert_eq!(wrong, 0, "of {passages} passages");
 }
 
-/// A record in which somebody says something, or a tool answers.
+/// A record with a message or a tool's result.
 fn record() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::json;
     let text = prop_oneof![

@@ -1,8 +1,8 @@
-//! What the reader must keep and what the hash must not see, proved over every transcript of the fixtures and over generated
-//! ones, by a second reader that is too simple to share the first one's mistakes.
+//! Checks what the reader must keep and what the hash must not depend on, for all transcripts of the fixtures and for
+//! generated ones, by a second reader that is too simple to share the first one's mistakes.
 //!
-//! `BATON_TRANSCRIPTS=DIR cargo test -p baton-events --test proofs -- --ignored --nocapture` does the same with transcripts of
-//! one's own.
+//! `BATON_TRANSCRIPTS=DIR cargo test -p baton-conversation --test proofs -- --ignored --nocapture` checks other
+//! transcripts.
 
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 #![expect(clippy::disallowed_methods, reason = "the fixtures are files; the core itself opens none")]

@@ -1,5 +1,5 @@
-//! The agent's queue against a model of it: whatever is queued, delivered and taken back, each prompt stands once, where the
-//! agent got it, and one that it never got is undelivered.
+//! The agent's queue against a model of it: whatever is queued, delivered and taken back, each prompt stands once,
+//! where the agent received it, and one that it never received is undelivered.
 
 use std::collections::VecDeque;
 
@@ -11,20 +11,21 @@ use serde_json::{Value, json};
 
 use crate::files::items;
 
-/// What happens to the queue.
+/// Operations of the queue.
 #[derive(Clone, Copy, Debug)]
 enum Move {
-    /// A person types.
+    /// A person types a prompt.
     Type,
-    /// The harness has news.
+    /// The harness adds a message.
     News,
-    /// An agent that begins anew takes the oldest prompt, or else the oldest news.
+    /// An agent that begins anew takes the oldest prompt, or else the oldest message.
     Begin,
-    /// The agent takes the oldest entry while it works: whether the queue tells its name, and whether it tells it first.
+    /// The agent takes the oldest entry while it works; `named`: the queue records its text; `first`: before the
+    /// delivery.
     Take { named: bool, first: bool },
-    /// A person takes all prompts back; whether each is named.
+    /// A person takes all prompts back; `named`: each is recorded with its text.
     Back { named: bool },
-    /// The agent goes on.
+    /// The agent continues.
     Work,
 }
 
@@ -43,10 +44,10 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 #[derive(Default)]
 struct Model {
     lines: Vec<Value>,
-    /// Waiting entries; whether each is a person's.
+    /// Waiting entries; true for a person's.
     queue: VecDeque<(String, bool)>,
     delivered: Vec<String>,
-    /// How many prompts were put into the queue.
+    /// Number of queued prompts.
     typed: usize,
     count: usize,
 }

@@ -1,4 +1,4 @@
-//! What leaves a conversation's hash as it is, and what changes it.
+//! Changes of a transcript that keep its hash, and those that change it.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Agent;
@@ -14,7 +14,7 @@ fn hash(source: Source, bytes: &[u8]) -> ContentHash {
     ContentHash::of(&items(source, bytes))
 }
 
-/// The transcript with every record changed; lines that are no single object stay as they are.
+/// The transcript with every record changed; lines that are not a single object stay unchanged.
 fn changed(transcript: &Transcript, style: Style, mut change: impl FnMut(&mut Value)) -> Vec<u8> {
     let lines = transcript.bytes.split_inclusive(|byte| *byte == b'\n').map(|line| {
         let Ok(mut record) = serde_json::from_slice::<Value>(line) else { return line.to_vec() };
@@ -26,7 +26,7 @@ fn changed(transcript: &Transcript, style: Style, mut change: impl FnMut(&mut Va
     lines.flatten().collect()
 }
 
-/// Records that agents write again and again and that say nothing of the conversation.
+/// Records that agents repeat and that are not part of the conversation.
 fn metadata() -> Vec<Value> {
     vec![
         json!({ "type": "custom-title", "customTitle": "another title", "sessionId": "s" }),
@@ -137,7 +137,7 @@ fn what_says_nothing_new_leaves_the_hash_of_every_fixture() {
     }
 }
 
-/// A conversation of every kind of visible thing.
+/// A conversation with every kind of visible thing.
 fn conversation() -> Vec<Value> {
     let assistant = |block: Value| json!({ "type": "assistant", "version": "2.1.180", "message": { "id": "m", "role": "assistant", "content": [block] } });
     let user = |content: Value| json!({ "type": "user", "version": "2.1.180", "message": { "role": "user", "content": content } });

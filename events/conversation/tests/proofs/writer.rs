@@ -1,4 +1,4 @@
-//! JSON as other programs write it: in another order of keys, with blanks, with every character that is no ASCII escaped.
+//! JSON as other programs write it: other order of keys, white space, non-ASCII characters escaped.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 /// How a value is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Style {
-    /// Keys from the last to the first.
+    /// Keys in reverse order.
     pub(crate) backwards: bool,
-    /// Blanks around everything, but no line ends.
+    /// Spaces around everything, but no line breaks.
     pub(crate) blanks: bool,
     /// `\u00e9` for `é`, and `\/` for `/`.
     pub(crate) escaped: bool,

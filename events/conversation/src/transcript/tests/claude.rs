@@ -1,4 +1,4 @@
-//! What only Claude Code's transcripts have: counts, links, copies of results, records by the dozen.
+//! Records that only Claude Code has: counts, links, copies of results, many record types.
 
 use super::*;
 
@@ -272,7 +272,7 @@ fn a_result_before_its_call_leaves_nothing_in_flight() {
     assert_eq!(in_flight(&[&call, &result, &call]), 1, "asked again");
 }
 
-/// Outputs that lie beside a transcript.
+/// Outputs in files beside a transcript.
 struct Beside;
 
 impl Spilled for Beside {

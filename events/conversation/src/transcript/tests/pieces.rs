@@ -1,11 +1,11 @@
-//! Reading in pieces gives what reading at once gives, whatever the bytes are.
+//! Reading in pieces gives the result of reading at once, for any bytes.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::hash::ContentHash;
 
-/// A transcript in which everything happens that a cursor must carry over a break.
+/// A transcript with everything that a cursor must carry over a break.
 fn eventful() -> Vec<u8> {
     let own = "mcp__baton__search_memory_nodes";
     let mut lines = vec![
@@ -89,7 +89,7 @@ fn a_cursor_stays_small_whatever_the_transcript_holds() {
     assert_eq!((cursor.recent_messages.len(), cursor.queue.len()), (MAX_RECENT_MESSAGES, 0));
 }
 
-/// Bytes that look like transcripts, wrongly.
+/// Invalid bytes that resemble transcripts.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"\n".to_vec()),
@@ -117,7 +117,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_and_every_split_gives_the_same(bytes in hostile(), split in any::<prop::sample::Index>()) {
-        // A last line is read when it is whole; that it goes on, and how, only its newline decides.
+        // A last line is read if it is whole; only its newline settles that it does not go on.
         let bytes = [bytes.as_slice(), b"\n"].concat();
         let (whole, end, all) = read(&bytes);
         prop_assert!(end.offset <= bytes.len() as u64);

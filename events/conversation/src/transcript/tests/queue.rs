@@ -1,13 +1,14 @@
-//! What becomes of prompts that were typed while the agent was at work.
+//! Prompts that were typed while the agent was working.
 
 use super::*;
 use crate::hash::Mark;
 use crate::messages::message_count;
 use crate::queued_prompts::{Withdrawn, standing};
 
-/// A story in words: `start` an agent that begins to work, `call` one that goes on, `done` one that waits; `+text` into the
-/// queue, `-` and `-text` taken out (`remove`), `>` taken by an agent that begins anew (`dequeue`), `^` and `^text` taken
-/// back (`popAll`); `user:text` and `attached:text` delivered. In a text `~` is a blank and `|` a line break.
+/// A story in words: `start` an agent that begins to work, `call` one that continues, `done` one that waits; `+text`
+/// added to the queue, `-` and `-text` removed (`remove`), `>` taken by an agent that begins anew (`dequeue`), `^` and
+/// `^text` taken back (`popAll`); `user:text` and `attached:text` delivered. In a text `~` is a space and `|` a line
+/// break.
 fn lines(story: &str) -> Vec<String> {
     let json = |text: &str| serde_json::Value::from(text.replace('~', " ").replace('|', "\n")).to_string();
     let moved = |operation: &str, text: &str| {
@@ -36,8 +37,8 @@ fn lines(story: &str) -> Vec<String> {
     story.split_whitespace().enumerate().map(line).collect()
 }
 
-/// Which prompts stand in the end, each with its line; the lines of those that never reached the agent; and that the counts
-/// say the same.
+/// Checks the prompts that stand in the end, each with its line, the lines of those that never reached the agent, and
+/// that the counts agree.
 fn check(story: &str, stands: &str, never: &[u64]) {
     let (items, cursor, seen) = read(format!("{}\n", lines(story).join("\n")).as_bytes());
     let prompts = standing(&items)
@@ -57,7 +58,7 @@ fn check(story: &str, stands: &str, never: &[u64]) {
 
 #[test]
 fn what_is_never_delivered_stands_nowhere_and_is_undelivered() {
-    // The agent was killed, or its version writes nothing of what leaves the queue.
+    // The agent was killed, or its version does not record what leaves the queue.
     check("start +b", "1:start", &[2]);
     check("start +b call done", "1:start", &[2]);
     check("start call +b +c~c done user:d", "1:start 6:d", &[3, 4]);
@@ -69,7 +70,7 @@ fn what_is_never_delivered_stands_nowhere_and_is_undelivered() {
     check("start +b ^b done", "1:start", &[2]);
     check("start +b - call done user:d", "1:start 6:d", &[2]);
     check("start +b +c ^b", "1:start", &[2, 3]);
-    // Before an agent that waits.
+    // The agent was waiting.
     check("+b", "", &[1]);
     check("start done +b", "1:start", &[3]);
     check("start done +b >", "1:start", &[3]);
@@ -88,7 +89,7 @@ fn what_is_delivered_stands_where_the_agent_got_it() {
     check("start done +b > user:b", "1:start 5:b", &[]);
     check("start done +b user:b +c", "1:start 4:b", &[5]);
     check("> - ^ start", "4:start", &[]);
-    // Nothing says that it has left, but there it is: alone, with others, as the command that it is.
+    // No record says that it left, but it is delivered: alone, with others, as the command that it is.
     check("start +b user:b", "1:start 3:b", &[]);
     check("start +b +c user:b|c|d done", "1:start 4:b|c|d", &[]);
     check("start +b|b +c user:b|b|c user:c", "1:start 4:b|b|c 5:c", &[]);
@@ -112,7 +113,7 @@ fn a_command_alone_and_news_are_nobody_s_words() {
 #[test]
 fn what_an_earlier_version_held_as_queued_is_withdrawn_when_reading_goes_on() {
     for (story, stands, never) in [("user:b", "2:b", &[][..]), ("- call", "", &[1]), ("+c user:b|c", "3:b|c", &[])] {
-        // Said as a prompt that stands, as that version did.
+        // A standing prompt, as that version emitted it.
         let waiting = Item {
             line: 1,
             at: None,

@@ -1,4 +1,4 @@
-//! Lines over which the reader itself stumbles.
+//! Lines on which the reader itself panics.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn a_line_over_which_the_reader_stumbles_is_left_out_alone() {
     assert_eq!(ContentHash::of(&items), ContentHash::of(&others));
     assert_eq!((seen.messages, seen.lines, seen.unknown["unread"]), (good.messages, 6, 2));
     assert_eq!((cursor.line, cursor.offset, cursor.calls_in_flight()), (6, bytes.len() as u64, 0));
-    // Nothing of a line that broke is left: neither what it said nor what it remembered.
+    // Nothing is left of such a line: neither items nor what was remembered.
     for at in 1..lines.len() {
         let border = lines[..at].iter().map(|line| line.len() + 1).sum::<usize>();
         let (mut pieces, middle, _) = read_as(MAIN, &bytes[..border]);
