@@ -145,17 +145,17 @@ mod tests {
             items.iter().filter(|item| all.is_undelivered(item)).map(|item| item.line).collect()
         };
         let typed = |line, text| prompt(line, Some("u"), text);
-        // Taken back; delivered behind that, before that, with others, alone with blanks around it.
+        // Taken back; delivered after that, before that, with others, alone with white space around it.
         assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2)]), [2]);
         assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2), typed(4, "b")]), [0; 0]);
         assert_eq!(undelivered(&[prompt(2, None, "b"), typed(3, "b"), withdrawn(4, 2)]), [0; 0]);
         assert_eq!(undelivered(&[prompt(2, None, "b\nc"), withdrawn(3, 2), typed(4, "a\n b\nc \nd")]), [0; 0]);
         assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2), typed(4, "abc\nb c")]), [2]);
-        // Words that were said before are no delivery.
+        // A prompt that came before is not a delivery.
         assert_eq!(undelivered(&[typed(1, "b"), prompt(2, None, "b"), withdrawn(3, 2)]), [2]);
-        // Queued twice and never delivered: it is told once.
+        // Queued twice and never delivered: only the second one counts as undelivered.
         assert_eq!(undelivered(&[prompt(2, None, "b"), withdrawn(3, 2), prompt(4, None, "b"), withdrawn(5, 4)]), [4]);
-        // What nothing withdraws stands.
+        // A prompt that is not withdrawn stands.
         assert_eq!(undelivered(&[prompt(2, None, "b")]), [0; 0]);
     }
 

@@ -179,7 +179,7 @@ fn a_replay_ends_where_it_is_told_to() {
         assert_eq!(summary.differences, [""; 0], "{until:?}");
         assert_eq!(summary.notes.len(), usize::from(position < 7), "{until:?}");
     }
-    // What is wrong behind that does not matter.
+    // Errors after the requested end do not matter.
     let mut file = log.file(true);
     file[5] = "nonsense".to_owned();
     let (_, summary, error) = run(&file, Options { until: Until::Position(Position(3)), ..telling() });
@@ -221,7 +221,7 @@ fn what_this_version_cannot_read_is_shown_and_not_folded() {
     assert_eq!((summary.sessions.len(), row.version, row.state.as_str()), (1, 5, "inactive"));
 }
 
-/// Each line of a good file put out of order: what is said, and up to which position the file is good.
+/// Each line of a good file put out of order: the error, and the position up to which the file is good.
 #[test]
 fn a_broken_file_is_refused_at_its_line() {
     let log = Log::usual();
@@ -282,7 +282,7 @@ fn a_filtered_file_is_run_from_where_it_begins() {
     assert_eq!((error.as_str(), summary.differences.as_slice()), ("", &[][..]));
     assert_eq!(told[0].before.as_deref(), Some("new"));
     assert!(summary.notes[0].contains("checked for 1 of 3 records only"), "{:?}", summary.notes);
-    // One of which everything is there says so: only what it says is not all.
+    // A filtered file with all events says so, and that only the text is incomplete.
     let (_, whole, _) = run(&Log::usual().file(false), telling());
     assert!(
         whole.notes[0].starts_with("all events are in the file") && !whole.notes[0].contains("filtered"),
@@ -292,7 +292,7 @@ fn a_filtered_file_is_run_from_where_it_begins() {
     let back = log.file(false);
     let (_, _, error) = run(&[back[0].clone(), back[2].clone(), back[1].clone()], telling());
     assert_eq!(error, "line 3: position 4 follows position 5: records are missing or out of order");
-    // A stream may begin anywhere, and has no hole from then on.
+    // A stream may begin anywhere, but has no gap from then on.
     let usual = Log::usual();
     let hole = [&back[..1], &[usual.lines[0].clone(), usual.lines[4].clone()][..]].concat();
     let (_, _, error) = run(&hole, telling());
@@ -312,7 +312,7 @@ proptest! {
         }
     }
 
-    /// One byte of a good file is another: refused, found to differ, or told apart by nothing that counts.
+    /// One byte of a good file differs: the file is refused, found to differ, or the change has no effect.
     #[test]
     fn a_changed_byte_never_panics_and_never_changes_a_state_unseen(at in 0usize..3_000, bit in 0u8..8, size in 1usize..5) {
         let log = Log::usual();

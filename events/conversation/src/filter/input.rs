@@ -237,7 +237,7 @@ mod tests {
         );
         let whole = parameters(raw_json::Value::Text(raw_json::Text::of(br#"{\"password\":\"kW8xyzq7Lm2p\"}"#)));
         assert_eq!(whole[""], r#"{"password":"[redacted:secret]"}"#);
-        // A long value is judged before it is cut.
+        // A long value is checked for secrets before it is cut.
         let long = kept(&format!("{{\"api_key\":\"{}\"}}", "aB3dE5gH7jK9".repeat(100)));
         assert_eq!(long, r#"{"api_key":"[redacted:secret]"}"#);
     }

@@ -205,7 +205,7 @@ mod tests {
         check(&format!("a\n{own}\nb"), "a\n\nb");
         check(&format!("a\n  {own}b\n{own}c"), "a\n  b\nc");
         check(&format!("SessionStart hook additional context: {own}"), "SessionStart hook additional context: ");
-        // Within a line Baton's own words tell it from a mark that is spoken of.
+        // Within a line, Baton's own words distinguish it from a mark that is only mentioned.
         let told = "<baton-recall kind=\"handoff\">\n> From Baton's memory: quoted.\n> x\n> </baton-recall>";
         check(&format!("what is this? {told} Tell me."), "what is this?  Tell me.");
         check("see:\n> <baton-recall kind=\"handoff\">\n> old\n> </baton-recall>\nwhat is it?", "see:\n\nwhat is it?");
