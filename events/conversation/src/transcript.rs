@@ -18,9 +18,9 @@ mod claude;
 mod codex;
 mod cursor;
 mod format;
+mod item_writer;
 mod observation;
 mod place;
-mod scribe;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
@@ -40,7 +40,7 @@ use crate::item::{Agent, Body, Item, TitleSource};
 use baton_redaction::raw_json;
 use baton_redaction::raw_json::{Fields, Found, Index};
 use format::Format;
-use scribe::{Scribe, Stamp};
+use item_writer::{ItemWriter, Stamp};
 
 macro_rules! formats {
     ($($agent:ident => $format:ty),+ $(,)?) => {
@@ -58,8 +58,8 @@ macro_rules! formats {
         }
 
         /// See [`Format::record`].
-        fn read_record<S: Sink>(agent: Agent, fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
-            match agent { $(Agent::$agent => <$format>::record(fields, scribe)),+ }
+        fn read_record<S: Sink>(agent: Agent, fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
+            match agent { $(Agent::$agent => <$format>::record(fields, writer)),+ }
         }
 
         /// See [`Format::kind_of`].
@@ -120,7 +120,7 @@ impl Located {
 /// Reads a transcript, or a part of it.
 pub struct Reader<'a, S: Sink> {
     source: Source,
-    scribe: Scribe<'a, S>,
+    writer: ItemWriter<'a, S>,
     index: Index,
 }
 
@@ -128,13 +128,13 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// A reader at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's unanswered calls so
     /// far; a reader that only counts needs none.
     pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut S) -> Self {
-        Self { source, scribe: Scribe::new(cursor, open, source.subagent, sink), index: Index::default() }
+        Self { source, writer: ItemWriter::new(cursor, open, source.subagent, sink), index: Index::default() }
     }
 
     /// Lets the reader use whole outputs that were too large for the transcript.
     #[must_use]
     pub fn with_spilled(mut self, spilled: &'a dyn Spilled) -> Self {
-        self.scribe.spilled = Some(spilled);
+        self.writer.spilled = Some(spilled);
         self
     }
 
@@ -148,7 +148,7 @@ impl<'a, S: Sink> Reader<'a, S> {
             let length = first + rest;
             self.line(&bytes[at..at + length], nul);
             self.pass(length as u64 + 1);
-            self.scribe.cursor.unterminated = false;
+            self.writer.cursor.unterminated = false;
             at += length + 1;
         }
         at
@@ -163,46 +163,46 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
         self.line(tail, memchr(0, tail).is_some());
         self.pass(tail.len() as u64);
-        self.scribe.cursor.unterminated = true;
+        self.writer.cursor.unterminated = true;
         tail.len()
     }
 
     /// Skips a line that is too long to be held: `head` is its beginning, `len` its length including the newline.
     pub fn oversize(&mut self, head: &[u8], len: u64) {
         self.count_line();
-        self.scribe.seen.oversize += 1;
+        self.writer.seen.oversize += 1;
         let kind = kind_of(self.source.agent, head)
             .map_or(Cow::Borrowed("oversize"), |kind| Cow::Owned(format!("oversize:{kind}")));
-        self.scribe.seen.count_unknown(&kind, 1);
+        self.writer.seen.count_unknown(&kind, 1);
         self.pass(len);
-        self.scribe.cursor.unterminated = false;
+        self.writer.cursor.unterminated = false;
     }
 
     /// Emits a session name that a person gave outside of the transcript as a title at the cursor, if it is new.
     pub fn named(&mut self, name: &str) {
-        self.scribe.line(|scribe| scribe.title(&Stamp::default(), TitleSource::Person, name));
+        self.writer.line(|writer| writer.title(&Stamp::default(), TitleSource::Person, name));
     }
 
     /// The cursor, and the observation since the reader was made.
     pub fn into_parts(self) -> (Cursor, Observation) {
-        (self.scribe.cursor, self.scribe.seen)
+        (self.writer.cursor, self.writer.seen)
     }
 
     fn pass(&mut self, bytes: u64) {
-        self.scribe.cursor.offset += bytes;
-        self.scribe.seen.bytes += bytes;
+        self.writer.cursor.offset += bytes;
+        self.writer.seen.bytes += bytes;
     }
 
     fn count_line(&mut self) {
-        if !self.scribe.cursor.unterminated {
-            self.scribe.cursor.line += 1;
-            self.scribe.seen.lines += 1;
+        if !self.writer.cursor.unterminated {
+            self.writer.cursor.line += 1;
+            self.writer.seen.lines += 1;
         }
     }
 
     /// The bytes without the byte order mark that the file may begin with.
     fn without_bom<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
-        if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes }
+        if self.writer.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes }
     }
 
     /// Reads a line; `nul` is true if it contains a NUL.
@@ -215,25 +215,25 @@ impl<'a, S: Sink> Reader<'a, S> {
         } else {
             Cow::Borrowed(bytes)
         };
-        let lost = nul && !self.scribe.cursor.unterminated && bytes.trim_ascii().is_empty();
+        let lost = nul && !self.writer.cursor.unterminated && bytes.trim_ascii().is_empty();
         let (source, index) = (self.source, &mut self.index);
         // A panic may leave the index incomplete, so it is started anew.
         let mut room = std::mem::take(index);
-        let broken = self.scribe.line(|scribe| {
-            let whole = records(source.agent, &bytes, &mut room, scribe);
+        let broken = self.writer.line(|writer| {
+            let whole = records(source.agent, &bytes, &mut room, writer);
             *index = room;
             !whole
         });
-        self.scribe.seen.malformed += u64::from(lost || broken);
+        self.writer.seen.malformed += u64::from(lost || broken);
     }
 }
 
 /// Reads the objects of a line: mostly one, but concurrent writers leave more. Returns true if there was nothing else.
-fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, scribe: &mut Scribe<'_, S>) -> bool {
+fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, writer: &mut ItemWriter<'_, S>) -> bool {
     loop {
         match index.first_object(bytes) {
             Found::Nothing => return true,
-            Found::Object(fields) => match read_record(agent, fields, scribe) {
+            Found::Object(fields) => match read_record(agent, fields, writer) {
                 Some(end) => bytes = &bytes[end..],
                 None => return false,
             },
@@ -244,7 +244,7 @@ fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, scribe: &
 
 /// True if the item marks a line on which the reader panicked.
 pub fn is_unread(item: &Item) -> bool {
-    matches!(&item.body, Body::Notice { text } if text == scribe::UNREAD)
+    matches!(&item.body, Body::Notice { text } if text == item_writer::UNREAD)
 }
 
 /// Line numbers as text: `line 12`, `lines 12, 15 and 4 more`.

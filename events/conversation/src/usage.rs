@@ -24,7 +24,7 @@ enum Key {
 }
 
 impl Key {
-    fn of(item: &Item, usage: &Usage) -> Option<Self> {
+    fn new(item: &Item, usage: &Usage) -> Option<Self> {
         let message = item.message.clone().filter(|id| !id.is_empty()).map(Self::Message);
         message.or_else(|| usage.request.clone().map(Self::Request))
     }
@@ -59,7 +59,7 @@ impl Requests {
     /// The requests of a conversation; linear in the items, times a logarithm. For each message the usage with the
     /// largest output counts, the last one of equals. Messages that no model wrote are left out, and so are those
     /// without message and request id, and those of subagents inside the conversation.
-    pub fn of(items: &[Item]) -> Self {
+    pub fn new(items: &[Item]) -> Self {
         Self::where_aside(items, false)
     }
 
@@ -90,7 +90,7 @@ impl Requests {
 
     fn add(&mut self, item: &Item) {
         let Body::Meta(Meta::Usage(usage)) = &item.body else { return };
-        let Some(key) = Key::of(item, usage).filter(|_| usage.model != SYNTHETIC) else { return };
+        let Some(key) = Key::new(item, usage).filter(|_| usage.model != SYNTHETIC) else { return };
         let usage = bounded(usage.clone());
         match self.0.get_mut(&key) {
             Some(known) if known.output > usage.output => {}

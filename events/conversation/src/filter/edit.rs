@@ -7,7 +7,7 @@ use baton_redaction::redact_owned;
 /// The effect of a call of a tool that changes a file; `None` for other tools, or if it names no file.
 ///
 /// Edits are compared by their common first and last lines: everything in between counts as removed and added.
-pub(crate) fn of(tool: &str, input: Value<'_>) -> Option<Edit> {
+pub(crate) fn effect_of(tool: &str, input: Value<'_>) -> Option<Edit> {
     let (added, removed) = match tool {
         "Edit" => replacement(input),
         "MultiEdit" => {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn check(tool: &str, input: &str, expected: Option<(&str, u32, u32)>) {
-        let edit = of(tool, Value::Object(input.as_bytes().into()));
+        let edit = effect_of(tool, Value::Object(input.as_bytes().into()));
         let found = edit.as_ref().map(|edit| (edit.path.as_str(), edit.added, edit.removed));
         assert_eq!(found, expected, "{tool} {input}");
     }

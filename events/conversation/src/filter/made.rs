@@ -42,13 +42,13 @@ pub(super) fn unmarked(text: &str) -> Cow<'_, str> {
 
 impl Printed {
     /// Finds them in an output that is redacted and without colours; the first [`MAX_MADE`].
-    pub(crate) fn of(output: &str) -> Vec<Self> {
+    pub(crate) fn find_all(output: &str) -> Vec<Self> {
         let lines = output.lines().map(str::trim);
         lines.filter_map(|line| commit(line).or_else(|| pull_request(line))).take(MAX_MADE).collect()
     }
 
     /// The form in the stored line of a result.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn suffix(&self) -> String {
         match self {
             Self::Commit { hash, subject } => format!("{COMMITTED}{hash} {subject}"),
             Self::PullRequest(address) => format!("{OPENED}{address}"),
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn what_was_made_is_read_of_the_output() {
         let check = |output: &str, expected: &[&str]| {
-            let printed = Printed::of(output);
-            let told: Vec<String> = printed.iter().map(Printed::told).collect();
-            assert_eq!(told, expected, "{output:?}");
+            let printed = Printed::find_all(output);
+            let suffix: Vec<String> = printed.iter().map(Printed::suffix).collect();
+            assert_eq!(suffix, expected, "{output:?}");
             for says in ["", ", says passed", ", says failed: 3 failed, committed nothing"] {
-                let kept = format!("Bash cd x && git commit -F -: ok, 2 lines{}{says}", told.concat());
+                let kept = format!("Bash cd x && git commit -F -: ok, 2 lines{}{says}", suffix.concat());
                 assert_eq!(Printed::read(&kept), printed, "{kept}");
             }
         };

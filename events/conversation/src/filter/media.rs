@@ -22,7 +22,7 @@ pub(crate) struct Media {
 
 impl Media {
     /// Reads a content block; `None` if it is neither image nor document.
-    pub(crate) fn of(block: Value<'_>) -> Option<Self> {
+    pub(crate) fn parse(block: Value<'_>) -> Option<Self> {
         let (mut what, mut source) = (None, Value::Null);
         for (key, value) in block.fields() {
             match key.raw() {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn check(block: &str, expected: Option<&str>) {
-        let line = Media::of(Value::Object(block.as_bytes().into())).map(|media| media.line());
+        let line = Media::parse(Value::Object(block.as_bytes().into())).map(|media| media.line());
         assert_eq!(line.as_deref(), expected, "{block}");
     }
 

@@ -68,7 +68,7 @@ pub(crate) struct OpenCall {
 }
 
 impl OpenCall {
-    fn of(call: &Call) -> Self {
+    fn new(call: &Call) -> Self {
         Self { id: call.id.clone(), name: call.name.clone(), target: target(&call.input), edit: call.edit.clone() }
     }
 
@@ -80,7 +80,7 @@ impl OpenCall {
 
 /// The beginning of the line of a call's result: name and target.
 pub fn subject(call: &Call) -> String {
-    OpenCall::of(call).subject()
+    OpenCall::new(call).subject()
 }
 
 impl OpenCalls {
@@ -91,7 +91,7 @@ impl OpenCalls {
                 if self.calls.len() == MAX_OPEN_CALLS {
                     self.calls.pop_front();
                 }
-                self.calls.push_back(Arc::new(OpenCall::of(call)));
+                self.calls.push_back(Arc::new(OpenCall::new(call)));
             }
             Body::Result(result) => self.calls.retain(|call| call.id != result.id),
             Body::Meta(Meta::Usage(usage)) if !usage.model.is_empty() => self.model = usage.model.as_str().into(),

@@ -28,7 +28,7 @@ const REMINDER: &[u8] = b"<system-reminder>";
 
 /// Facts about a result that the transcript has besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ResultFacts {
     /// The exit code of a command.
     pub(crate) exit_code: Option<i32>,
     /// Meaning of that code for this command, on one bounded line.
@@ -53,14 +53,14 @@ pub(crate) struct Output<'a> {
     /// Number of blocks of other kinds: links that a search found, tools that were looked up.
     others: usize,
     /// Facts about it besides its text.
-    pub(crate) told: Told,
+    pub(crate) facts: ResultFacts,
     /// The whole text, if the transcript has only its beginning.
     pub(crate) spilled: Option<String>,
 }
 
 impl<'a> Output<'a> {
     /// Reads the content of a result: a string, an array of blocks, or the single object of the service's own tools.
-    pub(crate) fn of(content: Option<Value<'a>>) -> Self {
+    pub(crate) fn parse(content: Option<Value<'a>>) -> Self {
         let mut output = Self::default();
         match content {
             Some(Value::Text(text)) => output.texts.push(text.before(REMINDER)),
@@ -80,13 +80,13 @@ impl<'a> Output<'a> {
                     self.texts.push(text.before(REMINDER));
                 }
                 (b"return_code", Value::Number(digits)) => {
-                    self.told.exit_code = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+                    self.facts.exit_code = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
                 }
                 (b"type", Value::Text(kind)) => media = media::name(kind.raw()).is_some(),
                 _ => {}
             }
         }
-        match media.then(|| Media::of(block)).flatten() {
+        match media.then(|| Media::parse(block)).flatten() {
             Some(media) => self.media.push(media),
             None => self.others += usize::from(self.texts.len() == before),
         }
@@ -100,7 +100,7 @@ impl<'a> Output<'a> {
     /// Name of the file with the whole output, if the program spilled it.
     pub(crate) fn spilled_to(&self) -> Option<String> {
         let lead = self.head(LEAD_BYTES);
-        lead.contains(SPILL).then(|| Spill::of(&self.head(SPILL_BYTES)).and_then(|spill| spill.file)).flatten()
+        lead.contains(SPILL).then(|| Spill::parse(&self.head(SPILL_BYTES)).and_then(|spill| spill.file)).flatten()
     }
 
     /// The first bytes of the text in the transcript, decoded; blocks are joined by line breaks.
@@ -156,9 +156,9 @@ impl<'a> Output<'a> {
 pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, output: &Output<'_>) -> ToolResult {
     let name = call.map(|call| call.name.clone());
     let lead = output.head(LEAD_BYTES);
-    let told = &output.told;
+    let facts = &output.facts;
     let watches = call.is_some_and(|call| WATCHERS.contains(&call.name.as_str()));
-    let exit_code = told.exit_code.or_else(|| exit_code(&lead)).or_else(|| watches.then(|| watched_code(&lead))?);
+    let exit_code = facts.exit_code.or_else(|| exit_code(&lead)).or_else(|| watches.then(|| watched_code(&lead))?);
     // A nonzero exit code is a failure, whether or not the result is marked as one.
     let fails = !watches && exit_code.is_some_and(|code| code != 0);
     let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
@@ -166,11 +166,11 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
-        Outcome::Ok => format!("{}{}", success(call, &lead, output), says(call, output, true)),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), reported(call, output, true)),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
             // Commits made before the rest of the line failed still count.
-            let made = || says(call, output, false);
+            let made = || reported(call, output, false);
             error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), made()))
         }
         Outcome::Denied => "denied".to_owned(),
@@ -184,8 +184,8 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         exit_code,
         text: format!("{}: {said}", unmarked(&subject)),
         error,
-        duration_ms: told.duration_ms,
-        agent: told.agent.clone(),
+        duration_ms: facts.duration_ms,
+        agent: facts.agent.clone(),
     }
 }
 
@@ -206,15 +206,15 @@ const IN_BACKGROUND: &str = "running in the background";
 fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     let name = call.map_or("", |call| call.name.as_str());
     if let Some(Edit { added, removed, .. }) = call.and_then(|call| call.edit.as_ref()) {
-        let (added, removed) = output.told.changed.unwrap_or((*added, *removed));
+        let (added, removed) = output.facts.changed.unwrap_or((*added, *removed));
         return format!("+{added} -{removed}");
     }
-    if let Some(task) = in_background(name, head, &output.told) {
+    if let Some(task) = in_background(name, head, &output.facts) {
         return if task.is_empty() { IN_BACKGROUND.to_owned() } else { format!("{IN_BACKGROUND} as {task}") };
     }
     let size = output.size();
     if head.contains(SPILL)
-        && let Some(Spill { size: said, .. }) = Spill::of(&output.head(SPILL_BYTES))
+        && let Some(Spill { size: said, .. }) = Spill::parse(&output.head(SPILL_BYTES))
     {
         let lines = output.spilled.as_ref().map_or(String::new(), |_| format!("{}, ", counted(size.lines, "line")));
         return format!("ok, {lines}{said}, saved beside the transcript");
@@ -236,32 +236,32 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
         _ if size.bytes == 0 => "ok, no output".to_owned(),
         _ => format!("{}, {}", counted(size.lines, "line"), bytes(size.bytes)),
     };
-    let meaning = output.told.meaning.as_ref().map_or(String::new(), |meaning| format!(" ({meaning})"));
+    let meaning = output.facts.meaning.as_ref().map_or(String::new(), |meaning| format!(" ({meaning})"));
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
 }
 
 /// Facts in the output of a command line: commits and pull requests, and a verdict if the exit code may be another
 /// program's.
-fn says(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String {
+fn reported(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String {
     let Some(call) = call.filter(|call| SHELLS.contains(&call.name.as_str())) else { return String::new() };
     let is_cut = call.target.ends_with('…');
     let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
     let is_shared = went_well && (is_cut || call.target.contains(['|', ';', '&']));
-    let end = (makes || is_shared).then(|| end(output)).flatten();
+    let end = (makes || is_shared).then(|| output_end(output)).flatten();
     let Some(end) = end else { return String::new() };
     let mut said = String::new();
     if makes {
-        Printed::of(&end).iter().for_each(|made| said.push_str(&made.told()));
+        Printed::find_all(&end).iter().for_each(|made| said.push_str(&made.suffix()));
     }
     if is_shared {
-        said.extend(Verdict::of(&end).map(|verdict| verdict.told()));
+        said.extend(Verdict::find(&end).map(|verdict| verdict.suffix()));
     }
     said
 }
 
 /// The end of an output, redacted and without colours, from a line break on, because half a key is not recognised as
 /// one.
-fn end(output: &Output<'_>) -> Option<String> {
+fn output_end(output: &Output<'_>) -> Option<String> {
     let end = match &output.spilled {
         Some(whole) if whole.len() > VERDICT_BYTES => {
             let start = whole.bytes().skip(whole.len() - VERDICT_BYTES).position(|byte| byte == b'\n');
@@ -289,7 +289,7 @@ fn seen(media: &[Media]) -> String {
 }
 
 /// The background task as which a call continues; empty if it has no name.
-fn in_background(name: &str, head: &str, told: &Told) -> Option<String> {
+fn in_background(name: &str, head: &str, facts: &ResultFacts) -> Option<String> {
     let first = head.lines().next().unwrap_or("");
     let says = first.starts_with("Command running in background")
         || first.starts_with("Command was ") && first.contains(" backgrounded ");
@@ -303,7 +303,7 @@ fn in_background(name: &str, head: &str, told: &Told) -> Option<String> {
             .collect();
         (id.len() <= MAX_TASK_BYTES).then_some(id)
     };
-    told.background.clone().or_else(|| says.then(|| named().unwrap_or_default()))
+    facts.background.clone().or_else(|| says.then(|| named().unwrap_or_default()))
 }
 
 /// Summary for a tool that reports on another: `running, 9 lines`, `exit 0, 13 lines`.
@@ -353,7 +353,7 @@ struct Spill<'t> {
 }
 
 impl<'t> Spill<'t> {
-    fn of(head: &'t str) -> Option<Self> {
+    fn parse(head: &'t str) -> Option<Self> {
         // A failed command's exit code comes first.
         let rest = head.split_once(SPILL).filter(|(before, _)| before.lines().count() <= 1)?.1;
         let (size, rest) = rest.split_once("Output too large (")?.1.split_once(')')?;

@@ -20,7 +20,7 @@ pub enum Verdict {
 impl Verdict {
     /// Searches an output, redacted and without colours. `None` unless a known summary is near its end; if one summary
     /// reports a failure and another a success, it failed.
-    pub(crate) fn of(output: &str) -> Option<Self> {
+    pub(crate) fn find(output: &str) -> Option<Self> {
         let lines = output.lines().rev().take(MAX_LINES).map(str::trim).filter(|line| !line.is_empty());
         let mut passed = false;
         for line in lines {
@@ -34,7 +34,7 @@ impl Verdict {
     }
 
     /// The form at the end of the stored line of a result.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn suffix(&self) -> String {
         match self {
             Self::Passed => PASSED.to_owned(),
             Self::Failed(line) if line.is_empty() => FAILED.to_owned(),
@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn an_output_says_how_it_went() {
         let check = |output: &str, expected: Option<bool>| {
-            let found = Verdict::of(output);
+            let found = Verdict::find(output);
             assert_eq!(found.as_ref().map(|verdict| *verdict == Verdict::Passed), expected, "{output:?} {found:?}");
-            let told = found.as_ref().map_or_else(String::new, Verdict::told);
+            let suffix = found.as_ref().map_or_else(String::new, Verdict::suffix);
             assert_eq!(Verdict::read(&format!("Bash x | tail: ok, 3 lines{told}")), found, "{output:?}");
         };
         for passed in [
@@ -198,7 +198,7 @@ mod tests {
         ] {
             check(nothing, None);
         }
-        let Some(Verdict::Failed(line)) = Verdict::of("Tests: 3 failed, 4 passed\nTypeError: parse is not iterable")
+        let Some(Verdict::Failed(line)) = Verdict::find("Tests: 3 failed, 4 passed\nTypeError: parse is not iterable")
         else {
             panic!("it failed")
         };

@@ -5,11 +5,11 @@
 
 mod copy;
 mod known;
+mod prompt_parts;
+mod prompt_text;
 mod queue;
-mod typed;
 mod usage;
 mod verdict;
-mod words;
 
 use crate::filter::result::Output;
 use crate::item::{Link, Outcome, TitleSource};
@@ -19,11 +19,11 @@ use memchr::memmem;
 
 use super::Sink;
 use super::format::{Format, Layout};
+use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::place::{self, Located};
-use super::scribe::{Scribe, Stamp, bounded_id};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
-use typed::{Author, Delivery, Typed, say_part};
+use prompt_parts::{Author, Delivery, PromptParts, emit_part};
 use usage::Counts;
 use verdict::Hint;
 
@@ -54,8 +54,8 @@ impl Format for ClaudeCode {
         place::claude(rel_path)
     }
 
-    fn record<S: Sink>(fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
-        record(fields, scribe)
+    fn record<S: Sink>(fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
+        record(fields, writer)
     }
 
     fn kind_of(head: &[u8]) -> Option<String> {
@@ -166,75 +166,75 @@ impl<'r> Record<'r> {
 }
 
 /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
-fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
     let (record, end) = Record::read(&mut fields)?;
     let mut stamp = record.stamp();
-    scribe.begin(&stamp);
-    record.session.into_iter().for_each(|id| scribe.session(id));
+    writer.begin(&stamp);
+    record.session.into_iter().for_each(|id| writer.session(id));
     let kind = record.kind.map_or(&b""[..], Text::raw);
-    scribe.seen.count_type(kind);
+    writer.seen.count_type(kind);
     let forked_from = record.forked_from.and_then(|fork| fork.get(b"sessionId")).and_then(Value::text);
-    forked_from.into_iter().for_each(|session| scribe.link(&stamp, Link::ForkedFrom, session));
+    forked_from.into_iter().for_each(|session| writer.link(&stamp, Link::ForkedFrom, session));
     match kind {
         b"user" => {
-            place(&record, &stamp, scribe);
+            location(&record, &stamp, writer);
             // Without an id of its own, a record without a parent says nothing about branches.
             stamp.below = record.parent.filter(|parent| !parent.is_blank() || record.uuid.is_some());
-            user(&record, &stamp, scribe);
+            user(&record, &stamp, writer);
         }
         b"assistant" => {
-            place(&record, &stamp, scribe);
+            location(&record, &stamp, writer);
             stamp.message = record.message.and_then(|message| message.get(b"id")).and_then(Value::text);
-            assistant(&record, &stamp, scribe);
+            assistant(&record, &stamp, writer);
         }
         b"attachment" => {
-            place(&record, &stamp, scribe);
-            attachment(&record, &stamp, scribe);
+            location(&record, &stamp, writer);
+            attachment(&record, &stamp, writer);
         }
         b"system" => {
-            place(&record, &stamp, scribe);
-            system(&record, &stamp, scribe);
+            location(&record, &stamp, writer);
+            system(&record, &stamp, writer);
         }
-        b"queue-operation" => queue::operation(&record, &stamp, scribe),
-        b"custom-title" => title(&record, &stamp, TitleSource::Person, scribe),
-        b"ai-title" => title(&record, &stamp, TitleSource::Model, scribe),
+        b"queue-operation" => queue::operation(&record, &stamp, writer),
+        b"custom-title" => title(&record, &stamp, TitleSource::Person, writer),
+        b"ai-title" => title(&record, &stamp, TitleSource::Model, writer),
         b"last-prompt" => {
-            let prompt = record.title.and_then(|text| typed::prompt_of(&text.decode()));
-            prompt.into_iter().for_each(|prompt| scribe.title(&stamp, TitleSource::LastPrompt, &prompt));
+            let prompt = record.title.and_then(|text| prompt_parts::prompt_of(&text.decode()));
+            prompt.into_iter().for_each(|prompt| writer.title(&stamp, TitleSource::LastPrompt, &prompt));
         }
         b"summary" => {
             // An old title, mostly of another session: the one with the record of this id.
             stamp.uuid = record.leaf;
-            title(&record, &stamp, TitleSource::Summary, scribe);
+            title(&record, &stamp, TitleSource::Summary, writer);
         }
         b"continued-in" => {
-            record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ContinuedIn, id));
+            record.other_session.into_iter().for_each(|id| writer.link(&stamp, Link::ContinuedIn, id));
         }
         // A subagent that began as a copy of its parent's context.
-        b"fork-context-ref" if scribe.is_subagent() => {
-            record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ForkedFrom, id));
+        b"fork-context-ref" if writer.is_subagent() => {
+            record.other_session.into_iter().for_each(|id| writer.link(&stamp, Link::ForkedFrom, id));
         }
         b"fork-context-ref" => {}
         b"progress" => {
             let told = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
-            heed(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, scribe);
+            count_if_unknown(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, writer);
         }
         silent if known::RECORDS.contains(&silent) => {}
         // For tests through the binary: a record on which the reader panics, always or only if it reads texts.
         #[cfg(debug_assertions)]
         b"baton:stumble" if S::TEXT || record.subtype.is_none() => unreachable!("a test asked for it"),
-        unknown => scribe.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
+        unknown => writer.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
     }
-    scribe.end(&stamp);
+    writer.end(&stamp);
     Some(end)
 }
 
 /// Counts the kind if it is unknown within records of a type.
-fn heed<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], scribe: &mut Scribe<'_, S>) {
+fn count_if_unknown<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], writer: &mut ItemWriter<'_, S>) {
     let kind = kind.map_or(&b""[..], Text::raw);
     if !known.contains(&kind) {
         let name = [within, kind].join(&b':');
-        scribe.seen.count_unknown(&String::from_utf8_lossy(&name), 1);
+        writer.seen.count_unknown(&String::from_utf8_lossy(&name), 1);
     }
 }
 
@@ -253,9 +253,9 @@ fn kind_of(head: &[u8]) -> Option<String> {
 }
 
 /// Working directory and branch, which every record of the chain repeats.
-fn place<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    record.cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
-    record.branch.into_iter().for_each(|branch| scribe.branch(stamp, branch));
+fn location<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    record.cwd.into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
+    record.branch.into_iter().for_each(|branch| writer.branch(stamp, branch));
 }
 
 fn version_of(text: &[u8]) -> [u32; 3] {
@@ -266,8 +266,8 @@ fn version_of(text: &[u8]) -> [u32; 3] {
     [(); 3].map(|()| numbers.next().unwrap_or(0))
 }
 
-fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, scribe: &mut Scribe<'_, S>) {
-    record.title.into_iter().for_each(|title| scribe.title(stamp, source, &title.decode()));
+fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, writer: &mut ItemWriter<'_, S>) {
+    record.title.into_iter().for_each(|title| writer.title(stamp, source, &title.decode()));
 }
 
 /// Id of the parent record; empty if the record states that it has none.
@@ -321,7 +321,7 @@ fn content_of(message: Value<'_>) -> Option<Value<'_>> {
     }
 }
 
-fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let Some(message) = record.message else {
         return;
     };
@@ -337,59 +337,59 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
     }
     let synthetic = record.api_error || model.is_some_and(|model| model.raw() == SYNTHETIC);
     let ends_turn = stop.is_none_or(|stop| stop.raw() != b"tool_use");
-    let text = |text: Text<'_>, scribe: &mut Scribe<'_, S>| {
+    let text = |text: Text<'_>, writer: &mut ItemWriter<'_, S>| {
         if !synthetic {
-            scribe.reply(stamp, text, ends_turn);
+            writer.reply(stamp, text, ends_turn);
         } else if S::TEXT && text.decode() != FILLER {
-            scribe.notice(stamp, &text.decode());
+            writer.notice(stamp, &text.decode());
         }
     };
     match content {
-        Some(Value::Text(whole)) => text(whole, scribe),
+        Some(Value::Text(whole)) => text(whole, writer),
         Some(array) => {
             for value in array.elements() {
                 let block = Block::read(value);
                 match (value, block.kind) {
-                    (Value::Text(bare), _) => text(bare, scribe),
-                    (_, b"text") => block.text.into_iter().for_each(|part| text(part, scribe)),
-                    _ => assistant_block(record, &block, stamp, scribe),
+                    (Value::Text(bare), _) => text(bare, writer),
+                    (_, b"text") => block.text.into_iter().for_each(|part| text(part, writer)),
+                    _ => assistant_block(record, &block, stamp, writer),
                 }
             }
         }
         None => {}
     }
-    if !synthetic && let Some(counts) = usage.and_then(Counts::of) {
+    if !synthetic && let Some(counts) = usage.and_then(Counts::parse) {
         // A message without an id is identified by its record.
         let message = stamp.message.or(stamp.uuid);
         let mark = message.map(|message| counts.mark(message, record.request));
         let version = record.version.map(|version| version_of(version.raw()));
-        scribe.usage(stamp, mark, || counts.usage(model, record.request.map(bounded_id), version));
+        writer.usage(stamp, mark, || counts.usage(model, record.request.map(bounded_id), version));
     }
 }
 
-fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     match block.kind {
-        b"thinking" => scribe.thinking(stamp, block.thinking),
-        b"redacted_thinking" => scribe.thinking(stamp, None),
+        b"thinking" => writer.thinking(stamp, block.thinking),
+        b"redacted_thinking" => writer.thinking(stamp, None),
         b"tool_use" | b"server_tool_use" | b"mcp_tool_use" => {
-            scribe.call(stamp, block.id, block.name, block.input.unwrap_or(Value::Null));
+            writer.call(stamp, block.id, block.name, block.input.unwrap_or(Value::Null));
         }
-        kind if kind.ends_with(b"_tool_result") => result(record, block, stamp, scribe),
-        kind => other_block(kind, scribe),
+        kind if kind.ends_with(b"_tool_result") => result(record, block, stamp, writer),
+        kind => other_block(kind, writer),
     }
 }
 
-fn other_block<S: Sink>(kind: &[u8], scribe: &mut Scribe<'_, S>) {
+fn other_block<S: Sink>(kind: &[u8], writer: &mut ItemWriter<'_, S>) {
     if !known::BLOCKS.contains(&kind) {
-        scribe.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
+        writer.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
     }
 }
 
-fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let Some(content) = record.message.and_then(content_of) else {
         return;
     };
-    let mut typed = Typed::default();
+    let mut typed = PromptParts::default();
     match content {
         Value::Text(text) => typed.text(text),
         array => {
@@ -397,76 +397,76 @@ fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_,
                 let block = Block::read(value);
                 match (value, block.kind) {
                     (Value::Text(_), _) | (_, b"text" | b"image" | b"document") => typed.block(value, &block),
-                    (_, kind) if kind.ends_with(b"tool_result") => result(record, &block, stamp, scribe),
-                    (_, kind) => other_block(kind, scribe),
+                    (_, kind) if kind.ends_with(b"tool_result") => result(record, &block, stamp, writer),
+                    (_, kind) => other_block(kind, writer),
                 }
             }
         }
     }
     if record.compact_summary {
-        typed.say_summary(stamp, scribe);
+        typed.emit_summary(stamp, writer);
     } else if !record.meta {
-        typed.say(Author::of(record), Delivery::Typed, stamp, scribe);
+        typed.emit(Author::from_record(record), Delivery::Typed, stamp, writer);
     }
 }
 
 /// A tool's result, with what a person typed into it.
-fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if !scribe.answered(block.answers) || !S::TEXT {
+fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    if !writer.note_result(block.answers) || !S::TEXT {
         return;
     }
-    let tool = scribe.tool_of(block.answers);
-    let mut output = Output::of(block.content);
-    let mut told = record.copy.map(|copy| copy::told(copy, tool)).unwrap_or_default();
-    copy::told_in_text(&mut told, tool, output.last_text());
-    told.exit_code = told.exit_code.or(output.told.exit_code);
-    output.told = told;
+    let tool = writer.tool_of(block.answers);
+    let mut output = Output::parse(block.content);
+    let mut told = record.copy.map(|copy| copy::facts(copy, tool)).unwrap_or_default();
+    copy::add_from_text(&mut told, tool, output.last_text());
+    told.exit_code = told.exit_code.or(output.facts.exit_code);
+    output.facts = told;
     let failed = block.is_error || block.content.is_some_and(|content| content.get(b"error_code").is_some());
-    let mut verdict = verdict::of(tool, failed, &output, record.hint());
-    if output.told.interrupted && matches!(verdict.outcome, Outcome::Ok | Outcome::Failed) {
+    let mut verdict = verdict::judge(tool, failed, &output, record.hint());
+    if output.facts.interrupted && matches!(verdict.outcome, Outcome::Ok | Outcome::Failed) {
         verdict.outcome = Outcome::Interrupted;
     }
-    output.spilled = scribe.spilled.and_then(|spilled| spilled.text(&output.spilled_to()?));
-    scribe.result(stamp, block.answers, verdict.outcome, &output);
+    output.spilled = writer.spilled.and_then(|spilled| spilled.text(&output.spilled_to()?));
+    writer.result(stamp, block.answers, verdict.outcome, &output);
     // If the typed text also has a field of its own, that is more reliable.
     let feedback = record.feedback.filter(|text| !text.is_blank()).map(|text| text.decode().into_owned());
-    feedback.or(verdict.answer).into_iter().for_each(|answer| scribe.answer(stamp, &answer));
+    feedback.or(verdict.answer).into_iter().for_each(|answer| writer.answer(stamp, &answer));
 }
 
 /// Of all attachments for the model, only prompts typed while it worked are conversation.
-fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let Some(attachment) = record.attachment else {
         return;
     };
     let field = |name: &[u8]| attachment.get(name);
     let kind = field(b"type").and_then(Value::text);
     if kind.map(Text::raw) != Some(b"queued_command") {
-        return heed(b"attachment", kind, known::ATTACHMENTS, scribe);
+        return count_if_unknown(b"attachment", kind, known::ATTACHMENTS, writer);
     }
     let author = match field(b"commandMode").and_then(Value::text).map(Text::raw) {
         Some(b"task-notification") => Author::Harness,
-        _ => Author::of(&Record { origin: record.origin.or(field(b"origin")), ..*record }),
+        _ => Author::from_record(&Record { origin: record.origin.or(field(b"origin")), ..*record }),
     };
-    Typed::of(field(b"prompt")).say(author, Delivery::Between, stamp, scribe);
+    PromptParts::parse(field(b"prompt")).emit(author, Delivery::Between, stamp, writer);
 }
 
 /// Notices of the harness: a compaction, its summary for a person who comes back, and the echo of a slash command,
 /// whose arguments a person typed.
-fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let content = || record.content.and_then(Value::text).map(Text::decode);
     match record.subtype.map(Text::raw) {
         Some(b"local_command") => {
             if let Some(text) = content().filter(|text| text.trim_start().starts_with('<')) {
-                say_part(&text, Author::Unknown, Delivery::Between, stamp, scribe);
+                emit_part(&text, Author::Unknown, Delivery::Between, stamp, writer);
             }
         }
-        Some(b"away_summary") => content().into_iter().for_each(|text| scribe.notice(stamp, &text)),
-        Some(b"compact_boundary" | b"microcompact_boundary") => compaction(record, stamp, scribe),
-        _ => heed(b"system", record.subtype, known::SYSTEM, scribe),
+        Some(b"away_summary") => content().into_iter().for_each(|text| writer.notice(stamp, &text)),
+        Some(b"compact_boundary" | b"microcompact_boundary") => compaction(record, stamp, writer),
+        _ => count_if_unknown(b"system", record.subtype, known::SYSTEM, writer),
     }
 }
 
-fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let (mut trigger, mut before, mut after, mut saved) = (None, None, None, None);
     for (key, value) in record.compaction.unwrap_or(Value::Null).fields() {
         let count = Some(usage::number(value)).filter(|count| *count > 0);
@@ -479,5 +479,5 @@ fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
         }
     }
     let after = after.or_else(|| Some(before?.saturating_sub(saved?)));
-    scribe.compaction(stamp, &trigger.map(Text::decode).unwrap_or_default(), before, after);
+    writer.compaction(stamp, &trigger.map(Text::decode).unwrap_or_default(), before, after);
 }

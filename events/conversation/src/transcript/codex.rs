@@ -12,7 +12,7 @@ mod item;
 mod output;
 mod patch;
 mod response;
-mod words;
+mod user_text;
 
 use std::borrow::Cow;
 
@@ -24,8 +24,8 @@ use crate::record::Timestamp;
 use super::Sink;
 use super::cursor::Queued;
 use super::format::{Format, Layout};
+use super::item_writer::{ItemWriter, Stamp};
 use super::place::{self, Located};
-use super::scribe::{Scribe, Stamp};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 /// Longest name of a model, in characters.
@@ -54,7 +54,7 @@ impl Format for Codex {
         place::codex(rel_path)
     }
 
-    fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+    fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
         let (mut kind, mut at, mut payload, mut is_state) = (None, None, None, false);
         for (key, value) in fields.by_ref() {
             match key.raw() {
@@ -76,13 +76,13 @@ impl Format for Codex {
             None if payload.is_none() && whole.get(b"id").is_some() => b"session_meta",
             None => b"",
         };
-        scribe.begin(&stamp);
-        scribe.seen.count_type(kind);
+        writer.begin(&stamp);
+        writer.seen.count_type(kind);
         match payload {
-            Some(payload) => enveloped(kind, payload, &stamp, scribe),
-            None => bare(kind, whole, &stamp, scribe),
+            Some(payload) => enveloped(kind, payload, &stamp, writer),
+            None => bare(kind, whole, &stamp, writer),
         }
-        scribe.end(&stamp);
+        writer.end(&stamp);
         Some(end)
     }
 
@@ -95,37 +95,37 @@ impl Format for Codex {
     }
 }
 
-fn enveloped<S: Sink>(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn enveloped<S: Sink>(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     match kind {
-        b"session_meta" => session_meta(payload, stamp, scribe),
-        b"turn_context" => turn_context(payload, stamp, scribe),
-        b"response_item" => response::say(payload, stamp, scribe),
-        b"event_msg" => event::say(payload, stamp, scribe),
-        b"compacted" => compacted(payload, stamp, scribe),
-        b"inter_agent_communication" => from_agent(payload, stamp, scribe),
+        b"session_meta" => session_meta(payload, stamp, writer),
+        b"turn_context" => turn_context(payload, stamp, writer),
+        b"response_item" => response::read(payload, stamp, writer),
+        b"event_msg" => event::read(payload, stamp, writer),
+        b"compacted" => compacted(payload, stamp, writer),
+        b"inter_agent_communication" => from_agent(payload, stamp, writer),
         silent if SILENT.contains(&silent) => {}
-        other => scribe.seen.count_unknown(&String::from_utf8_lossy(other), 1),
+        other => writer.seen.count_unknown(&String::from_utf8_lossy(other), 1),
     }
 }
 
 /// A line without an envelope, as old versions wrote it.
-fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     match kind {
-        b"session_meta" => session_meta(whole, stamp, scribe),
+        b"session_meta" => session_meta(whole, stamp, writer),
         silent if SILENT.contains(&silent) => {}
-        _ if response::knows(kind) => response::say(whole, stamp, scribe),
-        other => scribe.seen.count_unknown(&String::from_utf8_lossy(other), 1),
+        _ if response::knows(kind) => response::read(whole, stamp, writer),
+        other => writer.seen.count_unknown(&String::from_utf8_lossy(other), 1),
     }
 }
 
 /// Identity of the session. It is repeated when the session is resumed, and a copy of another session contains that
 /// one's too, so only the first line counts.
-fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let [cwd, git, forked_from, parent, source, thread_source] =
         pick(meta, [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source"]);
-    text(cwd).into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
-    git.and_then(|git| text(git.get(b"branch"))).into_iter().for_each(|branch| scribe.branch(stamp, branch));
-    if scribe.cursor.line != 1 {
+    text(cwd).into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
+    git.and_then(|git| text(git.get(b"branch"))).into_iter().for_each(|branch| writer.branch(stamp, branch));
+    if writer.cursor.line != 1 {
         return;
     }
     let subagent = source.and_then(|source| source.get(b"subagent"));
@@ -133,36 +133,36 @@ fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe
     let is_subagent = subagent.is_some() || text(thread_source).is_some_and(|source| source.raw() == b"subagent");
     let (parent, forked_from) = (spawned_by.or(text(parent)), text(forked_from));
     match parent.or(forked_from) {
-        Some(parent) if is_subagent => scribe.session(parent),
+        Some(parent) if is_subagent => writer.session(parent),
         _ => {}
     }
-    forked_from.filter(|_| !is_subagent).into_iter().for_each(|id| scribe.link(stamp, Link::ForkedFrom, id));
+    forked_from.filter(|_| !is_subagent).into_iter().for_each(|id| writer.link(stamp, Link::ForkedFrom, id));
 }
 
 /// Working directory and model of a turn; the token counts that follow do not name the model.
-fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let [cwd, model] = pick(context, [b"cwd", b"model"]);
-    text(cwd).into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
+    text(cwd).into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
     if S::TEXT
         && let Some(model) = text(model).map(|model| one_line(&model.decode(), MAX_MODEL_CHARS))
-        && model != scribe.model()
+        && model != writer.model()
     {
-        scribe.usage(stamp, None, || Usage { model, ..Usage::default() });
+        writer.usage(stamp, None, || Usage { model, ..Usage::default() });
     }
 }
 
 /// A compaction: its summary repeats what was said, and so does the history beside it. If the model's last message was
 /// that summary, it is withdrawn, because it was not a reply.
-fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     // The trigger is not recorded.
-    scribe.compaction(stamp, "", None, None);
+    writer.compaction(stamp, "", None, None);
     let Some(message) = text(payload.get(b"message")).filter(|message| !message.is_blank()) else { return };
-    let marks: Vec<Mark> = summaries(message).map(|summary| only(What::LastReply, summary)).collect();
-    if let Some(reply) = scribe.cursor.queue.take_first(|reply| marks.contains(&reply.mark)) {
-        scribe.withdraw(stamp, reply);
+    let marks: Vec<Mark> = summaries(message).map(|summary| only(Repeated::LastReply, summary)).collect();
+    if let Some(reply) = writer.cursor.queue.take_first(|reply| marks.contains(&reply.mark)) {
+        writer.withdraw(stamp, reply);
     }
     if S::TEXT {
-        scribe.summary(stamp, &message.decode());
+        writer.summary(stamp, &message.decode());
     }
 }
 
@@ -180,14 +180,14 @@ fn summaries(message: Text<'_>) -> impl Iterator<Item = &[u8]> {
 
 /// Remembers the agent's last message, because a compaction may show that it was the summary. This format has no queue,
 /// so the cursor's queue is used.
-fn remember_reply<S: Sink>(reply: Text<'_>, scribe: &mut Scribe<'_, S>) {
-    let (mark, line) = (only(What::LastReply, reply.trim_end().raw()), scribe.cursor.line);
-    scribe.cursor.queue.clear();
-    scribe.cursor.queue.push(Queued { mark, line });
+fn remember_reply<S: Sink>(reply: Text<'_>, writer: &mut ItemWriter<'_, S>) {
+    let (mark, line) = (only(Repeated::LastReply, reply.trim_end().raw()), writer.cursor.line);
+    writer.cursor.queue.clear();
+    writer.cursor.queue.push(Queued { mark, line });
 }
 
 /// Text of another agent, as a notice.
-fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     if !S::TEXT {
         return;
     }
@@ -203,7 +203,7 @@ fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
     }
     let author = text(author).map_or(Cow::Borrowed("another agent"), Text::decode);
     if !words.trim().is_empty() {
-        scribe.notice(stamp, &format!("{author}: {}", words.trim()));
+        writer.notice(stamp, &format!("{author}: {}", words.trim()));
     }
 }
 
@@ -259,7 +259,7 @@ enum Channel {
 
 /// Things that may be said twice.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum Repeated {
     Prompt = b'p' as isize,
     Reply = b'a' as isize,
     Thinking = b't' as isize,
@@ -274,7 +274,7 @@ enum What {
 }
 
 /// True if this is new. If another channel said it before, this is its repetition; the same channel says it anew.
-fn is_news<S: Sink>(what: What, channel: Channel, said: &[u8], scribe: &mut Scribe<'_, S>) -> bool {
+fn is_news<S: Sink>(what: Repeated, channel: Channel, said: &[u8], writer: &mut ItemWriter<'_, S>) -> bool {
     let mark = |channel: Channel| {
         let mut key = vec![what as u8, channel as u8];
         key.extend_from_slice(said);
@@ -282,28 +282,28 @@ fn is_news<S: Sink>(what: What, channel: Channel, said: &[u8], scribe: &mut Scri
     };
     let others = [Channel::Response, Channel::Event, Channel::Item].into_iter().filter(|other| *other != channel);
     for other in others {
-        if scribe.cursor.said.take(mark(other)) {
+        if writer.cursor.said.take(mark(other)) {
             return false;
         }
     }
-    scribe.cursor.said.push(mark(channel));
+    writer.cursor.said.push(mark(channel));
     true
 }
 
 /// As [`is_news`], for things that are never said anew, whatever the channel.
-fn is_first<S: Sink>(what: What, said: &[u8], scribe: &mut Scribe<'_, S>) -> bool {
+fn is_first<S: Sink>(what: Repeated, said: &[u8], writer: &mut ItemWriter<'_, S>) -> bool {
     let mark = only(what, said);
-    let is_first = !scribe.cursor.said.contains(mark);
-    scribe.cursor.said.push(mark);
+    let is_first = !writer.cursor.said.contains(mark);
+    writer.cursor.said.push(mark);
     is_first
 }
 
 /// True if it was said before, for things that are said once.
-fn was_said<S: Sink>(what: What, said: &[u8], scribe: &Scribe<'_, S>) -> bool {
-    scribe.cursor.said.contains(only(what, said))
+fn was_said<S: Sink>(what: Repeated, said: &[u8], writer: &ItemWriter<'_, S>) -> bool {
+    writer.cursor.said.contains(only(what, said))
 }
 
-fn only(what: What, said: &[u8]) -> Mark {
+fn only(what: Repeated, said: &[u8]) -> Mark {
     let mut key = vec![what as u8];
     key.extend_from_slice(said);
     Mark::of(&key)

@@ -89,7 +89,7 @@ impl Cursor {
 
     /// Remembers a fingerprint; true if it is new. A repeated one moves to the end, so it is not dropped for others in
     /// between.
-    pub(crate) fn says_first(&mut self, mark: Mark) -> bool {
+    pub(crate) fn remember_said(&mut self, mark: Mark) -> bool {
         let known = self.said.take(mark);
         self.said.push(mark);
         !known

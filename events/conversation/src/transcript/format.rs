@@ -4,8 +4,8 @@
 //! in the parent module.
 
 use super::Sink;
+use super::item_writer::ItemWriter;
 use super::place::Located;
-use super::scribe::Scribe;
 use crate::item::Agent;
 use baton_redaction::raw_json::Fields;
 
@@ -51,7 +51,7 @@ pub(super) trait Format {
     fn classify(rel_path: &str) -> Option<Located>;
 
     /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
-    fn record<S: Sink>(fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize>;
+    fn record<S: Sink>(fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize>;
 
     /// Type of a record of which only the beginning is known, for lines too long to be read.
     fn kind_of(head: &[u8]) -> Option<String>;

@@ -30,7 +30,7 @@ pub struct Stream {
     /// Their size in bytes.
     bytes: usize,
     /// Number of emitted units.
-    told: usize,
+    emitted: usize,
     /// Calls that wait for their result, by id, with the number of their unit from 0.
     open: BTreeMap<Box<str>, usize>,
     /// Line and part of the last unit made.
@@ -84,7 +84,7 @@ impl Stream {
                 if self.withdrawn.is_undelivered(item) {
                     for part in cut::parts(text) {
                         self.add(item, format!("{UNDELIVERED}{part}"), None);
-                        self.tell(false, take)?;
+                        self.emit(false, take)?;
                     }
                 }
             }
@@ -101,13 +101,13 @@ impl Stream {
                 }
                 for part in cut::parts(text) {
                     self.add(item, part.to_owned(), None);
-                    self.tell(false, take)?;
+                    self.emit(false, take)?;
                 }
             }
             Body::Call(call) => self.add(item, tool::call_line(call), Some(&*call.id).filter(|id| !id.is_empty())),
             Body::Result(result) => match self.open.remove(&*result.id) {
                 Some(index) => {
-                    if let Some(held) = index.checked_sub(self.told).and_then(|at| self.held.get_mut(at)) {
+                    if let Some(held) = index.checked_sub(self.emitted).and_then(|at| self.held.get_mut(at)) {
                         let before = held.unit.text.clone();
                         tool::answer(&mut held.unit.text, result);
                         held.waits_for = None;
@@ -127,18 +127,18 @@ impl Stream {
             },
             Body::Media { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => {}
         }
-        self.tell(false, take)
+        self.emit(false, take)
     }
 
     /// Passes on the remaining units. Returns the number of all units.
     pub fn finish<E>(mut self, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<usize, E> {
-        self.tell(true, take)?;
-        Ok(self.told)
+        self.emit(true, take)?;
+        Ok(self.emitted)
     }
 
     /// Number of units made so far.
     pub fn count(&self) -> usize {
-        self.told + self.held.len()
+        self.emitted + self.held.len()
     }
 
     /// Marks the units so far as known: [`Stream::changed_from`] refers to them.
@@ -189,13 +189,13 @@ impl Stream {
         let Some(id) = waits_for else { return };
         // If two calls have the same id, the second one is answered.
         if let Some(earlier) = self.open.insert(id.into(), index)
-            && let Some(held) = earlier.checked_sub(self.told).and_then(|at| self.held.get_mut(at))
+            && let Some(held) = earlier.checked_sub(self.emitted).and_then(|at| self.held.get_mut(at))
         {
             held.waits_for = None;
         }
     }
 
-    fn tell<E>(&mut self, all: bool, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<(), E> {
+    fn emit<E>(&mut self, all: bool, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<(), E> {
         while let Some(first) = self.held.front() {
             if let Some(id) = &first.waits_for {
                 if !all && self.bytes <= WAITING_BYTES {
@@ -204,7 +204,7 @@ impl Stream {
                 self.open.remove(id);
             }
             let Some(Held { unit, .. }) = self.held.pop_front() else { break };
-            self.told += 1;
+            self.emitted += 1;
             self.bytes -= unit.text.len() + UNIT_BYTES;
             take(unit)?;
         }

@@ -39,11 +39,11 @@ const FILTER_MARK: &str = "…[+";
 pub(super) fn call_line(call: &Call) -> String {
     let mut line = call.name.trim().to_owned();
     let mut separator = ": ";
-    let mut tell = |value: &Value, line: &mut String| {
+    let mut push = |value: &Value, line: &mut String| {
         let before = line.len();
         line.push_str(separator);
         let from = line.len();
-        tell(value, line);
+        push_text(value, line);
         if line[from..].trim().is_empty() {
             line.truncate(before);
         } else {
@@ -52,9 +52,9 @@ pub(super) fn call_line(call: &Call) -> String {
     };
     let telling: Vec<_> = TELLING.iter().filter_map(|key| call.input.get(*key)).collect();
     if telling.is_empty() {
-        call.input.values().filter(|value| value.is_string()).take(8).for_each(|value| tell(value, &mut line));
+        call.input.values().filter(|value| value.is_string()).take(8).for_each(|value| push(value, &mut line));
     } else {
-        telling.into_iter().for_each(|value| tell(value, &mut line));
+        telling.into_iter().for_each(|value| push(value, &mut line));
     }
     bounded(line)
 }
@@ -62,12 +62,12 @@ pub(super) fn call_line(call: &Call) -> String {
 /// Appends the result's line to the call's, without repeating name and target.
 pub(super) fn answer(line: &mut String, result: &ToolResult) {
     let told = result.text.trim();
-    let news = news(line, told, result.name.as_deref().unwrap_or_default());
-    if !news.is_empty() {
+    let added = new_part(line, told, result.name.as_deref().unwrap_or_default());
+    if !added.is_empty() {
         if !line.is_empty() {
             line.push('\n');
         }
-        line.push_str(news);
+        line.push_str(added);
     }
     *line = bounded(std::mem::take(line));
 }
@@ -85,7 +85,7 @@ fn news<'a>(call: &str, result: &'a str, name: &str) -> &'a str {
 }
 
 /// Texts of a parameter: strings, and strings in lists and objects (questions, todo items in progress).
-fn tell(value: &Value, line: &mut String) {
+fn push_text(value: &Value, line: &mut String) {
     match value {
         Value::String(text) => {
             let text = text.split(FILTER_MARK).next().unwrap_or_default().trim();
@@ -98,7 +98,7 @@ fn tell(value: &Value, line: &mut String) {
                     line.push_str("; ");
                 }
                 let from = line.len();
-                tell(entry, line);
+                push_text(entry, line);
                 if line.len() == from {
                     line.truncate(before);
                 }
@@ -111,7 +111,7 @@ fn tell(value: &Value, line: &mut String) {
             if let Some(Value::String(_)) = text.filter(|_| !finished)
                 && let Some(text) = text
             {
-                tell(text, line);
+                push_text(text, line);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -8,7 +8,7 @@ fn check(call: Option<(&str, &str)>, outcome: Outcome, content: &str, expected: 
     let raw =
         serde_json::to_vec(&serde_json::json!({ "c": serde_json::from_str::<serde_json::Value>(content).unwrap() }));
     let raw = raw.unwrap();
-    let output = Output::of(Value::Object((&raw).into()).get(b"c"));
+    let output = Output::parse(Value::Object((&raw).into()).get(b"c"));
     let result = summarise("c", call.as_ref(), outcome, &output);
     assert_eq!(result.text, expected, "{content}");
     result
@@ -97,7 +97,7 @@ fn a_key_that_the_bound_halves_leaves_nothing() {
         let text = format!("{} error: {key} is bad", "\n".repeat(before / 2 - 4));
         let output = serde_json::to_string(&text).unwrap();
         let raw = format!("{{\"c\":{output}}}");
-        let output = Output::of(Value::Object(raw.as_bytes().into()).get(b"c"));
+        let output = Output::parse(Value::Object(raw.as_bytes().into()).get(b"c"));
         let result = summarise("c", None, Outcome::Failed, &output);
         assert!(!format!("{result:?}").contains("aB3"), "{before}");
     }
@@ -107,7 +107,7 @@ fn a_key_that_the_bound_halves_leaves_nothing() {
 fn sizes_do_not_depend_on_how_the_text_was_escaped() {
     let size = |raw: &str| {
         let raw = format!("{{\"c\":\"{raw}\"}}");
-        Output::of(Value::Object(raw.as_bytes().into()).get(b"c")).size()
+        Output::parse(Value::Object(raw.as_bytes().into()).get(b"c")).size()
     };
     assert_eq!(size("é😀\\na"), size("\\u00e9\\ud83d\\ude00\\u000aa"));
     assert_eq!(size("a\\\\n\\n"), Size { lines: 1, bytes: 3 });

@@ -10,7 +10,7 @@
 //!   code, lines changed.
 
 use crate::filter::one_line;
-use crate::filter::result::Told;
+use crate::filter::result::ResultFacts;
 use baton_redaction::raw_json::{Text, Value};
 
 use super::usage::number;
@@ -23,43 +23,43 @@ const MAX_MEANING_CHARS: usize = 80;
 const MAX_ID_BYTES: usize = 64;
 
 /// Facts in the copy of a result. `tool` is the name of the tool, if its call is known.
-pub(super) fn told(copy: Value<'_>, tool: Option<&str>) -> Told {
+pub(super) fn facts(copy: Value<'_>, tool: Option<&str>) -> ResultFacts {
     let Value::Object(raw) = copy else {
-        return Told::default();
+        return ResultFacts::default();
     };
     if raw.len() > MAX_BYTES || matches!(tool, Some("Read" | "NotebookRead" | "TodoWrite" | "LS")) {
-        return Told::default();
+        return ResultFacts::default();
     }
     let writes = matches!(tool, Some("Edit" | "MultiEdit" | "Write"));
-    let (mut told, mut created, mut launched) = (Told::default(), false, false);
+    let (mut facts, mut created, mut launched) = (ResultFacts::default(), false, false);
     for (key, value) in copy.fields() {
         match key.raw() {
-            b"durationMs" | b"totalDurationMs" => told.duration_ms = Some(number(value)).filter(|_| counts(value)),
-            b"durationSeconds" => told.duration_ms = milliseconds(value),
-            b"agentId" => told.agent = value.text().and_then(|id| plain_id(id.raw())).map(Into::into),
+            b"durationMs" | b"totalDurationMs" => facts.duration_ms = Some(number(value)).filter(|_| counts(value)),
+            b"durationSeconds" => facts.duration_ms = milliseconds(value),
+            b"agentId" => facts.agent = value.text().and_then(|id| plain_id(id.raw())).map(Into::into),
             b"status" => launched = value.text().is_some_and(|status| status.raw() == b"async_launched"),
-            b"interrupted" => told.interrupted = value.is_true(),
-            b"backgroundTaskId" => told.background = value.text().and_then(|id| plain_id(id.raw())).map(str::to_owned),
+            b"interrupted" => facts.interrupted = value.is_true(),
+            b"backgroundTaskId" => facts.background = value.text().and_then(|id| plain_id(id.raw())).map(str::to_owned),
             b"returnCodeInterpretation" => {
                 let meaning = value.text().map(|text| one_line(&text.decode(), MAX_MEANING_CHARS));
-                told.meaning = meaning.filter(|text| !text.is_empty());
+                facts.meaning = meaning.filter(|text| !text.is_empty());
             }
-            b"exitCode" if counts(value) => told.exit_code = signed(value),
+            b"exitCode" if counts(value) => facts.exit_code = signed(value),
             b"type" => created = value.text().is_some_and(|kind| kind.raw() == b"create"),
-            b"structuredPatch" if writes => told.changed = Some(changed(value)),
+            b"structuredPatch" if writes => facts.changed = Some(changed(value)),
             // The whole original file, which comes before the patch in some tools and last in others.
-            b"originalFile" if told.changed.is_some() => break,
+            b"originalFile" if facts.changed.is_some() => break,
             _ => {}
         }
     }
     if created {
         // A new file has no patch.
-        told.changed = None;
+        facts.changed = None;
     }
     if launched {
-        told.background = told.background.or_else(|| told.agent.as_deref().map(str::to_owned));
+        facts.background = facts.background.or_else(|| facts.agent.as_deref().map(str::to_owned));
     }
-    told
+    facts
 }
 
 fn counts(value: Value<'_>) -> bool {
@@ -95,7 +95,7 @@ fn changed(patch: Value<'_>) -> (u32, u32) {
 
 /// Facts about the subagent in a result's text, for results without a copy: `agentId: a1b2c3 (for resuming …)`, and
 /// `duration_ms: 42973` among its counts.
-pub(super) fn told_in_text(told: &mut Told, tool: Option<&str>, text: Option<Text<'_>>) {
+pub(super) fn add_from_text(facts: &mut ResultFacts, tool: Option<&str>, text: Option<Text<'_>>) {
     // Models garble names: `Task` may be followed by anything that does not make it another tool's name.
     let agent = |name: &str| {
         ["Task", "Agent"].iter().any(|agent| {
@@ -106,13 +106,13 @@ pub(super) fn told_in_text(told: &mut Told, tool: Option<&str>, text: Option<Tex
         return;
     };
     let after = |mark: &[u8]| memchr::memmem::rfind(text.raw(), mark).map(|at| &text.raw()[at + mark.len()..]);
-    if told.agent.is_none() {
-        told.agent = after(b"agentId: ").and_then(plain_id).map(Into::into);
+    if facts.agent.is_none() {
+        facts.agent = after(b"agentId: ").and_then(plain_id).map(Into::into);
     }
-    if told.duration_ms.is_none() {
+    if facts.duration_ms.is_none() {
         let digits = after(b"duration_ms: ").map(|rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count());
         let digits = digits.and_then(|count| after(b"duration_ms: ")?.get(..count));
-        told.duration_ms = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        facts.duration_ms = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
     }
 }
 
@@ -127,55 +127,59 @@ fn plain_id(text: &[u8]) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn check(tool: &str, copy: &str, expected: Told) {
-        assert_eq!(told(Value::Object(copy.as_bytes().into()), Some(tool)), expected, "{tool} {copy}");
+    fn check(tool: &str, copy: &str, expected: ResultFacts) {
+        assert_eq!(facts(Value::Object(copy.as_bytes().into()), Some(tool)), expected, "{tool} {copy}");
     }
 
     #[test]
     fn only_what_the_copy_alone_says_is_taken() {
-        let none = Told::default;
-        check("Glob", r#"{"filenames":["a"],"durationMs":12}"#, Told { duration_ms: Some(12), ..none() });
-        check("WebSearch", r#"{"results":[],"durationSeconds":15.6092}"#, Told { duration_ms: Some(15_609), ..none() });
+        let none = ResultFacts::default;
+        check("Glob", r#"{"filenames":["a"],"durationMs":12}"#, ResultFacts { duration_ms: Some(12), ..none() });
+        check(
+            "WebSearch",
+            r#"{"results":[],"durationSeconds":15.6092}"#,
+            ResultFacts { duration_ms: Some(15_609), ..none() },
+        );
         check("WebFetch", r#"{"durationMs":null}"#, none());
         check(
             "Task",
             r#"{"status":"completed","agentId":"a2898e3","content":[{"agentId":"x"}],"totalDurationMs":141871}"#,
-            Told { duration_ms: Some(141_871), agent: Some("a2898e3".into()), ..none() },
+            ResultFacts { duration_ms: Some(141_871), agent: Some("a2898e3".into()), ..none() },
         );
         check(
             "Agent",
             r#"{"isAsync":true,"status":"async_launched","agentId":"a1"}"#,
-            Told { agent: Some("a1".into()), background: Some("a1".into()), ..none() },
+            ResultFacts { agent: Some("a1".into()), background: Some("a1".into()), ..none() },
         );
         check("Task", r#"{"agentId":"../../x"}"#, none());
         check("Bash", r#"{"stdout":"\"interrupted\":true","interrupted":false}"#, none());
-        check("Bash", r#"{"stdout":"","interrupted":true}"#, Told { interrupted: true, ..none() });
-        check("Bash", r#"{"backgroundTaskId":"b7"}"#, Told { background: Some("b7".into()), ..none() });
+        check("Bash", r#"{"stdout":"","interrupted":true}"#, ResultFacts { interrupted: true, ..none() });
+        check("Bash", r#"{"backgroundTaskId":"b7"}"#, ResultFacts { background: Some("b7".into()), ..none() });
         check(
             "Bash",
             r#"{"returnCodeInterpretation":"No matches found"}"#,
-            Told { meaning: Some("No matches found".into()), ..none() },
+            ResultFacts { meaning: Some("No matches found".into()), ..none() },
         );
-        check("BashOutput", r#"{"exitCode":-1}"#, Told { exit_code: Some(-1), ..none() });
+        check("BashOutput", r#"{"exitCode":-1}"#, ResultFacts { exit_code: Some(-1), ..none() });
         check("BashOutput", r#"{"exitCode":null}"#, none());
         check("Read", r#"{"durationMs":1}"#, none());
         let patch =
             r#""structuredPatch":[{"oldStart":1,"lines":[" a","-b","+c","+d","\\ No newline"]},{"lines":["-e"]}]"#;
-        let changed = Told { changed: Some((2, 2)), ..none() };
+        let changed = ResultFacts { changed: Some((2, 2)), ..none() };
         check("Edit", &format!(r#"{{"originalFile":"x","structuredPatch":[],{patch}}}"#), changed.clone());
         check("Write", &format!(r#"{{"type":"update",{patch},"originalFile":"x"}}"#), changed);
         check("Write", r#"{"type":"create","structuredPatch":[]}"#, none());
         check("mcp__x__y", &format!("{{{patch}}}"), none());
-        assert_eq!(told(Value::Array(b"[]".into()), Some("Bash")), none());
+        assert_eq!(facts(Value::Array(b"[]".into()), Some("Bash")), none());
     }
 
     #[test]
     fn an_agents_result_names_it_in_its_text() {
         let in_text = |tool: &str, text: &str| {
             let raw = format!("{{\"t\":{}}}", serde_json::Value::from(text));
-            let mut told = Told::default();
-            told_in_text(&mut told, Some(tool), Value::Object(raw.as_bytes().into()).get(b"t").and_then(Value::text));
-            (told.agent.unwrap_or_default().to_string(), told.duration_ms)
+            let mut facts = ResultFacts::default();
+            add_from_text(&mut facts, Some(tool), Value::Object(raw.as_bytes().into()).get(b"t").and_then(Value::text));
+            (facts.agent.unwrap_or_default().to_string(), facts.duration_ms)
         };
         let text = "agentId: a2898e3 (for resuming to continue)\n<usage>total_tokens: 7\nduration_ms: 1418</usage>";
         assert_eq!(in_text("Task", text), ("a2898e3".to_owned(), Some(1418)));

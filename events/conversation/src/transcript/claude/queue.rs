@@ -8,21 +8,21 @@
 use baton_redaction::raw_json::Text;
 
 use super::Record;
-use super::typed::Typed;
+use super::prompt_parts::PromptParts;
 use crate::transcript::Sink;
-use crate::transcript::scribe::{Scribe, Stamp};
+use crate::transcript::item_writer::{ItemWriter, Stamp};
 
 /// Reads an operation of the queue.
-pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    scribe.withdraw_queued(stamp);
+pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    writer.withdraw_queued(stamp);
     if record.operation.map(Text::raw) != Some(b"enqueue") {
         return;
     }
-    let content = Typed::of(record.content);
+    let content = PromptParts::parse(record.content);
     let words = content.words();
     // A bare command is not a person's text; when it runs, it becomes a notice.
     let is_bare = words.starts_with('/') && !words.contains(char::is_whitespace);
     if !is_bare {
-        content.say_queued(stamp, scribe);
+        content.emit_queued(stamp, writer);
     }
 }

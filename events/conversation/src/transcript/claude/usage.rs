@@ -25,7 +25,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Reads a `usage` object; `None` if all counts are 0.
-    pub(super) fn of(usage: Value<'_>) -> Option<Self> {
+    pub(super) fn parse(usage: Value<'_>) -> Option<Self> {
         let (mut counts, mut minutes, mut hour) = (Self::default(), 0, 0);
         for (key, value) in usage.fields() {
             match key.raw() {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn check(usage: &str, expected: Option<[u64; 5]>) {
-        let counts = Counts::of(Value::Object(usage.as_bytes().into()));
+        let counts = Counts::parse(Value::Object(usage.as_bytes().into()));
         let counts = counts.map(|c| [c.input, c.output, c.cache_read, c.cache_creation, c.cache_creation_1h]);
         assert_eq!(counts, expected, "{usage}");
     }

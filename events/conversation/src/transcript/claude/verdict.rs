@@ -105,7 +105,7 @@ pub(crate) struct Verdict {
 }
 
 /// Determines the verdict of a result.
-pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: Hint) -> Verdict {
+pub(super) fn judge(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: Hint) -> Verdict {
     let lead = output.head(LEAD_BYTES);
     let lead = lead.trim_start().trim_start_matches("<tool_use_error>");
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));
@@ -171,7 +171,7 @@ mod tests {
 
     fn verdict(tool: Option<&str>, is_error: bool, text: &str, hint: Hint) -> Verdict {
         let raw = serde_json::to_vec(&serde_json::json!({ "c": text })).unwrap();
-        of(tool, is_error, &Output::of(Value::Object((&raw).into()).get(b"c")), hint)
+        judge(tool, is_error, &Output::parse(Value::Object((&raw).into()).get(b"c")), hint)
     }
 
     fn check(tool: Option<&str>, is_error: bool, text: &str, outcome: Outcome, answer: Option<&str>) {

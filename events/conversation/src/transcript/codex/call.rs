@@ -8,17 +8,17 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::filter::open_calls::PART;
-use crate::filter::result::{Output, Told};
+use crate::filter::result::{Output, ResultFacts};
 use crate::hash::Mark;
 use crate::item::{Edit, Outcome};
 use crate::transcript::Sink;
-use crate::transcript::scribe::{Scribe, Stamp};
+use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 use baton_redaction::redact_owned;
 
 use super::output::exit_code;
 use super::patch::{self, Change};
-use super::{What, duration_ms, is_first, output, pick, text, was_said};
+use super::{Repeated, duration_ms, is_first, output, pick, text, was_said};
 
 /// Common name of the tools that run a command.
 pub(super) const SHELL: &str = "shell";
@@ -38,11 +38,11 @@ pub(super) fn function<S: Sink>(
     name: Option<Text<'_>>,
     arguments: Option<Value<'_>>,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
     let written = name.map_or(Cow::Borrowed(""), Text::decode);
     let name = full_name(namespace.map(Text::decode).as_deref(), &written);
-    if !scribe.called(id, &name) || !S::TEXT {
+    if !writer.note_call(id, &name) || !S::TEXT {
         return;
     }
     let decoded;
@@ -62,17 +62,17 @@ pub(super) fn function<S: Sink>(
         let place = text(field([b"workdir", b"working_directory", b"cwd"])).map(Text::decode);
         // Some versions apply patches with the shell.
         match command {
-            Some(command) => shell(id, &command, place.as_deref(), stamp, scribe),
-            None => scribe.say_call(stamp, id, SHELL, parameters, None),
+            Some(command) => shell(id, &command, place.as_deref(), stamp, writer),
+            None => writer.emit_call(stamp, id, SHELL, parameters, None),
         }
     } else if name == PATCH {
         let patch = match parameters {
             Value::Text(text) => Some(text.decode()),
             object => text(object.get(b"input").or_else(|| object.get(b"patch"))).map(Text::decode),
         };
-        apply_patch(id, patch.as_deref().unwrap_or(""), stamp, scribe);
+        apply_patch(id, patch.as_deref().unwrap_or(""), stamp, writer);
     } else {
-        scribe.say_call(stamp, id, &name, parameters, None);
+        writer.emit_call(stamp, id, &name, parameters, None);
     }
 }
 
@@ -82,28 +82,33 @@ pub(super) fn shell<S: Sink>(
     command: &str,
     place: Option<&str>,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
     let parameters = match place {
         Some(place) => json!({ "command": command, "workdir": place }),
         None => json!({ "command": command }),
     };
-    scribe.say_call(stamp, id, SHELL, Value::Object(parameters.to_string().as_bytes().into()), None);
+    writer.emit_call(stamp, id, SHELL, Value::Object(parameters.to_string().as_bytes().into()), None);
     if let Some(patch) = patch::find(command) {
         for (at, change) in patch::changes(patch).iter().enumerate() {
-            say_change(part(id, at + 1).as_deref(), change, stamp, scribe);
+            emit_change(part(id, at + 1).as_deref(), change, stamp, writer);
         }
     }
 }
 
 /// Emits a patch: the first of its files is the call itself.
-pub(super) fn apply_patch<S: Sink>(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+pub(super) fn apply_patch<S: Sink>(
+    id: Option<Text<'_>>,
+    patch: &str,
+    stamp: &Stamp<'_>,
+    writer: &mut ItemWriter<'_, S>,
+) {
     let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
     if changes.is_empty() {
         let parameters = json!({ "patch": patch });
-        scribe.say_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), None);
+        writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), None);
     }
-    changed(id, &changes, stamp, scribe);
+    changed(id, &changes, stamp, writer);
 }
 
 /// Emits the changes of files.
@@ -111,15 +116,15 @@ pub(super) fn changed<S: Sink>(
     id: Option<Text<'_>>,
     changes: &[Change<'_>],
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
     for (at, change) in changes.iter().enumerate() {
         let part = if at == 0 { id.map(|id| id.decode().into_owned()) } else { part(id, at) };
-        say_change(part.as_deref(), change, stamp, scribe);
+        emit_change(part.as_deref(), change, stamp, writer);
     }
 }
 
-fn say_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn emit_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let mut parameters = json!({ "change": change.how, "path": change.path });
     if let Some(to) = change.to {
         parameters["to"] = json!(to);
@@ -130,7 +135,7 @@ fn say_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>,
     let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
     let edit = Edit { path, added: change.added, removed: change.removed };
     let id = id.map(|id| Text::of(id.as_bytes()));
-    scribe.say_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
+    writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
 }
 
 fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
@@ -138,43 +143,43 @@ fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
 }
 
 /// The result of a call; only the first one for an id is used.
-pub(super) fn answered<S: Sink>(
+pub(super) fn result<S: Sink>(
     id: Option<Text<'_>>,
     content: Option<Value<'_>>,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
-    if is_answered(id, scribe) && S::TEXT {
+    if is_new_result(id, writer) && S::TEXT {
         let mut decoded = String::new();
-        let answer = output::of(content, &mut decoded);
-        say_answer(id, answer, stamp, scribe);
+        let answer = output::parse(content, &mut decoded);
+        emit_result(id, answer, stamp, writer);
     }
 }
 
 /// Notes the result of a call. Returns true if it becomes an item.
-pub(super) fn is_answered<S: Sink>(id: Option<Text<'_>>, scribe: &mut Scribe<'_, S>) -> bool {
+pub(super) fn is_new_result<S: Sink>(id: Option<Text<'_>>, writer: &mut ItemWriter<'_, S>) -> bool {
     if let Some(id) = id
-        && !is_first(What::Result, id.raw(), scribe)
+        && !is_first(Repeated::Result, id.raw(), writer)
     {
         return false;
     }
-    scribe.answered(id)
+    writer.note_result(id)
 }
 
 /// Emits a result for a call and for its further parts.
-pub(super) fn say_answer<S: Sink>(
+pub(super) fn emit_result<S: Sink>(
     id: Option<Text<'_>>,
     answer: output::Answer<'_>,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
     let output::Answer { outcome, output } = answer;
-    for part in id.map(|id| scribe.parts_of(id)).unwrap_or_default() {
+    for part in id.map(|id| writer.parts_of(id)).unwrap_or_default() {
         // A command that fails after a patch may have applied it; a patch that fails applies nothing.
         let part = Some(Text::of(part.as_bytes()));
-        scribe.result(stamp, part, outcome, &output);
+        writer.result(stamp, part, outcome, &output);
     }
-    scribe.result(stamp, id, outcome, &output);
+    writer.result(stamp, id, outcome, &output);
 }
 
 /// The end of a command: it has the exit code and comes before the output.
@@ -182,30 +187,36 @@ pub(super) fn command_end<S: Sink>(
     id: Option<Text<'_>>,
     end: Value<'_>,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
-    if !is_answered(id, scribe) || !S::TEXT {
+    if !is_new_result(id, writer) || !S::TEXT {
         return;
     }
     let names: [&[u8]; 6] =
         [b"exit_code", b"duration", b"aggregated_output", b"formatted_output", b"stdout", b"status"];
     let [code, duration, whole, shown, stdout, status] = pick(end, names);
-    let told = Told { exit_code: exit_code(code), duration_ms: duration_ms(duration), ..Told::default() };
-    let outcome = match (told.exit_code, text(status).map(Text::raw)) {
+    let facts =
+        ResultFacts { exit_code: exit_code(code), duration_ms: duration_ms(duration), ..ResultFacts::default() };
+    let outcome = match (facts.exit_code, text(status).map(Text::raw)) {
         (_, Some(b"declined")) => Outcome::Denied,
         (Some(code), _) => outcome(code == 0),
         (None, Some(b"failed")) => Outcome::Failed,
         _ => Outcome::Ok,
     };
     let filled = [whole, shown, stdout].into_iter().find(|it| text(*it).is_some_and(|text| !text.is_blank()));
-    let mut output = Output::of(filled.flatten());
-    output.told = told;
-    say_answer(id, output::Answer { outcome, output }, stamp, scribe);
+    let mut output = Output::parse(filled.flatten());
+    output.facts = facts;
+    emit_result(id, output::Answer { outcome, output }, stamp, writer);
 }
 
 /// The result of an MCP server's tool.
-pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if !is_answered(id, scribe) || !S::TEXT {
+pub(super) fn server_end<S: Sink>(
+    id: Option<Text<'_>>,
+    end: Value<'_>,
+    stamp: &Stamp<'_>,
+    writer: &mut ItemWriter<'_, S>,
+) {
+    if !is_new_result(id, writer) || !S::TEXT {
         return;
     }
     let [result, duration, error, status] = pick(end, [b"result", b"duration", b"error", b"status"]);
@@ -217,42 +228,42 @@ pub(super) fn server_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &
     let has_failed = failure.is_some()
         || is_error.is_some_and(Value::is_true)
         || text(status).is_some_and(|status| status.raw() == b"failed");
-    let told = Told { duration_ms: duration_ms(duration), ..Told::default() };
-    let mut output = Output::of(failure.or(content));
-    output.told = told;
+    let facts = ResultFacts { duration_ms: duration_ms(duration), ..ResultFacts::default() };
+    let mut output = Output::parse(failure.or(content));
+    output.facts = facts;
     let said: Cow<'_, str> = Cow::Owned(output.head(40));
     let outcome = match said.contains("rejected") && failure.is_some() {
         true => Outcome::Denied,
         false => outcome(!has_failed),
     };
-    say_answer(id, output::Answer { outcome, output }, stamp, scribe);
+    emit_result(id, output::Answer { outcome, output }, stamp, writer);
 }
 
 /// The call of an MCP server's tool, unless it was read before.
 pub(super) fn server_call<S: Sink>(
     id: Option<Text<'_>>,
-    told: Value<'_>,
+    facts: Value<'_>,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
-    let [server, namespace, tool, arguments] = pick(told, [b"server", b"namespace", b"tool", b"arguments"]);
+    let [server, namespace, tool, arguments] = pick(facts, [b"server", b"namespace", b"tool", b"arguments"]);
     let namespace = match text(server) {
         Some(server) => Some(format!("mcp__{}", server.decode())),
         None => text(namespace).map(|namespace| namespace.decode().into_owned()),
     };
     let tool = text(tool).map(Text::decode).unwrap_or_default();
     let name = full_name(namespace.as_deref(), &tool);
-    if is_called(id, &name, scribe) && S::TEXT {
-        scribe.say_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
+    if is_new_call(id, &name, writer) && S::TEXT {
+        writer.emit_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
     }
 }
 
 /// Notes a call. Returns true if it becomes an item: not if its response item was read before.
-pub(super) fn is_called<S: Sink>(id: Option<Text<'_>>, name: &str, scribe: &mut Scribe<'_, S>) -> bool {
+pub(super) fn is_new_call<S: Sink>(id: Option<Text<'_>>, name: &str, writer: &mut ItemWriter<'_, S>) -> bool {
     let mark = id.map(|id| Mark::of(id.raw()));
     let is_known =
-        mark.is_some_and(|mark| scribe.cursor.open_calls.contains(mark) || scribe.cursor.own_calls.contains(mark));
-    !is_known && !was_said(What::Result, id.map_or(&b""[..], Text::raw), scribe) && scribe.called(id, name)
+        mark.is_some_and(|mark| writer.cursor.open_calls.contains(mark) || writer.cursor.own_calls.contains(mark));
+    !is_known && !was_said(Repeated::Result, id.map_or(&b""[..], Text::raw), writer) && writer.note_call(id, name)
 }
 
 pub(super) fn outcome(success: bool) -> Outcome {

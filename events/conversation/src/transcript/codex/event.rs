@@ -3,11 +3,11 @@
 use crate::filter::result::Output;
 use crate::item::{Outcome, TitleSource, Usage};
 use crate::transcript::Sink;
-use crate::transcript::scribe::{Scribe, Stamp};
+use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
 use super::output::Answer;
-use super::{Channel, What, call, is_first, item, number, pick, response, text, words};
+use super::{Channel, Repeated, call, is_first, item, number, pick, response, text, user_text};
 
 /// Events that only repeat others, or have no conversation.
 const SILENT: &[&[u8]] = &[
@@ -76,67 +76,67 @@ const SILENT: &[&[u8]] = &[
 ];
 
 /// Reads one event.
-pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let names: [&[u8]; 6] = [b"type", b"message", b"text", b"call_id", b"item", b"info"];
     let [kind, message, words, call_id, item, info] = pick(payload, names);
     let (message, words, call_id) = (text(message), text(words), text(call_id));
     match text(kind).map_or(&b""[..], Text::raw) {
         b"user_message" => {
             if let Some(message) = message.map(Text::decode) {
-                response::prompt(words::request(&message), Channel::Event, stamp, scribe);
+                response::prompt(user_text::request(&message), Channel::Event, stamp, writer);
             }
         }
         b"agent_message" => {
             let ends_turn = text(payload.get(b"phase")).is_none_or(|phase| phase.raw() != b"commentary");
-            message.into_iter().for_each(|it| response::reply(it, Channel::Event, ends_turn, stamp, scribe));
+            message.into_iter().for_each(|it| response::reply(it, Channel::Event, ends_turn, stamp, writer));
         }
         b"agent_reasoning" | b"agent_reasoning_raw_content" => {
-            words.into_iter().for_each(|it| response::thinking(it, Channel::Event, stamp, scribe));
+            words.into_iter().for_each(|it| response::thinking(it, Channel::Event, stamp, writer));
         }
-        b"token_count" => info.into_iter().for_each(|info| tokens(info, stamp, scribe)),
-        b"task_started" | b"turn_started" => scribe.cursor.working = true,
+        b"token_count" => info.into_iter().for_each(|info| tokens(info, stamp, writer)),
+        b"task_started" | b"turn_started" => writer.cursor.working = true,
         b"task_complete" | b"turn_complete" => {
-            scribe.abandon_calls(stamp);
-            scribe.cursor.working = false;
+            writer.abandon_calls(stamp);
+            writer.cursor.working = false;
         }
         b"turn_aborted" => match text(payload.get(b"reason")).map(Text::raw) {
             // Another prompt replaced it, or a review ended.
-            Some(b"replaced" | b"review_ended") => scribe.abandon_calls(stamp),
-            _ => scribe.interruption(stamp),
+            Some(b"replaced" | b"review_ended") => writer.abandon_calls(stamp),
+            _ => writer.interruption(stamp),
         },
-        b"exec_command_end" => call::command_end(call_id, payload, stamp, scribe),
-        b"patch_apply_end" => patch_end(call_id, payload, stamp, scribe),
+        b"exec_command_end" => call::command_end(call_id, payload, stamp, writer),
+        b"patch_apply_end" => patch_end(call_id, payload, stamp, writer),
         b"mcp_tool_call_end" => {
             // Some files have no other record of the call.
-            payload.get(b"invocation").into_iter().for_each(|told| call::server_call(call_id, told, stamp, scribe));
-            call::server_end(call_id, payload, stamp, scribe);
+            payload.get(b"invocation").into_iter().for_each(|told| call::server_call(call_id, told, stamp, writer));
+            call::server_end(call_id, payload, stamp, writer);
         }
-        b"item_completed" => item.into_iter().for_each(|it| item::say(it, stamp, scribe)),
+        b"item_completed" => item.into_iter().for_each(|it| item::read(it, stamp, writer)),
         b"error" | b"stream_error" => {
             message
                 .filter(|_| S::TEXT)
                 .into_iter()
-                .for_each(|it| scribe.notice(stamp, &format!("error: {}", it.decode())));
+                .for_each(|it| writer.notice(stamp, &format!("error: {}", it.decode())));
         }
         b"thread_rolled_back" => {
             let turns = number(payload.get(b"num_turns")).unwrap_or(1);
-            scribe.notice(stamp, &format!("the user went back by {turns} turns"));
+            writer.notice(stamp, &format!("the user went back by {turns} turns"));
         }
         b"thread_name_updated" | b"session_name_updated" => {
             let [thread, name, title] = pick(payload, [b"thread_name", b"name", b"title"]);
             let name = text(thread).or(text(name)).or(text(title));
-            name.into_iter().for_each(|name| scribe.title(stamp, TitleSource::Person, &name.decode()));
+            name.into_iter().for_each(|name| writer.title(stamp, TitleSource::Person, &name.decode()));
         }
         silent if SILENT.contains(&silent) => {}
         other => {
             let name = format!("event_msg:{}", String::from_utf8_lossy(other));
-            scribe.seen.count_unknown(name.trim_end_matches(':'), 1);
+            writer.seen.count_unknown(name.trim_end_matches(':'), 1);
         }
     }
 }
 
 /// Token counts of the last request. They are repeated if no request was made since, which the session's sum shows.
-fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let names: [&[u8]; 5] =
         [b"input_tokens", b"cached_input_tokens", b"output_tokens", b"cache_write_input_tokens", b"total_tokens"];
     let [total, last] = pick(info, [b"total_token_usage", b"last_token_usage"]);
@@ -146,11 +146,11 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S
     };
     let so_far = total.map_or([input, cached, output, written, sum], numbers);
     let key = so_far.map(|count| count.to_string()).join("-");
-    if !is_first(What::Tokens, key.as_bytes(), scribe) || !S::TEXT || (input == 0 && output == 0) {
+    if !is_first(Repeated::Tokens, key.as_bytes(), writer) || !S::TEXT || (input == 0 && output == 0) {
         return;
     }
     let usage = Usage {
-        model: scribe.model().to_owned(),
+        model: writer.model().to_owned(),
         // Here the input includes tokens read from the cache.
         input: input.saturating_sub(cached).saturating_sub(written),
         output,
@@ -160,12 +160,12 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S
     };
     // The request has no id: the session's token sums identify it.
     let message = format!("tokens-{key}");
-    scribe.usage(&Stamp { message: Some(Text::of(message.as_bytes())), ..*stamp }, None, || usage);
+    writer.usage(&Stamp { message: Some(Text::of(message.as_bytes())), ..*stamp }, None, || usage);
 }
 
 /// The end of a patch.
-fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if !call::is_answered(id, scribe) || !S::TEXT {
+fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    if !call::is_new_result(id, writer) || !S::TEXT {
         return;
     }
     let [success, stdout, stderr, status] = pick(end, [b"success", b"stdout", b"stderr", b"status"]);
@@ -174,6 +174,6 @@ fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, s
         Some(b"failed") => Outcome::Failed,
         _ => call::outcome(success.is_none_or(Value::is_true)),
     };
-    let output = Output::of(if outcome == Outcome::Failed { stderr.or(stdout) } else { stdout });
-    call::say_answer(id, Answer { outcome, output }, stamp, scribe);
+    let output = Output::parse(if outcome == Outcome::Failed { stderr.or(stdout) } else { stdout });
+    call::emit_result(id, Answer { outcome, output }, stamp, writer);
 }

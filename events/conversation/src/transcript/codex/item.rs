@@ -5,12 +5,12 @@ use serde_json::json;
 use crate::filter::result::Output;
 use crate::item::Outcome;
 use crate::transcript::Sink;
-use crate::transcript::scribe::{Scribe, Stamp};
+use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
 use super::output::Answer;
 use super::patch::{self, Change};
-use super::{Channel, call, pick, response, text, words};
+use super::{Channel, call, pick, response, text, user_text};
 
 /// Items that only repeat others, in lower case.
 const SILENT: &[&str] = &[
@@ -26,7 +26,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// Reads one item.
-pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+pub(super) fn read<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let names: [&[u8]; 7] = [b"type", b"id", b"content", b"text", b"summary_text", b"raw_content", b"action"];
     let [kind, id, content, whole, summary, raw, action] = pick(item, names);
     let id = text(id).filter(|id| !id.is_blank());
@@ -37,37 +37,37 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
         "usermessage" => {
             let mut typed = Vec::new();
             response::texts(content, |part| typed.push(part.decode().into_owned()));
-            response::prompt(words::request(&typed.concat()), Channel::Item, stamp, scribe);
+            response::prompt(user_text::request(&typed.concat()), Channel::Item, stamp, writer);
         }
         "agentmessage" => {
             let ends_turn = text(item.get(b"phase")).is_none_or(|phase| phase.raw() != b"commentary");
             let stamp = Stamp { message: id, ..*stamp };
             response::texts(content.or(whole), |part| {
-                response::reply(part, Channel::Item, ends_turn, &stamp, scribe);
+                response::reply(part, Channel::Item, ends_turn, &stamp, writer);
             });
         }
         "plan" => whole.and_then(Value::text).into_iter().for_each(|plan| {
-            response::reply(plan, Channel::Item, true, stamp, scribe);
+            response::reply(plan, Channel::Item, true, stamp, writer);
         }),
         "reasoning" => {
             let parts = [summary, raw].into_iter().flatten().flat_map(Value::elements).filter_map(Value::text);
-            parts.for_each(|part| response::thinking(part, Channel::Item, stamp, scribe));
+            parts.for_each(|part| response::thinking(part, Channel::Item, stamp, writer));
         }
         "commandexecution" => {
-            if call::is_called(id, call::SHELL, scribe) && S::TEXT {
+            if call::is_new_call(id, call::SHELL, writer) && S::TEXT {
                 let [command, place] = pick(item, [b"command", b"cwd"]);
                 let command = command.map(call::command_of).unwrap_or_default();
                 // A path, or a file URL.
                 let place = text(place).map(Text::decode);
                 let place = place.as_deref().map(|place| place.strip_prefix("file://").unwrap_or(place));
-                call::shell(id, &command, place, stamp, scribe);
+                call::shell(id, &command, place, stamp, writer);
             }
-            call::command_end(id, item, stamp, scribe);
+            call::command_end(id, item, stamp, writer);
         }
-        "filechange" => file_change(id, item, stamp, scribe),
+        "filechange" => file_change(id, item, stamp, writer),
         "mcptoolcall" | "dynamictoolcall" => {
-            call::server_call(id, item, stamp, scribe);
-            call::server_end(id, item, stamp, scribe);
+            call::server_call(id, item, stamp, writer);
+            call::server_end(id, item, stamp, writer);
         }
         "websearch" => {
             let named;
@@ -79,17 +79,17 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
                     Value::Object(named.as_bytes().into())
                 }
             };
-            response::web_search(Some(action), Channel::Item, stamp, scribe);
+            response::web_search(Some(action), Channel::Item, stamp, writer);
         }
         silent if SILENT.contains(&silent) => {}
-        other => scribe.seen.count_unknown(&format!("item_completed:{other}"), 1),
+        other => writer.seen.count_unknown(&format!("item_completed:{other}"), 1),
     }
 }
 
 /// Changed files: each with its diff, or its whole content.
-fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let [changes, status, stderr] = pick(item, [b"changes", b"status", b"stderr"]);
-    if call::is_called(id, "apply_patch", scribe) && S::TEXT {
+    if call::is_new_call(id, "apply_patch", writer) && S::TEXT {
         let told: Vec<_> = changes
             .into_iter()
             .flat_map(Value::fields)
@@ -114,14 +114,14 @@ fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>
                 Change { path, how, to: to.as_deref(), added, removed, text: text.clone().unwrap_or_default() }
             })
             .collect();
-        call::changed(id, &changes, stamp, scribe);
+        call::changed(id, &changes, stamp, writer);
     }
-    if call::is_answered(id, scribe) && S::TEXT {
+    if call::is_new_result(id, writer) && S::TEXT {
         let outcome = match text(status).map(Text::raw) {
             Some(b"failed") => Outcome::Failed,
             Some(b"declined") => Outcome::Denied,
             _ => Outcome::Ok,
         };
-        call::say_answer(id, Answer { outcome, output: Output::of(stderr) }, stamp, scribe);
+        call::emit_result(id, Answer { outcome, output: Output::parse(stderr) }, stamp, writer);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::filter::result::{Output, Told};
+use crate::filter::result::{Output, ResultFacts};
 use crate::item::Outcome;
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
@@ -41,7 +41,7 @@ pub(super) struct Answer<'a> {
 }
 
 /// Reads a result: a string, often with a heading, or a list of blocks. `decoded` holds text that must be decoded.
-pub(super) fn of<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Answer<'a> {
+pub(super) fn parse<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Answer<'a> {
     let (text, success) = match content {
         Some(Value::Text(text)) => (text, None),
         // `{content, success}`, as some versions write it.
@@ -50,31 +50,31 @@ pub(super) fn of<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Ans
             let success = success.map(Value::is_true);
             match content {
                 Some(Value::Text(text)) => (text, success),
-                other => return judged(Told::default(), Output::of(other), success),
+                other => return judge(ResultFacts::default(), Output::parse(other), success),
             }
         }
-        Some(list @ Value::Array(_)) => return of_list(list),
-        _ => return judged(Told::default(), Output::default(), None),
+        Some(list @ Value::Array(_)) => return parse_list(list),
+        _ => return judge(ResultFacts::default(), Output::default(), None),
     };
     // An object in a string: `{"output": "...", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`.
     if text.raw().starts_with(b"{\\\"output\\\"") {
         *decoded = text.decode().into_owned();
-        if let Some((told, output)) = of_object(decoded) {
-            return judged(told, output, success);
+        if let Some((facts, output)) = parse_object(decoded) {
+            return judge(facts, output, success);
         }
     }
-    let (told, output) = of_text(text);
-    judged(told, Output::of(Some(Value::Text(output))), success)
+    let (facts, output) = parse_text(text);
+    judge(facts, Output::parse(Some(Value::Text(output))), success)
 }
 
 /// Blocks: the first may be a heading, the others are the output.
-fn of_list(list: Value<'_>) -> Answer<'_> {
+fn parse_list(list: Value<'_>) -> Answer<'_> {
     let first = list.elements().find_map(|block| super::text(block.get(b"text")));
-    let told = first.map(|first| of_text(first).0).unwrap_or_default();
-    judged(told, Output::of(Some(list)), None)
+    let facts = first.map(|first| parse_text(first).0).unwrap_or_default();
+    judge(facts, Output::parse(Some(list)), None)
 }
 
-fn of_object(json: &str) -> Option<(Told, Output<'_>)> {
+fn parse_object(json: &str) -> Option<(ResultFacts, Output<'_>)> {
     let Found::Object(mut fields) = first_object(json.as_bytes()) else {
         return None;
     };
@@ -93,26 +93,26 @@ fn of_object(json: &str) -> Option<(Told, Output<'_>)> {
         Some(Value::Number(digits)) => std::str::from_utf8(digits).ok().and_then(seconds),
         _ => None,
     };
-    let told = Told { exit_code: self::exit_code(exit_code), duration_ms, ..Told::default() };
-    Some((told, Output::of(Some(Value::Text(text(output)?)))))
+    let facts = ResultFacts { exit_code: self::exit_code(exit_code), duration_ms, ..ResultFacts::default() };
+    Some((facts, Output::parse(Some(Value::Text(text(output)?)))))
 }
 
 /// An output after a heading of lines such as `Wall time: 0.2 seconds`, or without one.
-fn of_text(whole: Text<'_>) -> (Told, Text<'_>) {
+fn parse_text(whole: Text<'_>) -> (ResultFacts, Text<'_>) {
     let head = whole.head(HEAD_BYTES).decode();
-    let mut told = Told::default();
+    let mut facts = ResultFacts::default();
     let mut any = false;
     for line in head.lines().take(MAX_HEAD_LINES) {
         let line = line.trim();
         if let Some(time) = line.strip_prefix("Wall time: ") {
-            told.duration_ms = seconds(time.trim_end_matches(" seconds"));
+            facts.duration_ms = seconds(time.trim_end_matches(" seconds"));
         } else if let Some(code) = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: ")) {
-            told.exit_code = code.trim().parse().ok();
+            facts.exit_code = code.trim().parse().ok();
         } else if line.starts_with("Process running with session ID ") {
-            told.background = Some(String::new());
+            facts.background = Some(String::new());
         } else if line == "Output:" && any {
             let output = whole.after(OUTPUT).or_else(|| whole.after(OUTPUT_AT_END));
-            return (told, output.unwrap_or(whole));
+            return (facts, output.unwrap_or(whole));
         } else if !["Chunk ID: ", "Original token count: ", "Total output lines: ", "Warning: "]
             .iter()
             .any(|known| line.starts_with(known))
@@ -122,14 +122,14 @@ fn of_text(whole: Text<'_>) -> (Told, Text<'_>) {
         any = true;
     }
     // Without `Output:` the lines are the tool's own.
-    (Told::default(), whole)
+    (ResultFacts::default(), whole)
 }
 
-fn judged(told: Told, mut output: Output<'_>, success: Option<bool>) -> Answer<'_> {
+fn judge(facts: ResultFacts, mut output: Output<'_>, success: Option<bool>) -> Answer<'_> {
     let head = output.head(HEAD_BYTES);
     let head = head.trim_start();
     let begins = |starts: &[&str]| starts.iter().any(|start| head.starts_with(start));
-    let outcome = match told.exit_code {
+    let outcome = match facts.exit_code {
         Some(0) => Outcome::Ok,
         Some(_) if begins(INTERRUPTIONS) => Outcome::Interrupted,
         Some(_) => Outcome::Failed,
@@ -138,7 +138,7 @@ fn judged(told: Told, mut output: Output<'_>, success: Option<bool>) -> Answer<'
         None if success == Some(false) || begins(FAILURES) => Outcome::Failed,
         None => Outcome::Ok,
     };
-    output.told = told;
+    output.facts = facts;
     Answer { outcome, output }
 }
 
@@ -165,12 +165,12 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn check(raw: &str, outcome: Outcome, told: (Option<i32>, Option<u64>, bool), output: &str) {
+    fn check(raw: &str, outcome: Outcome, facts: (Option<i32>, Option<u64>, bool), output: &str) {
         let json = format!("{{\"o\":{raw}}}");
         let mut decoded = String::new();
-        let answer = of(Value::Object(json.as_bytes().into()).get(b"o"), &mut decoded);
-        let Told { exit_code, duration_ms, background, .. } = answer.output.told.clone();
-        assert_eq!((answer.outcome, (exit_code, duration_ms, background.is_some())), (outcome, told), "{raw}");
+        let answer = parse(Value::Object(json.as_bytes().into()).get(b"o"), &mut decoded);
+        let ResultFacts { exit_code, duration_ms, background, .. } = answer.output.facts.clone();
+        assert_eq!((answer.outcome, (exit_code, duration_ms, background.is_some())), (outcome, facts), "{raw}");
         assert_eq!(answer.output.whole(), output, "{raw}");
     }
 

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::filter::media::size;
 use crate::transcript::Sink;
-use crate::transcript::scribe::{Scribe, Stamp};
+use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
-use super::words::{self, Words};
-use super::{Channel, What, call, from_agent, is_news, pick, plain, remember_reply, text};
+use super::user_text::{self, UserText};
+use super::{Channel, Repeated, call, from_agent, is_news, pick, plain, remember_reply, text};
 
 /// Items that are dropped: instructions, data that only the service can read, and generated images.
 const SILENT: &[&[u8]] = &[
@@ -42,7 +42,7 @@ pub(super) fn knows(kind: &[u8]) -> bool {
 }
 
 /// Reads one item.
-pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let names: [&[u8]; 12] = [
         b"type",
         b"id",
@@ -69,15 +69,15 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
                 // Commentary does not end the turn.
                 let ends_turn = text(phase).is_none_or(|phase| phase.raw() != b"commentary");
                 let stamp = Stamp { message: id.filter(|id| !id.is_blank()), ..*stamp };
-                texts(content, |part| reply(part, Channel::Response, ends_turn, &stamp, scribe));
+                texts(content, |part| reply(part, Channel::Response, ends_turn, &stamp, writer));
             }
-            b"user" => user(content, stamp, scribe),
+            b"user" => user(content, stamp, writer),
             // Instructions of the developer and the system.
             _ => {}
         },
-        b"agent_message" => from_agent(payload, stamp, scribe),
-        b"reasoning" => reasoning(payload, stamp, scribe),
-        b"function_call" => call::function(call_id, text(namespace), text(name), arguments, stamp, scribe),
+        b"agent_message" => from_agent(payload, stamp, writer),
+        b"reasoning" => reasoning(payload, stamp, writer),
+        b"function_call" => call::function(call_id, text(namespace), text(name), arguments, stamp, writer),
         b"custom_tool_call" => {
             let wrapped;
             let input = match (text(input), text(name).map(Text::raw)) {
@@ -87,28 +87,28 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
                 }
                 _ => input,
             };
-            call::function(call_id, text(namespace), text(name), input, stamp, scribe);
+            call::function(call_id, text(namespace), text(name), input, stamp, writer);
         }
         b"local_shell_call" => {
-            if scribe.called(call_id, call::SHELL) && S::TEXT {
+            if writer.note_call(call_id, call::SHELL) && S::TEXT {
                 let [command, place] = action.map_or([None, None], |it| pick(it, [b"command", b"working_directory"]));
                 let command = command.map(call::command_of).unwrap_or_default();
                 let place = text(place).map(Text::decode);
-                call::shell(call_id, &command, place.as_deref(), stamp, scribe);
+                call::shell(call_id, &command, place.as_deref(), stamp, writer);
             }
         }
-        b"web_search_call" => web_search(action, Channel::Response, stamp, scribe),
+        b"web_search_call" => web_search(action, Channel::Response, stamp, writer),
         b"tool_search_call" => {
-            call::function(call_id, None, Some(Text::of(b"tool_search")), arguments, stamp, scribe);
+            call::function(call_id, None, Some(Text::of(b"tool_search")), arguments, stamp, writer);
         }
         b"function_call_output" | b"custom_tool_call_output" | b"local_shell_call_output" => {
-            call::answered(call_id, output, stamp, scribe);
+            call::result(call_id, output, stamp, writer);
         }
-        b"tool_search_output" => call::answered(call_id, None, stamp, scribe),
+        b"tool_search_output" => call::result(call_id, None, stamp, writer),
         silent if SILENT.contains(&silent) => {}
         other => {
             let name = format!("response_item:{}", String::from_utf8_lossy(other));
-            scribe.seen.count_unknown(name.trim_end_matches(':'), 1);
+            writer.seen.count_unknown(name.trim_end_matches(':'), 1);
         }
     }
 }
@@ -128,43 +128,43 @@ pub(super) fn reply<S: Sink>(
     channel: Channel,
     ends_turn: bool,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
-    if !part.is_blank() && is_news(What::Reply, channel, part.trim_end().raw(), scribe) {
-        scribe.reply(stamp, part, ends_turn);
-        remember_reply(part, scribe);
+    if !part.is_blank() && is_news(Repeated::Reply, channel, part.trim_end().raw(), writer) {
+        writer.reply(stamp, part, ends_turn);
+        remember_reply(part, writer);
     }
 }
 
 /// A typed prompt, unless it is a repetition.
-pub(super) fn prompt<S: Sink>(typed: &str, channel: Channel, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if !typed.trim().is_empty() && is_news(What::Prompt, channel, plain(typed).as_bytes(), scribe) {
-        scribe.prompt(stamp, typed);
+pub(super) fn prompt<S: Sink>(typed: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    if !typed.trim().is_empty() && is_news(Repeated::Prompt, channel, plain(typed).as_bytes(), writer) {
+        writer.prompt(stamp, typed);
     }
 }
 
 /// A user message: a person's text, images, and many texts of Codex itself.
-fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let mut typed: Vec<String> = Vec::new();
     texts(content, |raw| {
         let part = raw.decode();
-        match words::of(&part) {
-            Words::Prompt(words) if !words.trim().is_empty() => typed.push(words.into_owned()),
-            Words::Prompt(_) | Words::Harness => {
+        match user_text::classify(&part) {
+            UserText::Prompt(words) if !words.trim().is_empty() => typed.push(words.into_owned()),
+            UserText::Prompt(_) | UserText::Harness => {
                 // The only place of the working directory in old files.
                 let cwd = raw.after(b"<environment_context>").and_then(|inside| inside.after(b"<cwd>"));
-                cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd.before(b"</cwd>")));
+                cwd.into_iter().for_each(|cwd| writer.cwd(stamp, cwd.before(b"</cwd>")));
             }
-            Words::Command(command) => scribe.notice(stamp, &format!("! {command}")),
-            Words::Summary(summary) => scribe.summary(stamp, summary),
+            UserText::Command(command) => writer.notice(stamp, &format!("! {command}")),
+            UserText::Summary(summary) => writer.summary(stamp, summary),
         }
     });
-    prompt(&typed.join("\n"), Channel::Response, stamp, scribe);
+    prompt(&typed.join("\n"), Channel::Response, stamp, writer);
     for block in content.into_iter().flat_map(Value::elements) {
         let [kind, url] = pick(block, [b"type", b"image_url"]);
         if text(kind).is_some_and(|kind| kind.raw() == b"input_image") {
-            scribe.wordless_prompt(stamp);
-            scribe.media(stamp, &image(text(url)));
+            writer.wordless_prompt(stamp);
+            writer.media(stamp, &image(text(url)));
         }
     }
 }
@@ -182,23 +182,23 @@ fn image(url: Option<Text<'_>>) -> String {
 }
 
 /// The model's thinking, except what the service encrypts.
-fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let mut any = false;
     for part in pick(payload, [b"summary", b"content"]) {
         texts(part, |part| {
             any = true;
-            thinking(part, Channel::Response, stamp, scribe);
+            thinking(part, Channel::Response, stamp, writer);
         });
     }
     if !any {
-        scribe.thinking(stamp, None);
+        writer.thinking(stamp, None);
     }
 }
 
 /// A part of the model's thinking, unless it is a repetition.
-pub(super) fn thinking<S: Sink>(part: Text<'_>, channel: Channel, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if !part.is_blank() && is_news(What::Thinking, channel, part.trim_end().raw(), scribe) {
-        scribe.thinking(stamp, Some(part));
+pub(super) fn thinking<S: Sink>(part: Text<'_>, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    if !part.is_blank() && is_news(Repeated::Thinking, channel, part.trim_end().raw(), writer) {
+        writer.thinking(stamp, Some(part));
     }
 }
 
@@ -207,7 +207,7 @@ pub(super) fn web_search<S: Sink>(
     action: Option<Value<'_>>,
     channel: Channel,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
     let [kind, query, queries, url, pattern] =
         action.map_or([None; 5], |it| pick(it, [b"type", b"query", b"queries", b"url", b"pattern"]));
@@ -215,11 +215,11 @@ pub(super) fn web_search<S: Sink>(
     let url = text(url);
     let is_page = text(kind).is_some_and(|kind| kind.raw() != b"search") && url.is_some();
     let asked = url.or(query).map_or(&b""[..], Text::raw);
-    if !is_news(What::Search, channel, asked, scribe) {
+    if !is_news(Repeated::Search, channel, asked, writer) {
         return;
     }
     let name = if is_page { "web_fetch" } else { "web_search" };
-    if scribe.called(None, name) && S::TEXT {
+    if writer.note_call(None, name) && S::TEXT {
         let mut parameters = serde_json::Map::new();
         for (key, value) in [("query", query), ("url", url), ("pattern", text(pattern))] {
             if let Some(value) = value {
@@ -227,6 +227,6 @@ pub(super) fn web_search<S: Sink>(
             }
         }
         let parameters = serde_json::Value::Object(parameters).to_string();
-        scribe.say_call(stamp, None, name, Value::Object(parameters.as_bytes().into()), None);
+        writer.emit_call(stamp, None, name, Value::Object(parameters.as_bytes().into()), None);
     }
 }

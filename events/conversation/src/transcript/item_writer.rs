@@ -48,13 +48,13 @@ pub(crate) struct Stamp<'r> {
 
 /// What the current record contains.
 #[derive(Default)]
-struct Holds {
+struct RecordContents {
     conversation: bool,
     prompt: bool,
     text: bool,
 }
 
-pub(crate) struct Scribe<'a, S> {
+pub(crate) struct ItemWriter<'a, S> {
     pub(crate) cursor: Cursor,
     pub(crate) seen: Observation,
     open: OpenCalls,
@@ -66,13 +66,13 @@ pub(crate) struct Scribe<'a, S> {
     /// Reads outputs that are too large for the transcript.
     pub(crate) spilled: Option<&'a dyn Spilled>,
     subagent: bool,
-    holds: Holds,
+    contents: RecordContents,
     /// The last working directory and branch as written, because nearly every record repeats them.
     last_cwd: Vec<u8>,
     last_branch: Vec<u8>,
 }
 
-impl<'a, S: Sink> Scribe<'a, S> {
+impl<'a, S: Sink> ItemWriter<'a, S> {
     pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut S) -> Self {
         Self {
             cursor,
@@ -83,7 +83,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
             sink,
             spilled: None,
             subagent,
-            holds: Holds::default(),
+            contents: RecordContents::default(),
             last_cwd: Vec::new(),
             last_branch: Vec::new(),
         }
@@ -100,7 +100,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
             self.last_cwd.clear();
             self.last_branch.clear();
             self.seen.count_unknown(UNREAD_KIND, 1);
-            self.say(&Stamp::default(), || Some(Body::Notice { text: UNREAD.to_owned() }));
+            self.emit(&Stamp::default(), || Some(Body::Notice { text: UNREAD.to_owned() }));
             T::default()
         });
         self.said.drain(..).for_each(|item| self.sink.item(item));
@@ -109,25 +109,25 @@ impl<'a, S: Sink> Scribe<'a, S> {
 
     /// Begins a record.
     pub(crate) fn begin(&mut self, stamp: &Stamp<'_>) {
-        self.holds = Holds::default();
+        self.contents = RecordContents::default();
         self.seen.records += 1;
         self.seen.see(stamp.at);
     }
 
     /// Ends the record and counts its contents, each prompt and message once.
     pub(crate) fn end(&mut self, stamp: &Stamp<'_>) {
-        if self.holds.conversation {
+        if self.contents.conversation {
             self.seen.conversation += 1;
             self.seen.last_conversation_at = self.seen.last_conversation_at.max(stamp.at);
         }
         if self.aside(stamp) {
             return;
         }
-        if self.holds.prompt {
+        if self.contents.prompt {
             self.seen.prompts += 1;
             self.count_message();
         }
-        if self.holds.text {
+        if self.contents.text {
             let mark = stamp.message.map(|id| Mark::of(id.raw()));
             if mark.is_none_or(|mark| !self.cursor.recent_messages.contains(mark)) {
                 self.count_message();
@@ -208,34 +208,34 @@ impl<'a, S: Sink> Scribe<'a, S> {
     /// A typed prompt.
     pub(crate) fn prompt(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.wordless_prompt(stamp);
-        self.say(stamp, || kept(text).map(|text| Body::Prompt { text }));
+        self.emit(stamp, || kept(text).map(|text| Body::Prompt { text }));
     }
 
     /// A prompt without text so far; it may consist of a picture only.
     pub(crate) fn wordless_prompt(&mut self, stamp: &Stamp<'_>) {
-        let first = !std::mem::replace(&mut self.holds.prompt, true);
-        self.holds.conversation = true;
+        let first = !std::mem::replace(&mut self.contents.prompt, true);
+        self.contents.conversation = true;
         self.cursor.working = true;
         if let Some(parent) = stamp.below.filter(|_| first && !self.aside(stamp)) {
-            self.say(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
+            self.emit(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
         }
     }
 
     /// An attachment of a prompt.
     pub(crate) fn media(&mut self, stamp: &Stamp<'_>, line: &str) {
-        self.say(stamp, || Some(Body::Media { text: line.to_owned() }));
+        self.emit(stamp, || Some(Body::Media { text: line.to_owned() }));
     }
 
     /// Token counts of the message; `mark`, if known, identifies counts that were seen before.
     pub(crate) fn usage(&mut self, stamp: &Stamp<'_>, mark: Option<Mark>, usage: impl FnOnce() -> Usage) {
-        if mark.is_none_or(|mark| self.cursor.says_first(mark)) {
-            self.say(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
+        if mark.is_none_or(|mark| self.cursor.remember_said(mark)) {
+            self.emit(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
         }
     }
 
     /// A compaction of the conversation.
     pub(crate) fn compaction(&mut self, stamp: &Stamp<'_>, trigger: &str, before: Option<u64>, after: Option<u64>) {
-        self.say(stamp, || {
+        self.emit(stamp, || {
             let trigger = one_line(trigger, MAX_TRIGGER_CHARS);
             Some(Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before: before, tokens_after: after })))
         });
@@ -244,8 +244,8 @@ impl<'a, S: Sink> Scribe<'a, S> {
     /// A reference to another session, which every line may repeat.
     pub(crate) fn link(&mut self, stamp: &Stamp<'_>, link: Link, session: Text<'_>) {
         let name = [link.as_str().as_bytes(), session.raw()].join(&0);
-        if !session.is_blank() && self.cursor.says_first(Mark::of(&name)) {
-            self.say(stamp, || Some(Body::Meta(Meta::Link { link, session: bounded_id(session) })));
+        if !session.is_blank() && self.cursor.remember_said(Mark::of(&name)) {
+            self.emit(stamp, || Some(Body::Meta(Meta::Link { link, session: bounded_id(session) })));
         }
     }
 
@@ -265,26 +265,26 @@ impl<'a, S: Sink> Scribe<'a, S> {
 
     /// Text that a person typed into a tool's result.
     pub(crate) fn answer(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.holds.conversation = true;
-        self.say(stamp, || kept(text).map(|text| Body::Answer { text }));
+        self.contents.conversation = true;
+        self.emit(stamp, || kept(text).map(|text| Body::Answer { text }));
     }
 
     /// Text of the agent. `ends_turn`: the agent now waits for a person.
     pub(crate) fn reply(&mut self, stamp: &Stamp<'_>, text: Text<'_>, ends_turn: bool) {
-        self.holds.conversation = true;
+        self.contents.conversation = true;
         self.cursor.working = !ends_turn || !self.cursor.open_calls.is_empty();
         if !text.is_blank() {
-            self.holds.text = true;
-            self.say(stamp, || kept(&text.decode()).map(|text| Body::Reply { text }));
+            self.contents.text = true;
+            self.emit(stamp, || kept(&text.decode()).map(|text| Body::Reply { text }));
         }
     }
 
     /// Thinking of the agent; its text may be hidden.
     pub(crate) fn thinking(&mut self, stamp: &Stamp<'_>, text: Option<Text<'_>>) {
-        self.holds.conversation = true;
+        self.contents.conversation = true;
         self.cursor.working = true;
         if let Some(text) = text.filter(|text| !text.is_blank()) {
-            self.say(stamp, || kept(&text.decode()).map(|text| Body::Thinking { text }));
+            self.emit(stamp, || kept(&text.decode()).map(|text| Body::Thinking { text }));
         }
     }
 
@@ -297,21 +297,21 @@ impl<'a, S: Sink> Scribe<'a, S> {
         parameters: Value<'_>,
     ) {
         let name = name.map_or(Cow::Borrowed(""), Text::decode);
-        if self.called(id, &name) {
-            let edit = if S::TEXT { edit::of(&name, parameters) } else { None };
-            self.say_call(stamp, id, &name, parameters, edit);
+        if self.note_call(id, &name) {
+            let edit = if S::TEXT { edit::effect_of(&name, parameters) } else { None };
+            self.emit_call(stamp, id, &name, parameters, edit);
         }
     }
 
     /// Notes a call of a tool. Returns true if the call becomes an item, which Baton's own tools do not.
-    pub(crate) fn called(&mut self, id: Option<Text<'_>>, name: &str) -> bool {
+    pub(crate) fn note_call(&mut self, id: Option<Text<'_>>, name: &str) -> bool {
         let mark = id.map(|id| Mark::of(id.raw()));
         self.cursor.working = true;
         if is_own_tool(name) {
             mark.into_iter().for_each(|mark| self.cursor.own_calls.push(mark));
             return false;
         }
-        self.holds.conversation = true;
+        self.contents.conversation = true;
         // With two writers the result may come before the call, which then is not in flight.
         if let Some(mark) = mark.filter(|mark| !self.cursor.said.contains(early(*mark))) {
             self.cursor.open_calls.push(mark);
@@ -320,7 +320,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
     }
 
     /// Emits a call with its parameters and its effect on a file.
-    pub(crate) fn say_call(
+    pub(crate) fn emit_call(
         &mut self,
         stamp: &Stamp<'_>,
         id: Option<Text<'_>>,
@@ -328,7 +328,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         parameters: Value<'_>,
         edit: Option<Edit>,
     ) {
-        self.say(stamp, || {
+        self.emit(stamp, || {
             let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
             Some(Body::Call(Call { id, name: one_line(name, MAX_NAME_CHARS), input, edit }))
         });
@@ -345,7 +345,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
     }
 
     /// Notes the result of a call. Returns true if the result becomes an item, which those of Baton's own tools do not.
-    pub(crate) fn answered(&mut self, id: Option<Text<'_>>) -> bool {
+    pub(crate) fn note_result(&mut self, id: Option<Text<'_>>) -> bool {
         let mark = id.map(|id| Mark::of(id.raw()));
         self.cursor.working = true;
         if mark.is_some_and(|mark| self.cursor.own_calls.take(mark)) {
@@ -354,9 +354,9 @@ impl<'a, S: Sink> Scribe<'a, S> {
         if let Some(mark) = mark
             && !self.cursor.open_calls.take(mark)
         {
-            self.cursor.says_first(early(mark));
+            self.cursor.remember_said(early(mark));
         }
-        self.holds.conversation = true;
+        self.contents.conversation = true;
         true
     }
 
@@ -370,18 +370,18 @@ impl<'a, S: Sink> Scribe<'a, S> {
         if S::TEXT {
             let id = id.map(bounded_id).unwrap_or_default();
             let result = summarise(&id, self.open.get(&id), outcome, output);
-            self.say(stamp, || Some(Body::Result(result)));
+            self.emit(stamp, || Some(Body::Result(result)));
         }
     }
 
     /// The harness' summary of what it compacted away.
     pub(crate) fn summary(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.say(stamp, || kept(text).map(|text| Body::Summary { text }));
+        self.emit(stamp, || kept(text).map(|text| Body::Summary { text }));
     }
 
     /// A message of the harness.
     pub(crate) fn notice(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.say(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
+        self.emit(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
     }
 
     /// Emits a queued prompt by `say` and withdraws it: it stands where it is delivered, and does not show whether the
@@ -389,9 +389,9 @@ impl<'a, S: Sink> Scribe<'a, S> {
     pub(crate) fn queued(&mut self, stamp: &Stamp<'_>, say: impl FnOnce(&mut Self)) {
         let working = self.cursor.working;
         say(self);
-        (self.cursor.working, self.holds.prompt) = (working, false);
+        (self.cursor.working, self.contents.prompt) = (working, false);
         let line = self.cursor.line;
-        self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
+        self.emit(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
     }
 
     /// Withdraws the prompts that a cursor of an earlier version holds as queued: in that version they stood until they
@@ -405,17 +405,17 @@ impl<'a, S: Sink> Scribe<'a, S> {
     /// Withdraws an earlier line: a reply that turned out to be a summary, or a queued prompt.
     pub(crate) fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
         if queued.line > 0 {
-            self.holds.conversation = true;
+            self.contents.conversation = true;
             self.cursor.overcounted = self.cursor.overcounted.saturating_add(1);
-            self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(queued.line))));
+            self.emit(stamp, || Some(Body::Meta(Meta::Withdrawn(queued.line))));
         }
     }
 
     fn meta(&mut self, stamp: &Stamp<'_>, text: &str, meta: impl FnOnce(String) -> Meta) {
-        self.say(stamp, || kept_head(text, MAX_META_CHARS).map(|text| Body::Meta(meta(text))));
+        self.emit(stamp, || kept_head(text, MAX_META_CHARS).map(|text| Body::Meta(meta(text))));
     }
 
-    fn say(&mut self, stamp: &Stamp<'_>, body: impl FnOnce() -> Option<Body>) {
+    fn emit(&mut self, stamp: &Stamp<'_>, body: impl FnOnce() -> Option<Body>) {
         if !S::TEXT {
             return;
         }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// A part of such a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Words<'t> {
+pub(super) enum TextPart<'t> {
     /// Typed by a person.
     Prompt(Cow<'t, str>),
     /// A message of the harness.
@@ -44,7 +44,7 @@ const NO_OUTPUT: &str = "(no content)";
 const CONTINUED: &str = "This session is being continued from a previous conversation that ran out of context";
 
 /// Splits a text. `by_person`: the record itself says that a person typed it.
-pub(super) fn take_apart(text: &str, by_person: bool) -> Vec<Words<'_>> {
+pub(super) fn split(text: &str, by_person: bool) -> Vec<TextPart<'_>> {
     let mut words = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn take_apart(text: &str, by_person: bool) -> Vec<Words<'_>> {
 }
 
 /// Takes the first part of a text and returns the rest.
-fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<Words<'t>>) -> Option<&'t str> {
+fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<TextPart<'t>>) -> Option<&'t str> {
     if let Some((_, after)) = any_element(text, CONTEXT) {
         return Some(after);
     }
@@ -69,7 +69,7 @@ fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<Words<'t>>) -> Optio
         return Some(after);
     }
     if let Some((inner, after)) = element(text, "bash-input") {
-        words.push(Words::Notice(Cow::Owned(format!("! {}", inner.trim()))));
+        words.push(TextPart::Notice(Cow::Owned(format!("! {}", inner.trim()))));
         return Some(after);
     }
     if !by_person && let Some((inner, after)) = FOREIGN.iter().find_map(|name| open_element(text, name)) {
@@ -80,26 +80,26 @@ fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<Words<'t>>) -> Optio
         return Some(after);
     }
     if let Some(after) = INTERRUPTIONS.iter().find_map(|mark| text.strip_prefix(mark)) {
-        words.push(Words::Interruption);
+        words.push(TextPart::Interruption);
         return Some(after);
     }
     if text.starts_with(CAVEAT) && !by_person {
         return None;
     }
     if text.starts_with(CONTINUED) && !by_person {
-        words.push(Words::Summary(text));
+        words.push(TextPart::Summary(text));
         return None;
     }
     let typed = without_context_behind(text);
     if !typed.is_empty() {
-        words.push(Words::Prompt(Cow::Borrowed(typed)));
+        words.push(TextPart::Prompt(Cow::Borrowed(typed)));
     }
     None
 }
 
-fn notice<'t>(inner: &'t str, words: &mut Vec<Words<'t>>) {
+fn notice<'t>(inner: &'t str, words: &mut Vec<TextPart<'t>>) {
     if !inner.trim().is_empty() && inner.trim() != NO_OUTPUT {
-        words.push(Words::Notice(Cow::Borrowed(inner.trim())));
+        words.push(TextPart::Notice(Cow::Borrowed(inner.trim())));
     }
 }
 
@@ -111,7 +111,7 @@ fn sentence_with_path<'t>(text: &'t str, start: &str) -> Option<&'t str> {
 }
 
 /// A slash command: its arguments are a person's. The elements come in any order, and the name with or without `/`.
-fn slash_command<'t>(text: &'t str, words: &mut Vec<Words<'t>>) -> Option<&'t str> {
+fn slash_command<'t>(text: &'t str, words: &mut Vec<TextPart<'t>>) -> Option<&'t str> {
     let (mut name, mut message, mut args) = ("", "", "");
     let mut rest = text;
     while let Some((tag, (inner, after))) = COMMAND.iter().find_map(|tag| Some((*tag, element(rest, tag)?))) {
@@ -129,9 +129,9 @@ fn slash_command<'t>(text: &'t str, words: &mut Vec<Words<'t>>) -> Option<&'t st
     }
     let slash = if name.starts_with('/') || name.is_empty() { "" } else { "/" };
     if args.is_empty() {
-        words.push(Words::Notice(Cow::Owned(format!("{slash}{name}"))));
+        words.push(TextPart::Notice(Cow::Owned(format!("{slash}{name}"))));
     } else {
-        words.push(Words::Prompt(Cow::Owned(format!("{slash}{name} {args}").trim_start().to_owned())));
+        words.push(TextPart::Prompt(Cow::Owned(format!("{slash}{name} {args}").trim_start().to_owned())));
     }
     Some(rest)
 }
@@ -182,14 +182,14 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let words = take_apart(text, false);
+        let words = split(text, false);
         let shown: Vec<_> = words
             .iter()
             .map(|words| match words {
-                Words::Prompt(text) => ("prompt", text.as_ref()),
-                Words::Notice(text) => ("notice", text.as_ref()),
-                Words::Summary(text) => ("summary", *text),
-                Words::Interruption => ("interruption", ""),
+                TextPart::Prompt(text) => ("prompt", text.as_ref()),
+                TextPart::Notice(text) => ("notice", text.as_ref()),
+                TextPart::Summary(text) => ("summary", *text),
+                TextPart::Interruption => ("interruption", ""),
             })
             .collect();
         assert_eq!(shown, expected, "{text}");
@@ -249,6 +249,6 @@ mod tests {
     #[test]
     fn what_a_person_typed_may_quote_the_harness() {
         let quoted = "<task-notification>x</task-notification> what is this?";
-        assert_eq!(take_apart(quoted, true), [Words::Prompt(Cow::Borrowed(quoted))]);
+        assert_eq!(split(quoted, true), [TextPart::Prompt(Cow::Borrowed(quoted))]);
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A text and its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Words<'t> {
+pub(super) enum UserText<'t> {
     /// Typed by a person.
     Prompt(Cow<'t, str>),
     /// A command that a person ran in the agent's shell.
@@ -32,24 +32,24 @@ const REQUEST: &str = "## My request for Codex:";
 const SHELL: &str = "user_shell_command";
 
 /// Classifies a text of a user's response item.
-pub(super) fn of(text: &str) -> Words<'_> {
+pub(super) fn classify(text: &str) -> UserText<'_> {
     let text = text.trim();
     if let Some((name, inner)) = element(text) {
         if name == SHELL {
             let command = inner.split_once("<command>").and_then(|(_, rest)| rest.split_once("</command>"));
-            return command.map_or(Words::Harness, |(command, _)| Words::Command(Cow::Borrowed(command.trim())));
+            return command.map_or(UserText::Harness, |(command, _)| UserText::Command(Cow::Borrowed(command.trim())));
         }
         if name.contains('_') || ELEMENTS.contains(&name) {
-            return Words::Harness;
+            return UserText::Harness;
         }
     }
     if BEGINNINGS.iter().any(|start| text.starts_with(start)) || is_tag_of_image(text) {
-        return Words::Harness;
+        return UserText::Harness;
     }
     if text.starts_with(SUMMARY) {
-        return Words::Summary(text);
+        return UserText::Summary(text);
     }
-    Words::Prompt(Cow::Borrowed(request(text)))
+    UserText::Prompt(Cow::Borrowed(request(text)))
 }
 
 /// A prompt typed in an editor, without the editor's context.
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_persons_words_are_told_from_codex() {
-        let check = |text: &str, expected: Words<'_>| assert_eq!(of(text), expected, "{text}");
-        let prompt = |text: &'static str| Words::Prompt(Cow::Borrowed(text));
+        let check = |text: &str, expected: UserText<'_>| assert_eq!(classify(text), expected, "{text}");
+        let prompt = |text: &'static str| UserText::Prompt(Cow::Borrowed(text));
         check(" fix it\n", prompt("fix it"));
         check("<div>why is this <b>bold</b>?</div>", prompt("<div>why is this <b>bold</b>?</div>"));
         check("<environment_context> is not closed", prompt("<environment_context> is not closed"));
@@ -113,13 +113,13 @@ mod tests {
             "</image>",
             "Warning: apply_patch was requested via exec_command. Use the apply_patch tool instead.",
         ] {
-            check(harness, Words::Harness);
+            check(harness, UserText::Harness);
         }
         check(
             "<user_shell_command>\n<command>\ngit status\n</command>\n<result>\nExit code: 0\n</result>\n</user_shell_command>",
-            Words::Command(Cow::Borrowed("git status")),
+            UserText::Command(Cow::Borrowed("git status")),
         );
         let summary = format!("{SUMMARY} of its thinking process.");
-        check(&summary, Words::Summary(&summary));
+        check(&summary, UserText::Summary(&summary));
     }
 }

@@ -3,10 +3,10 @@
 use crate::filter::media::Media;
 use crate::filter::without_recall;
 use crate::transcript::Sink;
-use crate::transcript::scribe::{Scribe, Stamp};
+use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
-use super::words::{self, Words};
+use super::prompt_text::{self, TextPart};
 use super::{Block, Record};
 
 /// Command by which a person names the session; the name follows.
@@ -21,7 +21,7 @@ pub(super) enum Author {
 }
 
 impl Author {
-    pub(super) fn of(record: &Record<'_>) -> Self {
+    pub(super) fn from_record(record: &Record<'_>) -> Self {
         let origin = record.origin.and_then(|origin| origin.get(b"kind")).and_then(Value::text).map(Text::raw);
         match (origin, record.prompt_source.map(Text::raw)) {
             (Some(b"human"), _) | (None, Some(b"typed" | b"queued")) => Self::Person,
@@ -35,7 +35,7 @@ impl Author {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     /// As a turn of its own.
-    Typed,
+    PromptParts,
     /// While the agent was working.
     Between,
     /// Not yet: it is in the queue.
@@ -44,14 +44,14 @@ pub(super) enum Delivery {
 
 /// Texts and attachments of one record that a person may have given.
 #[derive(Default)]
-pub(super) struct Typed<'r> {
+pub(super) struct PromptParts<'r> {
     parts: Vec<String>,
     media: Vec<Value<'r>>,
 }
 
-impl<'r> Typed<'r> {
+impl<'r> PromptParts<'r> {
     /// Reads a string, or an array of blocks.
-    pub(super) fn of(content: Option<Value<'r>>) -> Self {
+    pub(super) fn parse(content: Option<Value<'r>>) -> Self {
         let mut typed = Self::default();
         match content {
             Some(Value::Text(text)) => typed.text(text),
@@ -77,30 +77,30 @@ impl<'r> Typed<'r> {
     }
 
     /// Emits the texts as the harness' summary.
-    pub(super) fn say_summary<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-        self.parts.iter().for_each(|text| scribe.summary(stamp, text));
+    pub(super) fn emit_summary<S: Sink>(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+        self.parts.iter().for_each(|text| writer.summary(stamp, text));
     }
 
     /// Emits the texts and attachments.
-    pub(super) fn say<S: Sink>(
+    pub(super) fn emit<S: Sink>(
         &self,
         author: Author,
         delivery: Delivery,
         stamp: &Stamp<'_>,
-        scribe: &mut Scribe<'_, S>,
+        writer: &mut ItemWriter<'_, S>,
     ) {
-        if !scribe.aside(stamp) {
-            scribe.withdraw_queued(stamp);
+        if !writer.aside(stamp) {
+            writer.withdraw_queued(stamp);
         }
-        self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
-        self.say_media(author, delivery, stamp, scribe);
+        self.parts.iter().for_each(|part| emit_part(part, author, delivery, stamp, writer));
+        self.emit_media(author, delivery, stamp, writer);
     }
 
     /// Emits the prompts of a queue entry. Attachments come with the delivery.
-    pub(super) fn say_queued<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    pub(super) fn emit_queued<S: Sink>(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
         if self.parts.iter().any(|part| has_prompt(part)) {
-            scribe.queued(stamp, |scribe| {
-                self.parts.iter().for_each(|part| say_part(part, Author::Unknown, Delivery::Queued, stamp, scribe));
+            writer.queued(stamp, |writer| {
+                self.parts.iter().for_each(|part| emit_part(part, Author::Unknown, Delivery::Queued, stamp, writer));
             });
         }
     }
@@ -109,8 +109,8 @@ impl<'r> Typed<'r> {
     /// it.
     pub(super) fn words(&self) -> String {
         let typed = |part: &String| {
-            words::take_apart(part, false).into_iter().find_map(|words| match words {
-                Words::Prompt(text) => Some(text.into_owned()),
+            prompt_text::split(part, false).into_iter().find_map(|words| match words {
+                TextPart::Prompt(text) => Some(text.into_owned()),
                 _ => None,
             })
         };
@@ -119,63 +119,69 @@ impl<'r> Typed<'r> {
     }
 
     /// Emits the attachments. Without text they are a prompt of their own.
-    fn say_media<S: Sink>(&self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-        if self.media.is_empty() || author == Author::Harness && !scribe.is_subagent() {
+    fn emit_media<S: Sink>(
+        &self,
+        author: Author,
+        delivery: Delivery,
+        stamp: &Stamp<'_>,
+        writer: &mut ItemWriter<'_, S>,
+    ) {
+        if self.media.is_empty() || author == Author::Harness && !writer.is_subagent() {
             return;
         }
         if self.parts.is_empty() {
             if delivery == Delivery::Typed {
-                scribe.abandon_calls(stamp);
+                writer.abandon_calls(stamp);
             }
-            scribe.wordless_prompt(stamp);
+            writer.wordless_prompt(stamp);
         }
         if S::TEXT {
             self.media
                 .iter()
-                .filter_map(|value| Media::of(*value))
-                .for_each(|media| scribe.media(stamp, &media.line()));
+                .filter_map(|value| Media::parse(*value))
+                .for_each(|media| writer.media(stamp, &media.line()));
         }
     }
 }
 
 /// The part of a prompt that a person typed; for the prompt that the harness repeats in its list of sessions.
 pub(super) fn prompt_of(text: &str) -> Option<String> {
-    words::take_apart(text, false).into_iter().find_map(|words| match words {
-        Words::Prompt(text) => Some(text.into_owned()),
+    prompt_text::split(text, false).into_iter().find_map(|words| match words {
+        TextPart::Prompt(text) => Some(text.into_owned()),
         _ => None,
     })
 }
 
 fn has_prompt(text: &str) -> bool {
-    words::take_apart(text, false).iter().any(|words| matches!(words, Words::Prompt(_)))
+    prompt_text::split(text, false).iter().any(|words| matches!(words, TextPart::Prompt(_)))
 }
 
-pub(super) fn say_part<S: Sink>(
+pub(super) fn emit_part<S: Sink>(
     text: &str,
     author: Author,
     delivery: Delivery,
     stamp: &Stamp<'_>,
-    scribe: &mut Scribe<'_, S>,
+    writer: &mut ItemWriter<'_, S>,
 ) {
-    let parts = words::take_apart(text, author == Author::Person);
+    let parts = prompt_text::split(text, author == Author::Person);
     // A subagent's prompts come from other agents; to it they are what a person's prompts are to the main agent.
-    let by_harness = author == Author::Harness && parts.len() == 1 && !scribe.is_subagent();
+    let by_harness = author == Author::Harness && parts.len() == 1 && !writer.is_subagent();
     for words in parts {
         match words {
-            Words::Prompt(text) if by_harness => scribe.notice(stamp, &text),
-            Words::Prompt(text) => {
+            TextPart::Prompt(text) if by_harness => writer.notice(stamp, &text),
+            TextPart::Prompt(text) => {
                 if delivery == Delivery::Typed {
-                    scribe.abandon_calls(stamp);
+                    writer.abandon_calls(stamp);
                 }
-                scribe.prompt(stamp, &text);
+                writer.prompt(stamp, &text);
                 let name = text.strip_prefix(RENAME).filter(|_| delivery != Delivery::Queued);
-                name.into_iter().for_each(|name| scribe.renamed(stamp, name));
+                name.into_iter().for_each(|name| writer.renamed(stamp, name));
             }
             // These come with the delivery, and would otherwise be repeated.
             _ if delivery == Delivery::Queued => {}
-            Words::Notice(text) => scribe.notice(stamp, &text),
-            Words::Summary(text) => scribe.summary(stamp, text),
-            Words::Interruption => scribe.interruption(stamp),
+            TextPart::Notice(text) => writer.notice(stamp, &text),
+            TextPart::Summary(text) => writer.summary(stamp, text),
+            TextPart::Interruption => writer.interruption(stamp),
         }
     }
 }
