@@ -30,7 +30,7 @@ use crate::environment::{Environment, Hooks};
 use event::Event;
 use input::Input;
 pub use spool::{lost, unreadable};
-use talk::Why;
+use talk::UnindexedReason;
 use watchdog::{Call, Desk, Phase};
 
 /// Bytes that are read from standard input at once.
@@ -86,7 +86,7 @@ pub fn run(event: Option<String>, started: Instant) {
         Err(why) if hooks.enabled => {
             leave(&environment.home, why, took, params);
             // A daemon that may write no file is none.
-            if why == Why::Absent && event.kind == SignalKind::SessionStart && room::is_for(1) {
+            if why == UnindexedReason::Absent && event.kind == SignalKind::SessionStart && room::is_for(1) {
                 starter::start(&environment);
             }
         }
@@ -120,7 +120,7 @@ fn read(desk: &Desk) {
 }
 
 /// Leaves what nobody took. Where not even that can be done, nothing can.
-fn leave(home: &Path, why: Why, took: Duration, hook: HookParams) {
+fn leave(home: &Path, why: UnindexedReason, took: Duration, hook: HookParams) {
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let hook = HookParams { wait_ms: 0, ..hook };
     let _ = spool::leave(home, Spooled { v: 1, why: why.as_str().to_owned(), took_us, hook });

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use baton_events::replay;
-use baton_events::replay::{Options, Section, Taken};
+use baton_events::replay::{Options, Section, Applied};
 use baton_protocol::answer::{Happened, Replayed};
 
 use block::{Block, Blocks};
@@ -46,15 +46,15 @@ pub fn run(
             }
         };
         for (line, entry) in section.entries {
-            match replay.take(line, entry) {
-                Ok(Taken::Quiet) => {}
-                Ok(Taken::Event(happened)) => {
+            match replay.apply(line, entry) {
+                Ok(Applied::Quiet) => {}
+                Ok(Applied::Event(happened)) => {
                     if each(&happened).is_break() {
                         replay.stop();
                         break 'file;
                     }
                 }
-                Ok(Taken::Enough) => break 'file,
+                Ok(Applied::Enough) => break 'file,
                 Err(error) => {
                     failed = Some(error.to_string());
                     break 'file;

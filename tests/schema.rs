@@ -18,7 +18,7 @@ use baton_events::envelope;
 use baton_events::envelope::ChainHash;
 use baton_events::memo::Source;
 use baton_events::schema::{export, home, item, memo, session};
-use baton_events::session::{Agent, Ask, CallOutcome, CloseReason, FailureWhy, GaveUp, Tier, Why};
+use baton_events::session::{Agent, Ask, CallOutcome, CloseReason, FailureReason, GaveUp, Tier, UnindexedReason};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -327,12 +327,12 @@ fn every_word_in_an_event_stays_readable() {
         Tier::parse(word).is_some_and(|it| it.as_str() == word)
     });
     known("close_reason", &texts(CloseReason::ALL, CloseReason::as_str), &|word| CloseReason::parse(word).is_some());
-    known("failure_why", &texts(FailureWhy::ALL, FailureWhy::as_str), &|word| FailureWhy::parse(word).is_some());
+    known("failure_why", &texts(FailureReason::ALL, FailureReason::as_str), &|word| FailureReason::parse(word).is_some());
     known("memo_source", &texts(&Source::ALL, Source::as_str), &|word| Source::parse(word).is_some());
     known("ask", &texts(Ask::ALL, Ask::as_str), &|word| Ask::parse(word).is_some());
     known("call_outcome", &texts(CallOutcome::ALL, CallOutcome::as_str), &|word| CallOutcome::parse(word).is_some());
     known("gave_up", &texts(GaveUp::ALL, GaveUp::as_str), &|word| GaveUp::parse(word).is_some());
-    known("why", &texts(Why::ALL, Why::as_str), &|word| Why::parse(word).is_some());
+    known("why", &texts(UnindexedReason::ALL, UnindexedReason::as_str), &|word| UnindexedReason::parse(word).is_some());
 }
 
 #[test]

@@ -469,7 +469,7 @@ fn call_of(row: &Row) -> Option<u32> {
 /// What the model costs; on this machine one without a price costs nothing. The error says what is missing, and what to do.
 fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, String)> {
     let model = &llm.endpoint.model;
-    let price = settings.prices.of(model);
+    let price = settings.prices.price(model);
     let is_local = llm.endpoint.base_url.is_local();
     let Err(key) = budget::may_ask(price.as_ref(), is_local, &budget_reservation::budget(llm)) else {
         return Ok(price);

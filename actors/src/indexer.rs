@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SessionId};
-use baton_events::session::{Complete, EffectId, FailureWhy, FileIdentity, IndexJob, Phase};
+use baton_events::session::{Complete, EffectId, FailureReason, FileIdentity, IndexJob, Phase};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
@@ -110,7 +110,7 @@ pub enum JobOutcome {
         /// The job.
         effect: EffectId,
         /// Why.
-        why: FailureWhy,
+        why: FailureReason,
         /// In words.
         reason: String,
     },
@@ -411,7 +411,7 @@ fn report(begun_by: &ActorRef<Msg>, slot: &Slot<Msg>, over: Msg) {
 /// Why a job could not write, if the whole disk takes nothing.
 fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
     match prepared {
-        Ok(Err(JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. }))
+        Ok(Err(JobOutcome::Failed { why: FailureReason::NotStored, reason, .. }))
             if Obstacle::told(reason).is_of_the_disk() =>
         {
             Some(reason)
@@ -422,7 +422,7 @@ fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::Joi
 
 fn broken(effect: EffectId) -> JobOutcome {
     let reason = "the index job broke; `daemon.log` tells where".to_owned();
-    JobOutcome::Failed { effect, why: FailureWhy::Broken, reason }
+    JobOutcome::Failed { effect, why: FailureReason::Broken, reason }
 }
 
 impl State {

@@ -111,7 +111,7 @@ fn take(bencher: divan::Bencher<'_, '_>) {
         |section| {
             let mut replay = Replay::new(Options::default());
             for (line, entry) in section.entries {
-                replay.take(line, entry).expect("a good log");
+                replay.apply(line, entry).expect("a good log");
             }
             assert_eq!(replay.tail().position.0, events);
             replay

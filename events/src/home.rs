@@ -119,7 +119,7 @@ pub struct Recalls(Vec<(Uuid, BTreeSet<u64>)>);
 
 impl Recalls {
     /// Foreign projects of one entity.
-    pub fn of(&self, entity: Uuid) -> Option<&BTreeSet<u64>> {
+    pub fn projects(&self, entity: Uuid) -> Option<&BTreeSet<u64>> {
         self.0.iter().find(|(known, _)| *known == entity).map(|(_, projects)| projects)
     }
 
@@ -224,7 +224,7 @@ pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
 pub fn recall(state: &State, entity: Uuid, project: &str) -> Vec<Event> {
     let is_known = state
         .recalled
-        .of(entity)
+        .projects(entity)
         .is_some_and(|known| known.contains(&project_print(project)) || known.len() >= RECALLED_IN_MAX);
     (!is_known).then(|| Event::EntityRecalled { entity, project: project.to_owned() }).into_iter().collect()
 }
@@ -246,7 +246,7 @@ pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Even
 impl State {
     /// Number of foreign projects in which an entity was recalled.
     pub fn recalled_in(&self, entity: Uuid) -> usize {
-        self.recalled.of(entity).map_or(0, BTreeSet::len)
+        self.recalled.projects(entity).map_or(0, BTreeSet::len)
     }
 
     /// True if what joined a group at a position was cleared since. Without a group only a clear of all counts.

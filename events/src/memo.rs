@@ -168,7 +168,7 @@ pub fn key(uuid: Uuid) -> SessionId {
 }
 
 /// The memo of a key; `None` for a session's id.
-pub fn of_key(id: &str) -> Option<Uuid> {
+pub fn uuid_of_key(id: &str) -> Option<Uuid> {
     id.strip_prefix(MEMO_PREFIX).and_then(|uuid| Uuid::try_parse(uuid).ok())
 }
 
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn a_key_names_one_memo_and_no_session() {
         let uuid = Uuid::from_u128(7);
-        assert_eq!(of_key(key(uuid).as_str()), Some(uuid));
+        assert_eq!(uuid_of_key(key(uuid).as_str()), Some(uuid));
         for (id, reserved) in [("memory:x", true), ("memory:", true), ("memory", false), ("7acd37a8", false)] {
             let is_memo = SessionId::new(id).expect("an id").is_memo();
-            assert_eq!((of_key(id), is_memo), (None, reserved), "{id}");
+            assert_eq!((uuid_of_key(id), is_memo), (None, reserved), "{id}");
         }
         assert_eq!(baton_conversation::record::StreamId::memo(uuid).memo_uuid(), Some(uuid));
         assert_eq!(baton_conversation::record::StreamId::recorded("session:memory:x").memo_uuid(), None);

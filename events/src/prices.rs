@@ -101,7 +101,7 @@ impl Price {
     }
 
     /// Cost of these tokens in US dollars, rounded to a millionth.
-    pub fn of(&self, usage: &ModelUsage) -> f64 {
+    pub fn cost(&self, usage: &ModelUsage) -> f64 {
         let for_five_minutes = usage.cache_creation.saturating_sub(usage.cache_creation_1h);
         let millionths = usage.input as f64 * self.input
             + usage.output as f64 * self.output
@@ -144,7 +144,7 @@ impl Prices {
 
     /// Price of a model: that of the longest configured pattern that matches its name, else of the longest built-in
     /// one. `None` if no pattern matches.
-    pub fn of(&self, model: &str) -> Option<Price> {
+    pub fn price(&self, model: &str) -> Option<Price> {
         let fitting = self.configured.iter().filter(|(pattern, _)| fits(pattern, model));
         let longest = fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, price)| *price);
         longest.or_else(|| {
@@ -213,7 +213,7 @@ mod tests {
             (&prices, "claude-opus-4-5-20251101", Some(7.0)),
             (&prices, "my-model", Some(8.0)),
         ] {
-            assert_eq!(prices.of(model).map(|price| price.input), input, "{model}");
+            assert_eq!(prices.price(model).map(|price| price.input), input, "{model}");
         }
     }
 
@@ -253,7 +253,7 @@ mod tests {
             (usage(1_000_000, 9_000_000), 13.5),
             (ModelUsage::default(), 0.0),
         ] {
-            assert_eq!(price.of(&usage), usd, "{usage:?}");
+            assert_eq!(price.cost(&usage), usd, "{usage:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Replay of an exported log: what each event did, and the sessions at its end. Uses the live rules, without daemon,
 //! disk or clock.
 //!
-//! Lines are read [section by section](Section), possibly in parallel, and [taken in](Replay::take) in order. A whole
+//! Lines are read [section by section](Section), possibly in parallel, and [taken in](Replay::apply) in order. A whole
 //! file must keep all guarantees of a log: gapless positions and streams, an unbroken chain, and a last line that
 //! matches the result. A filtered file must only keep the order.
 
@@ -170,7 +170,7 @@ struct Stream {
 
 /// Result of taking in a line.
 #[derive(Debug)]
-pub enum Taken {
+pub enum Applied {
     /// Nothing to report.
     Quiet,
     /// An event.
@@ -208,7 +208,7 @@ impl Replay {
     }
 
     /// Takes in the next line.
-    pub fn take(&mut self, line: u64, entry: Entry) -> Result<Taken, Error> {
+    pub fn apply(&mut self, line: u64, entry: Entry) -> Result<Applied, Error> {
         if let Entry::Header(header) = entry {
             return self.begin(line, header);
         }
@@ -218,20 +218,20 @@ impl Replay {
         }
         match entry {
             Entry::Event(occurrence, hash, link) => return self.event(line, whole, &occurrence, hash, &link),
-            Entry::Passed { items, .. } => self.items += items,
+            Entry::Skipped { items, .. } => self.items += items,
             Entry::End(end) => self.end = Some(end),
             Entry::Header(_) => {}
         }
-        Ok(Taken::Quiet)
+        Ok(Applied::Quiet)
     }
 
-    fn begin(&mut self, line: u64, header: Header) -> Result<Taken, Error> {
+    fn begin(&mut self, line: u64, header: Header) -> Result<Applied, Error> {
         if header.format > EXPORT_FORMAT {
             return Err(Error::NewerFormat { found: header.format });
         }
         match self.header.replace(header) {
             Some(_) => Err(Error::Misplaced { line }),
-            None => Ok(Taken::Quiet),
+            None => Ok(Applied::Quiet),
         }
     }
 
@@ -242,7 +242,7 @@ impl Replay {
         occurrence: &Occurrence,
         hash: ChainHash,
         link: &Link,
-    ) -> Result<Taken, Error> {
+    ) -> Result<Applied, Error> {
         let (position, after) = (occurrence.position, self.tail.position);
         let beyond = match self.options.until {
             Until::End => false,
@@ -251,7 +251,7 @@ impl Replay {
         };
         if beyond {
             self.stopped = true;
-            return Ok(Taken::Enough);
+            return Ok(Applied::Enough);
         }
         let is_next = position == after.next();
         if !is_next && (whole || position <= after) {
@@ -272,7 +272,7 @@ impl Replay {
         Ok(told)
     }
 
-    fn fold(&mut self, line: u64, whole: bool, occurrence: &Occurrence) -> Result<Taken, Error> {
+    fn fold(&mut self, line: u64, whole: bool, occurrence: &Occurrence) -> Result<Applied, Error> {
         let stream = match self.streams.get_mut(&occurrence.stream) {
             Some(stream) => stream,
             None => {
@@ -291,10 +291,10 @@ impl Replay {
         }
         self.unreadable += u64::from(matches!(occurrence.fact, Fact::Unreadable(_)));
         if self.options.tell && stream.wanted {
-            return Ok(Taken::Event(Box::new(stream.history.tell(occurrence, &self.options.policy))));
+            return Ok(Applied::Event(Box::new(stream.history.apply_and_describe(occurrence, &self.options.policy))));
         }
-        stream.history.take(occurrence);
-        Ok(Taken::Quiet)
+        stream.history.apply(occurrence);
+        Ok(Applied::Quiet)
     }
 
     fn open(&mut self, occurrence: &Occurrence, whole: bool) -> Result<Stream, Error> {

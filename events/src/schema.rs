@@ -1,11 +1,11 @@
 //! Stored shapes: the serialised form, apart from the domain. Domain types carry no serde; these carry no behaviour.
 
+pub mod checkpoint_row;
 pub mod cursor;
 mod enrichment;
 pub mod export;
 pub mod home;
 pub mod item;
-pub mod kept;
 pub mod memo;
 pub mod outcomes;
 pub mod session;

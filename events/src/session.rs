@@ -50,7 +50,7 @@ pub use event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, 
 pub use model_call::{
     Ask, CallOutcome, CallTokens, EnrichedBy, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, UNSEEN_STEP,
 };
-pub use reason::{CloseReason, FailureWhy, Why};
+pub use reason::{CloseReason, FailureReason, UnindexedReason};
 pub use signal::{Follows, Handoff, Signal, SignalDetail, SignalKind, Signals};
 pub(crate) use state::enrichment::enrich_job;
 pub use state::enrichment::{Cost, DAY_MS, EnrichJob, Enrichment, MAX_ANSWERS, Owed};
@@ -232,7 +232,8 @@ fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
 /// session with it.
 pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     let is_open = match state.phase {
-        Phase::Forgotten | Phase::Unindexed(Why::Empty | Why::Gone | Why::Untracked) => false,
+        Phase::Forgotten
+        | Phase::Unindexed(UnindexedReason::Empty | UnindexedReason::Gone | UnindexedReason::Untracked) => false,
         _ => state.end.is_none(),
     };
     state.signals.disconnected_at.filter(|_| is_open).map(|at| at.plus_ms(policy.disconnect_grace_ms))
@@ -240,7 +241,7 @@ pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Time
 
 /// The close that is owed, if the session can be closed now.
 pub(crate) fn owed_close(state: &State) -> Option<CloseReason> {
-    let rests = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+    let rests = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
     state.signals.close_owed.filter(|_| !rests && state.transcript.is_some())
 }
 
@@ -248,7 +249,7 @@ pub(crate) fn owed_close(state: &State) -> Option<CloseReason> {
 pub(crate) fn late_deadline(state: &State) -> Option<Timestamp> {
     let waits = match state.phase {
         Phase::Indexed | Phase::Failed => true,
-        Phase::Unindexed(Why::Empty) => state.counts.messages > 0,
+        Phase::Unindexed(UnindexedReason::Empty) => state.counts.messages > 0,
         _ => false,
     };
     state.late_index_at.filter(|_| waits)
@@ -259,7 +260,7 @@ pub(crate) fn late_deadline(state: &State) -> Option<Timestamp> {
 fn may_be_indexed_late(state: &State, counts: &Counts) -> bool {
     match state.phase {
         Phase::Active | Phase::Inactive => false,
-        Phase::Unindexed(Why::Empty) => state.counts.messages + counts.messages > 0,
+        Phase::Unindexed(UnindexedReason::Empty) => state.counts.messages + counts.messages > 0,
         _ => true,
     }
 }

@@ -24,7 +24,7 @@ const HOOK: u64 = 2;
 
 /// Why an event was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum UnindexedReason {
     /// There is no daemon.
     Absent,
     /// No answer came in time.
@@ -37,7 +37,7 @@ pub(super) enum Why {
     OtherVersion,
 }
 
-impl Why {
+impl UnindexedReason {
     /// As [`protocol::Spooled::why`] has it.
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -54,17 +54,17 @@ impl Why {
 pub(super) struct Link(Stream);
 
 /// Tells the daemon of an event, and waits for as long as it takes: who cannot wait is watched.
-pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), Why> {
+pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), UnindexedReason> {
     let stream = client::reach_home(environment, hooks).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Why::Absent,
-        _ => Why::Refused,
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => UnindexedReason::Absent,
+        _ => UnindexedReason::Refused,
     })?;
     let mut lines = line(Some(HELLO), method::HELLO, &client::hello(environment, "hook"));
     lines.extend(line(Some(HOOK), method::HOOK, params));
     // Whoever does not take it may still have said why.
     let sent = (&stream).write_all(&lines);
     let answer =
-        listen(&stream).map_err(|why| if sent.is_err() && why == Why::Garbled { Why::Refused } else { why })?;
+        listen(&stream).map_err(|why| if sent.is_err() && why == UnindexedReason::Garbled { UnindexedReason::Refused } else { why })?;
     Ok((Link(stream), answer))
 }
 
@@ -77,7 +77,7 @@ impl Link {
 }
 
 /// Both answers, in whatever pieces they come.
-fn listen(mut stream: impl Read) -> Result<Hook, Why> {
+fn listen(mut stream: impl Read) -> Result<Hook, UnindexedReason> {
     let (mut read, mut done) = (Vec::with_capacity(4096), 0);
     let mut piece = [0; 4096];
     loop {
@@ -88,39 +88,39 @@ fn listen(mut stream: impl Read) -> Result<Hook, Why> {
             done += end + 1;
         }
         if read.len() > ANSWER_BYTES {
-            return Err(Why::Garbled);
+            return Err(UnindexedReason::Garbled);
         }
         match stream.read(&mut piece) {
             // Hung up on: whoever it was does not want it.
-            Ok(0) => return Err(Why::Refused),
+            Ok(0) => return Err(UnindexedReason::Refused),
             Ok(count) => read.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(Why::Refused),
+            Err(_) => return Err(UnindexedReason::Refused),
         }
     }
 }
 
 /// What one line says: the answer to the event, or something on the way to it.
-fn heard(line: &[u8]) -> Result<Option<Hook>, Why> {
-    let incoming: Incoming = serde_json::from_slice(line).map_err(|_| Why::Garbled)?;
+fn heard(line: &[u8]) -> Result<Option<Hook>, UnindexedReason> {
+    let incoming: Incoming = serde_json::from_slice(line).map_err(|_| UnindexedReason::Garbled)?;
     match incoming {
-        Incoming { error: Some(failure), .. } if failure.code == code::OTHER_VERSION => Err(Why::OtherVersion),
-        Incoming { error: Some(_), .. } => Err(Why::Refused),
+        Incoming { error: Some(failure), .. } if failure.code == code::OTHER_VERSION => Err(UnindexedReason::OtherVersion),
+        Incoming { error: Some(_), .. } => Err(UnindexedReason::Refused),
         Incoming { id: Some(HELLO), result: Some(result), .. } => {
             let welcome: Welcome = result_of(&result)?;
-            if welcome.protocol == protocol::VERSION { Ok(None) } else { Err(Why::OtherVersion) }
+            if welcome.protocol == protocol::VERSION { Ok(None) } else { Err(UnindexedReason::OtherVersion) }
         }
         Incoming { id: Some(HOOK), result: Some(result), .. } => {
             let answer: Hook = result_of(&result)?;
-            if answer.status.is_empty() { Err(Why::Garbled) } else { Ok(Some(answer)) }
+            if answer.status.is_empty() { Err(UnindexedReason::Garbled) } else { Ok(Some(answer)) }
         }
         Incoming { method: Some(_), .. } => Ok(None),
-        _ => Err(Why::Garbled),
+        _ => Err(UnindexedReason::Garbled),
     }
 }
 
-fn result_of<T: DeserializeOwned>(result: &RawValue) -> Result<T, Why> {
-    serde_json::from_str(result.get()).map_err(|_| Why::Garbled)
+fn result_of<T: DeserializeOwned>(result: &RawValue) -> Result<T, UnindexedReason> {
+    serde_json::from_str(result.get()).map_err(|_| UnindexedReason::Garbled)
 }
 
 fn line(id: Option<u64>, method: &str, params: &impl Serialize) -> Vec<u8> {
@@ -146,7 +146,7 @@ mod tests {
 
     const WELCOME: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocol":1,"version":"0","pid":1}}"#;
 
-    fn check(lines: &[&str], expected: Result<&str, Why>) {
+    fn check(lines: &[&str], expected: Result<&str, UnindexedReason>) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let heard = listen(text.as_bytes()).map(|answer| answer.status);
         assert_eq!(heard.as_deref().map_err(|why| *why), expected, "{text}");
@@ -158,24 +158,24 @@ mod tests {
         let progress = r#"{"jsonrpc":"2.0","method":"progress","params":{}}"#;
         check(&[WELCOME, taken], Ok("recorded"));
         check(&[WELCOME, progress, taken, "garbage"], Ok("recorded"));
-        check(&[r#"{"id":1,"result":{"protocol":2,"version":"9","pid":1}}"#, taken], Err(Why::OtherVersion));
-        check(&[WELCOME, r#"{"id":2,"error":{"code":-32001,"message":"x"}}"#], Err(Why::OtherVersion));
-        check(&[WELCOME, r#"{"id":2,"error":{"code":-32601,"message":"x"}}"#], Err(Why::Refused));
-        check(&[r#"{"id":null,"error":{"code":-32002,"message":"x"}}"#], Err(Why::Refused));
-        check(&[WELCOME], Err(Why::Refused));
-        check(&[], Err(Why::Refused));
-        check(&["HTTP/1.1 400 Bad Request"], Err(Why::Garbled));
-        check(&["{}"], Err(Why::Garbled));
-        check(&[WELCOME, r#"{"id":2,"result":{}}"#], Err(Why::Garbled));
-        check(&[WELCOME, r#"{"id":2,"result":{"status":7}}"#], Err(Why::Garbled));
-        check(&[WELCOME, r#"{"id":3,"result":{"status":"recorded"}}"#], Err(Why::Garbled));
+        check(&[r#"{"id":1,"result":{"protocol":2,"version":"9","pid":1}}"#, taken], Err(UnindexedReason::OtherVersion));
+        check(&[WELCOME, r#"{"id":2,"error":{"code":-32001,"message":"x"}}"#], Err(UnindexedReason::OtherVersion));
+        check(&[WELCOME, r#"{"id":2,"error":{"code":-32601,"message":"x"}}"#], Err(UnindexedReason::Refused));
+        check(&[r#"{"id":null,"error":{"code":-32002,"message":"x"}}"#], Err(UnindexedReason::Refused));
+        check(&[WELCOME], Err(UnindexedReason::Refused));
+        check(&[], Err(UnindexedReason::Refused));
+        check(&["HTTP/1.1 400 Bad Request"], Err(UnindexedReason::Garbled));
+        check(&["{}"], Err(UnindexedReason::Garbled));
+        check(&[WELCOME, r#"{"id":2,"result":{}}"#], Err(UnindexedReason::Garbled));
+        check(&[WELCOME, r#"{"id":2,"result":{"status":7}}"#], Err(UnindexedReason::Garbled));
+        check(&[WELCOME, r#"{"id":3,"result":{"status":"recorded"}}"#], Err(UnindexedReason::Garbled));
     }
 
     #[test]
     fn nobody_is_listened_to_without_end() {
-        assert_eq!(listen(io::repeat(b'x')).err(), Some(Why::Garbled));
+        assert_eq!(listen(io::repeat(b'x')).err(), Some(UnindexedReason::Garbled));
         let long = format!("{WELCOME}\n{}", "{\"method\":\"progress\"}\n".repeat(5000));
-        assert_eq!(listen(long.as_bytes()).err(), Some(Why::Garbled));
+        assert_eq!(listen(long.as_bytes()).err(), Some(UnindexedReason::Garbled));
         let mut pieces = io::Read::chain(WELCOME.as_bytes(), &b"\n{\"id\":2,\"result\":{\"status\":\"known\"}}\n"[..]);
         assert_eq!(listen(&mut pieces).map(|answer| answer.status).as_deref(), Ok("known"));
     }

@@ -17,7 +17,7 @@ use baton_protocol::HookParams;
 
 use super::event::Event;
 use super::input::{Field, Input};
-use super::talk::Why;
+use super::talk::UnindexedReason;
 
 /// Shortest time that may be configured; the longest is the event's.
 const LEAST: Duration = Duration::from_millis(10);
@@ -143,7 +143,7 @@ impl Desk {
             exit(0);
         });
         if last.is_ok() {
-            super::leave(&home, Why::Timeout, took, params);
+            super::leave(&home, UnindexedReason::Timeout, took, params);
         }
         exit(0);
     }

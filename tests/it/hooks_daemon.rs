@@ -2,7 +2,7 @@
 
 use baton_conversation::record::{Metadata, SequenceNumber, SessionId, StreamId};
 use baton_events::envelope::NewRecord;
-use baton_events::session::{CloseReason, Phase, Why};
+use baton_events::session::{CloseReason, Phase, UnindexedReason};
 use serde_json::{Value, json};
 
 use crate::sockets::Raw;
@@ -355,13 +355,13 @@ fn a_window_that_was_killed_before_anything_was_typed_is_let_go() {
     hook(raw, &held.world, "SessionStart", &id(2), json!({"detail": "startup"}));
     hook(raw, &held.world, "SessionEnd", &id(2), json!({"detail": "prompt_input_exit"}));
     held.at(60);
-    assert_eq!(held.settle(&id(2)).phase, Phase::Unindexed(Why::Empty));
+    assert_eq!(held.settle(&id(2)).phase, Phase::Unindexed(UnindexedReason::Empty));
     assert_eq!(held.settle(&id(1)).phase, Phase::New, "it may only be silent");
     held.at(1800);
     let state = held.settle(&id(1));
     assert_eq!(
         (state.phase, state.end.map(|end| end.reason)),
-        (Phase::Unindexed(Why::Empty), Some(CloseReason::InactivityTimeout))
+        (Phase::Unindexed(UnindexedReason::Empty), Some(CloseReason::InactivityTimeout))
     );
     assert!(held.world.sessions().is_empty(), "no list shows what nobody has seen");
     let told = held.world.ok(&["explain", &id(1)]).out;

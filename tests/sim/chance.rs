@@ -1,7 +1,7 @@
 //! What may happen in a world, how often, and how a world comes to rest.
 
 use baton_conversation::hash::ContentHash;
-use baton_events::session::{Effect, Phase, Why};
+use baton_events::session::{Effect, Phase, UnindexedReason};
 
 use crate::invariant::{Broken, ensure};
 use crate::log::Trouble;
@@ -352,14 +352,14 @@ impl World {
                 let gone = !self.store.has_any(number);
                 return ensure("I-11", gone, || format!("s{number} is forgotten and its conversation is stored"));
             }
-            Phase::Unindexed(Why::Untracked) => return Ok(()),
+            Phase::Unindexed(UnindexedReason::Untracked) => return Ok(()),
             // Hooks have spoken of it, and nothing was ever written.
             Phase::New => {
                 let found = Self::paths(number).iter().any(|path| self.folder.files.contains_key(path));
                 return ensure("liveness", !found, || format!("s{number} has a file and was never discovered"));
             }
-            Phase::Indexed | Phase::Unindexed(Why::Empty | Why::Gone) => true,
-            Phase::Unindexed(Why::TimeoutDisabled) => self.policy.timeout_disabled() && !was_queried,
+            Phase::Indexed | Phase::Unindexed(UnindexedReason::Empty | UnindexedReason::Gone) => true,
+            Phase::Unindexed(UnindexedReason::TimeoutDisabled) => self.policy.timeout_disabled() && !was_queried,
             _ => false,
         };
         ensure("liveness", at_rest, is)?;
@@ -374,7 +374,7 @@ impl World {
         ensure("I-6", state.counts == counts, || {
             format!("s{number} has counted {:?}, and there is {counts:?}", state.counts)
         })?;
-        let waits = matches!(state.phase, Phase::Unindexed(Why::TimeoutDisabled));
+        let waits = matches!(state.phase, Phase::Unindexed(UnindexedReason::TimeoutDisabled));
         if counts.messages == 0 || waits {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::transcript::{Cursor, OpenCalls, Source};
-use baton_events::session::{Complete, EpisodeRef, FailureWhy, IndexJob, Stored, TailDigest, episode_uuid};
+use baton_events::session::{Complete, EpisodeRef, FailureReason, IndexJob, Stored, TailDigest, episode_uuid};
 
 use crate::folder::{Folder, Pass, Start};
 use crate::invariant::Broken;
@@ -101,7 +101,7 @@ impl Indexer {
             return None;
         }
         let (job, _) = self.at_work.swap_remove(turn % self.at_work.len());
-        Some((job.session, Outcome::Failed(job.job.effect, FailureWhy::Broken)))
+        Some((job.session, Outcome::Failed(job.job.effect, FailureReason::Broken)))
     }
 }
 
@@ -121,8 +121,8 @@ fn prepare(job: &Job, folder: &Folder, store: &mut Store) -> Result<Stage, Broke
     let (cursor, tail) = match folder.items(&start, open, to, &mut items) {
         Pass::Read { cursor, tail, .. } => (*cursor, tail),
         Pass::Rewritten(identity) => return over(Outcome::Rewritten(effect, identity)),
-        Pass::Gone => return over(Outcome::Failed(effect, FailureWhy::Gone)),
-        Pass::Unreadable => return over(Outcome::Failed(effect, FailureWhy::Unreadable)),
+        Pass::Gone => return over(Outcome::Failed(effect, FailureReason::Gone)),
+        Pass::Unreadable => return over(Outcome::Failed(effect, FailureReason::Unreadable)),
     };
     let hash = ContentHash::of(&items);
     let complete = |stored| Complete { effect, generation, to, hash, filter_version: job.filter_version, stored };

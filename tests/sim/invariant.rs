@@ -178,6 +178,6 @@ pub(crate) fn fold(table: &mut SessionTable, kept: &Kept) {
     let recorded = &kept.recorded;
     match recorded.stream.session_id() {
         Some(id) => table.apply(recorded.position, &id, recorded.sequence, &recorded.event),
-        None => table.pass(recorded.position, true),
+        None => table.skip(recorded.position, true),
     }
 }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use baton_conversation::record::{CommandId, Metadata, SessionId, StreamId, Timestamp};
 use baton_conversation::transcript::Source;
 use baton_events::session::{
-    Aggregate, Asleep, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, Event, FailureWhy,
-    FileIdentity, IndexJob, Kind, Observe, Phase, Place, Policy, Rejection, Why,
+    Aggregate, Asleep, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, Event, FailureReason,
+    FileIdentity, IndexJob, Kind, Observe, Phase, Place, Policy, Rejection, UnindexedReason,
 };
 
 use crate::folder::{Folder, Pass, Start};
@@ -38,7 +38,7 @@ pub(crate) enum Message {
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Complete(Complete),
-    Failed(EffectId, FailureWhy),
+    Failed(EffectId, FailureReason),
     Rewritten(EffectId, FileIdentity),
     LetGo(EffectId),
 }
@@ -212,7 +212,7 @@ impl Session {
 
     fn begin(&mut self, message: Message, around: &Around<'_>, wanted: &mut Vec<Wanted>) {
         let state = self.live().state();
-        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
         let steps: Vec<Step> = match message {
             Message::Seen(_) if at_rest || (state.transcript.is_none() && !around.policy.tracked) => vec![],
             Message::Seen(path) => vec![Step::Discover(path), Step::Read, Step::Time],
@@ -260,7 +260,7 @@ impl Session {
                 let path = self.live().state().transcript.as_ref().map(|transcript| &transcript.path);
                 let is_there = path.is_some_and(|path| around.folder.files.contains_key(path));
                 // It was gone when the job looked, and is there again: that is tried again.
-                let why = if why == FailureWhy::Gone && is_there { FailureWhy::Unreadable } else { why };
+                let why = if why == FailureReason::Gone && is_there { FailureReason::Unreadable } else { why };
                 vec![Step::Submit(Command::Fail { effect, why }, None)]
             }
             Outcome::Rewritten(_, identity) => {
@@ -337,7 +337,7 @@ impl Session {
 
     fn read(&mut self, around: &mut Around<'_>, wanted: &mut Vec<Wanted>) -> Result<(), Broken> {
         let state = self.live().state();
-        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
         let Some(transcript) = state.transcript.as_ref().filter(|_| !at_rest && around.policy.tracked) else {
             return Ok(());
         };

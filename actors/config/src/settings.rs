@@ -10,7 +10,7 @@ use std::time::Duration;
 use baton_enrichment::Limits;
 use baton_episode::digest::Show;
 use baton_events::prices::Prices;
-use baton_events::session::{Phase, Place, Policy, State, Why};
+use baton_events::session::{Phase, Place, Policy, State, UnindexedReason};
 
 use crate::endpoint::Endpoint;
 use crate::import_boundary::Imported;
@@ -233,7 +233,7 @@ impl Settings {
 
     /// Whether a session may be read and indexed at all: by what is configured, and by what was said of itself.
     pub fn reads(&self, state: &State) -> bool {
-        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
         // Where a project decides, one of which it is not known yet finds out when it is read.
         let is_open = state.place.is_none() && self.switches.depend_on_project();
         !at_rest && (is_open || (self.policy_for(state).tracked && !self.excludes(state)))

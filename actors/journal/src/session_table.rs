@@ -4,8 +4,8 @@ use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::projection::table::SessionTable;
 use baton_events::schema;
-use baton_events::schema::kept;
-use baton_events::schema::kept::Kept;
+use baton_events::schema::checkpoint_row;
+use baton_events::schema::checkpoint_row::CheckpointRow;
 use tokio::sync::watch;
 
 use crate::{Fold, Rows};
@@ -57,7 +57,7 @@ impl TableFold {
                 self.table.apply_home(*position, *sequence, event);
             }
         }
-        self.table.pass(*position, false);
+        self.table.skip(*position, false);
         Ok(())
     }
 }
@@ -67,8 +67,8 @@ impl Fold for TableFold {
         if let Err(error) = self.take_in(record) {
             tracing::warn!(position = record.position.0, stream = %record.stream, %error, "event skipped by the session table");
             match record.stream.session_id() {
-                Some(id) => self.table.pass_of(record.position, &id),
-                None => self.table.pass(record.position, true),
+                Some(id) => self.table.skip_event_of(record.position, &id),
+                None => self.table.skip(record.position, true),
             }
         }
     }
@@ -84,18 +84,18 @@ impl Fold for TableFold {
 
 impl Rows for TableFold {
     fn form(&self) -> u32 {
-        kept::FORM
+        checkpoint_row::FORM
     }
 
     fn row(&self, stream: &StreamId) -> Option<String> {
         if let Some(id) = stream.session_id() {
-            return self.table.get(&id).map(|row| kept::session(row));
+            return self.table.get(&id).map(|row| checkpoint_row::session(row));
         }
         if let Some(uuid) = stream.memo_uuid() {
-            return self.table.memo_row(uuid).map(|row| kept::memo(row));
+            return self.table.memo_row(uuid).map(|row| checkpoint_row::memo(row));
         }
         let home = self.table.home();
-        (stream.is_home() && home.version > SequenceNumber(0)).then(|| kept::home(home))
+        (stream.is_home() && home.version > SequenceNumber(0)).then(|| checkpoint_row::home(home))
     }
 
     fn skipped(&self) -> u64 {
@@ -103,10 +103,10 @@ impl Rows for TableFold {
     }
 
     fn restore(&mut self, stream: &StreamId, row: &str) -> bool {
-        match Kept::read(stream, row) {
-            Some(Kept::Session(id, row)) => self.table.restore(id, *row),
-            Some(Kept::Memo(uuid, row)) => self.table.restore_memo(uuid, row),
-            Some(Kept::Home(row)) => self.table.restore_home(row),
+        match CheckpointRow::read(stream, row) {
+            Some(CheckpointRow::Session(id, row)) => self.table.restore(id, *row),
+            Some(CheckpointRow::Memo(uuid, row)) => self.table.restore_memo(uuid, row),
+            Some(CheckpointRow::Home(row)) => self.table.restore_home(row),
             None => return false,
         }
         true

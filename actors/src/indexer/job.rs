@@ -14,7 +14,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::transcript::{Cursor, Source};
 use baton_events::schema::cursor::CursorV3;
-use baton_events::session::{Complete, EpisodeRef, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
+use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, Stored, TailDigest, episode_uuid};
 
 pub(super) mod stored;
 
@@ -30,7 +30,7 @@ use baton_store::transcript_reader::{Done, Pass, Start};
 
 /// Why a job did not complete.
 enum Stop {
-    Failed(FailureWhy, String),
+    Failed(FailureReason, String),
     Rewritten(FileIdentity),
 }
 
@@ -79,7 +79,7 @@ fn stored(
     fresh: &Fresh,
 ) -> JobOutcome {
     if let Err(error) = committed {
-        let (effect, why) = (complete.effect, FailureWhy::NotStored);
+        let (effect, why) = (complete.effect, FailureReason::NotStored);
         return JobOutcome::Failed { effect, why, reason: error.to_string() };
     }
     if let Some(held) = held {
@@ -96,8 +96,8 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         None => (Gathered::new(chunks, &request.session, None), beginning(request)),
     };
     let done = match read(request, &mut gathered, &start) {
-        Err(Stop::Failed(FailureWhy::Gone, reason)) => {
-            return stored::of_gone(request, prior, chunks).unwrap_or(Err(Stop::Failed(FailureWhy::Gone, reason)));
+        Err(Stop::Failed(FailureReason::Gone, reason)) => {
+            return stored::of_gone(request, prior, chunks).unwrap_or(Err(Stop::Failed(FailureReason::Gone, reason)));
         }
         done => done?,
     };
@@ -134,7 +134,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
 }
 
 fn not_stored(error: chunks::Error) -> Stop {
-    Stop::Failed(FailureWhy::NotStored, error.to_string())
+    Stop::Failed(FailureReason::NotStored, error.to_string())
 }
 
 fn same_content(prior: &EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
@@ -185,7 +185,7 @@ fn read(request: &JobRequest, gathered: &mut Gathered<'_>, start: &Start) -> Res
     match transcript_reader::items(start, gathered.open_calls(), request.job.to, gathered) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
-        Pass::Gone => Err(Stop::Failed(FailureWhy::Gone, format!("{} is gone", start.path))),
-        Pass::Unreadable { reason, .. } => Err(Stop::Failed(FailureWhy::Unreadable, reason)),
+        Pass::Gone => Err(Stop::Failed(FailureReason::Gone, format!("{} is gone", start.path))),
+        Pass::Unreadable { reason, .. } => Err(Stop::Failed(FailureReason::Unreadable, reason)),
     }
 }

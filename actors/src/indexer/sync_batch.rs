@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_conversation::record::SessionId;
-use baton_events::session::{EffectId, FailureWhy};
+use baton_events::session::{EffectId, FailureReason};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
@@ -82,7 +82,7 @@ impl Shelf {
 fn note(storing: &Trouble, outcome: &JobOutcome) {
     match outcome {
         JobOutcome::Complete(complete) if complete.stored.is_some() => storing.over(),
-        JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. } => storing.met(reason),
+        JobOutcome::Failed { why: FailureReason::NotStored, reason, .. } => storing.met(reason),
         _ => {}
     }
 }

@@ -14,7 +14,7 @@ use baton_episode::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::UNSEEN_STEP;
-use baton_events::session::{EpisodeRef, FailureWhy, Phase, State, Why};
+use baton_events::session::{EpisodeRef, FailureReason, Phase, State, UnindexedReason};
 use baton_protocol::answer::{
     Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
     SessionEnrichment,
@@ -50,7 +50,7 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         group_id: state.shown_group_id().map(out),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
         tracked: services.settings.now().policy_for(state).tracked
-            && !matches!(state.phase, Phase::Unindexed(Why::Untracked) | Phase::Forgotten),
+            && !matches!(state.phase, Phase::Unindexed(UnindexedReason::Untracked) | Phase::Forgotten),
         state: state.phase.as_str().to_owned(),
         why: match (state.phase, &state.failure) {
             (Phase::Unindexed(why), _) => Some(why.to_string()),
@@ -124,7 +124,7 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
 const MODEL: &str = "model";
 
 pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
-    let memo = memo::of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
+    let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
     // What was added is one thing, wherever in it the words stand.
     let kind = if source.is_some() { baton_memory::Kind::Episode } else { hit.kind };
@@ -302,7 +302,7 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
                 Obstacle::Other => format!(
                     "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
                 ),
-                known if *why == FailureWhy::NotStored => format!(
+                known if *why == FailureReason::NotStored => format!(
                     "the session could not be indexed ({reason}); {}: it is tried again at {retry_at}, or close again",
                     known.remedy()
                 ),

@@ -316,7 +316,7 @@ impl Redacting {
             while begun.elapsed() < TURN
                 && let Some(id) = looked.rest.pop_front()
             {
-                let look = || match memo::of_key(id.as_str()) {
+                let look = || match memo::uuid_of_key(id.as_str()) {
                     Some(uuid) => memos.holds_more_to_redact(uuid).map_err(of_disk),
                     None => indexer.holds_more_to_redact(&table, &id),
                 };
@@ -341,7 +341,7 @@ impl Redacting {
     /// Redacts what is stored of one session or memo again, and has that recorded. `asked`: what it was asked to record and
     /// may have recorded.
     async fn redact(&self, services: &Arc<Services>, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
-        if let Some(uuid) = memo::of_key(id.as_str()) {
+        if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
             self.list(id).map_err(refused)?;
             return services.memos.redact_again(uuid).await.map_err(refused);
         }

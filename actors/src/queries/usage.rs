@@ -54,7 +54,7 @@ pub(super) fn of(
     told.total = sum(&children_by_model, &prices);
     told.cost_usd = told.total.cost_usd;
     let mut unpriced: Vec<String> = models.iter().chain(&children_by_model).map(|usage| usage.model.clone()).collect();
-    unpriced.retain(|model| prices.of(model).is_none());
+    unpriced.retain(|model| prices.price(model).is_none());
     unpriced.sort();
     unpriced.dedup();
     unpriced.truncate(UNPRICED_MAX);
@@ -93,7 +93,7 @@ fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Req
 }
 
 fn one(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
-    let cost_usd = prices.of(&usage.model).map(|price| price.of(usage));
+    let cost_usd = prices.price(&usage.model).map(|price| price.cost(usage));
     ModelUsage { model: redact(&usage.model).into_owned(), tokens: tokens(usage, cost_usd) }
 }
 
@@ -101,7 +101,7 @@ fn one(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
 fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
     let mut all = usage::ModelUsage::default();
     models.iter().for_each(|model| all.add(model));
-    let costs: Vec<f64> = models.iter().filter_map(|model| Some(prices.of(&model.model)?.of(model))).collect();
+    let costs: Vec<f64> = models.iter().filter_map(|model| Some(prices.price(&model.model)?.cost(model))).collect();
     let known = !costs.is_empty() || models.is_empty();
     tokens(&all, known.then(|| dollars(&costs)))
 }

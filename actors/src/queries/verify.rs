@@ -98,7 +98,7 @@ fn named_now(table: &TableReader, session: &SessionId) -> Option<ContentHash> {
 
 fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> bool {
     let table = table.now();
-    match memo::of_key(owner.as_str()) {
+    match memo::uuid_of_key(owner.as_str()) {
         Some(uuid) => table.memo_row(uuid).and_then(|row| row.state.memo.as_ref()).is_some_and(|it| it.words == *note),
         None => table.get(owner).is_none_or(|row| row.state.phase != Phase::Forgotten),
     }

@@ -1,7 +1,7 @@
 //! What a close came to, read off the session's state.
 
 use baton_conversation::record::{Position, Timestamp};
-use baton_events::session::{FailureWhy, Phase, Rejection, State, Why};
+use baton_events::session::{FailureReason, Phase, Rejection, State, UnindexedReason};
 use uuid::Uuid;
 
 /// The answer to a close.
@@ -35,7 +35,7 @@ pub enum Outcome {
     /// It could not be indexed; it will be tried again.
     Failed {
         /// Why.
-        why: FailureWhy,
+        why: FailureReason,
         /// In words.
         reason: String,
         /// When.
@@ -71,8 +71,8 @@ pub(super) fn outcome(state: &State, before: Option<Uuid>, unreadable: Option<&s
             reason: unreadable.unwrap_or("see the daemon's log").to_owned(),
             retry_at: failure.retry_at,
         },
-        (Phase::Unindexed(Why::Gone), _) => Outcome::Gone,
-        (Phase::Unindexed(Why::Untracked), _) => Outcome::Refused(Rejection::Untracked),
+        (Phase::Unindexed(UnindexedReason::Gone), _) => Outcome::Gone,
+        (Phase::Unindexed(UnindexedReason::Untracked), _) => Outcome::Refused(Rejection::Untracked),
         (Phase::Forgotten, _) => Outcome::Refused(Rejection::Forgotten),
         _ => match (before, episode) {
             (_, None) => Outcome::Empty,
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn an_open_session_without_an_episode_is_empty_and_a_tombstone_refuses() {
-        let mut state = State { phase: Phase::Unindexed(Why::Empty), ..State::default() };
+        let mut state = State { phase: Phase::Unindexed(UnindexedReason::Empty), ..State::default() };
         assert_eq!(outcome(&state, None, None), Outcome::Empty);
         state.phase = Phase::Forgotten;
         assert_eq!(outcome(&state, None, None), Outcome::Refused(Rejection::Forgotten));
-        state.phase = Phase::Unindexed(Why::Gone);
+        state.phase = Phase::Unindexed(UnindexedReason::Gone);
         assert_eq!(outcome(&state, Some(Uuid::nil()), None), Outcome::Gone);
     }
 }

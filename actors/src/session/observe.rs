@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use baton_conversation::record::SessionId;
 use baton_conversation::transcript::Source;
-use baton_events::session::{CloseReason, Command, Counts, Discover, FailureWhy, Observe, Phase, Rejection, Why};
+use baton_events::session::{CloseReason, Command, Counts, Discover, FailureReason, Observe, Phase, Rejection, UnindexedReason};
 use baton_redaction::redact;
 use ractor::ActorRef;
 
@@ -27,17 +27,17 @@ const NO_PLACE: &str = "the file system of its working directory does not answer
 
 impl State {
     /// A job's word that the transcript is gone may be older than the file that is there now: then it is tried again.
-    pub(super) async fn why_now(&self, why: FailureWhy) -> FailureWhy {
+    pub(super) async fn why_now(&self, why: FailureReason) -> FailureReason {
         let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
-        let (FailureWhy::Gone, Some(path)) = (why, path) else { return why };
+        let (FailureReason::Gone, Some(path)) = (why, path) else { return why };
         if self.is_hung(&path) {
-            return FailureWhy::Unreadable;
+            return FailureReason::Unreadable;
         }
         let looking = tokio::task::spawn_blocking(move || Path::new(&path).is_file());
         // A file system that does not answer does not say that it is gone.
         match tokio::time::timeout(limits::ROOT, looking).await {
             Ok(Ok(false)) => why,
-            _ => FailureWhy::Unreadable,
+            _ => FailureReason::Unreadable,
         }
     }
 
@@ -72,7 +72,7 @@ impl State {
 
     /// Whether nothing is to be taken in, not even where its file lies: what has come meanwhile is found when that is over.
     pub(super) fn is_at_rest(&self) -> bool {
-        matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked))
+        matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked))
     }
 
     /// Whether the file is the one this session is read from.

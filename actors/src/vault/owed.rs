@@ -12,7 +12,7 @@ use std::sync::Arc;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_episode::digest::Show;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::session::{Phase, Why};
+use baton_events::session::{Phase, UnindexedReason};
 
 use super::register::{Entry, Register};
 use baton_config::settings::Settings;
@@ -25,7 +25,7 @@ const NOTES_VERSION: u32 = 1;
 /// it is being worked on.
 pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     let state = &row.state;
-    let is_settled = matches!(state.phase, Phase::Indexed | Phase::Unindexed(Why::Gone | Why::Empty));
+    let is_settled = matches!(state.phase, Phase::Indexed | Phase::Unindexed(UnindexedReason::Gone | UnindexedReason::Empty));
     if !is_settled || state.is_subagent() {
         return None;
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
-use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, Why};
+use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, UnindexedReason};
 
 use super::Unread;
 use crate::supervisor::Page;
@@ -292,7 +292,7 @@ impl Known {
 /// files that this process has not seen read.
 fn is_read(state: &SessionState, file: &FileSeen) -> bool {
     // One that was gone was not read when it went, whatever its size says.
-    state.phase != Phase::Unindexed(Why::Gone)
+    state.phase != Phase::Unindexed(UnindexedReason::Gone)
         && state.transcript.as_ref().is_some_and(|known| {
             *known.path == *file.path && known.identity == file.identity && state.read.offset == file.stat.size
         })

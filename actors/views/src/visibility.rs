@@ -12,7 +12,7 @@ use baton_config::settings::Settings;
 /// Whether what the memory holds under an id is not to be found: it is forgotten, deleted, cleared, excluded, unknown, or of
 /// another group. No groups: of any.
 pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
-    if let Some(uuid) = memo::of_key(id) {
+    if let Some(uuid) = memo::uuid_of_key(id) {
         return table.memo(uuid).is_none_or(|(_, memo)| is_memo_hidden(settings, groups, memo));
     }
     table.get_by_text(id).is_none_or(|row| {
@@ -25,7 +25,7 @@ pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], i
 
 /// A memo as filters look at sessions: where it belongs, and when it was so. `None` for what is none.
 pub fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
-    let (_, memo) = table.memo(memo::of_key(id)?)?;
+    let (_, memo) = table.memo(memo::uuid_of_key(id)?)?;
     let is_directory = memo.group.contains(['/', '\\']);
     let place = is_directory.then(|| Place { cwd: memo.group.clone(), project: memo.group.clone() });
     let (group, at) = (Some(memo.group.clone()), Some(memo.time()));

@@ -131,7 +131,7 @@ fn of(state: &State) -> impl Iterator<Item = (Cost, u64)> {
     let known = state.enrichment();
     let ended = known.map(|known| known.costs.as_slice()).unwrap_or_default().iter().map(|cost| (cost.clone(), 0));
     let running = known.and_then(|known| known.call.as_ref()).map(|call| {
-        let cost = Cost { calls: 1, unknown_nanos: call.nanos, ..Cost::of(day(call.at), &call.model) };
+        let cost = Cost { calls: 1, unknown_nanos: call.nanos, ..Cost::new(day(call.at), &call.model) };
         (cost, 1)
     });
     ended.chain(running)

@@ -62,9 +62,9 @@ fn take_away(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> 
             else {
                 continue;
             };
-            command.runs.take_away(*kind);
+            command.runs.subtract(*kind);
             let line = line.and_then(|place| command.lines.get_mut(usize::try_from(place).ok()?));
-            line.into_iter().for_each(|line| line.runs.take_away(*kind));
+            line.into_iter().for_each(|line| line.runs.subtract(*kind));
         }
     }
     let own = |said: &Said| !copied.contains(&said.line);

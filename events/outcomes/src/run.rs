@@ -34,7 +34,7 @@ impl Programs {
                 self.lines += 1;
             }
             let Some(line) = lines.get_mut(text) else { continue };
-            let run = Tally::of(kind(attempt.ended, program));
+            let run = Tally::one(kind(attempt.ended, program));
             command.runs = command.runs.plus(&run);
             if ended(attempt.ended, program) == Ended::Failed {
                 let text = attempt.error.clone();

@@ -110,15 +110,15 @@ impl SessionTable {
     }
 
     /// Skips an event that this version cannot read, or that belongs to an unknown kind of stream.
-    pub fn pass(&mut self, position: Position, unreadable: bool) {
+    pub fn skip(&mut self, position: Position, unreadable: bool) {
         self.position = position;
         self.skipped += u64::from(unreadable);
     }
 
     /// Skips an event of a session that this version cannot read. The row continues with the readable events; what this
     /// one meant is unknown.
-    pub fn pass_of(&mut self, position: Position, id: &SessionId) {
-        self.pass(position, true);
+    pub fn skip_event_of(&mut self, position: Position, id: &SessionId) {
+        self.skip(position, true);
         let events = self.unreadable_events(id) + 1;
         self.unreadable.insert_mut(id.clone(), events);
     }
@@ -173,10 +173,10 @@ impl SessionTable {
         for (uuid, row) in &self.memos {
             // The position in the log is not part of the state.
             let row = MemoRow { since: Position(0), ..MemoRow::clone(row) };
-            digest.update(format!("\"memory:{uuid}\" {}\n", schema::kept::memo(&row)));
+            digest.update(format!("\"memory:{uuid}\" {}\n", schema::checkpoint_row::memo(&row)));
         }
         if self.home.state.deletes() || self.home.state.model_since.is_some() {
-            digest.update(format!("\"home\" {}\n", schema::kept::home(&self.home)));
+            digest.update(format!("\"home\" {}\n", schema::checkpoint_row::home(&self.home)));
         }
         ContentHash(digest.finalize().into())
     }

@@ -119,13 +119,13 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         }),
     );
     if let Some(known) = enrichment {
-        told(known, &mut add);
+        add_enrichment(known, &mut add);
     }
     fields
 }
 
 /// The fields of the enrichment.
-fn told(known: &Enrichment, add: &mut impl FnMut(&'static str, Option<String>)) {
+fn add_enrichment(known: &Enrichment, add: &mut impl FnMut(&'static str, Option<String>)) {
     let asked = |owed: Owed| if owed.asked { ", asked for" } else { "" };
     add("enrich", known.owed.map(|owed| format!("owed since {}{}", owed.at, asked(owed))));
     add("model_call", known.call.as_ref().map(|call| format!("{call} of {} since {}", call.model, call.at)));
@@ -173,7 +173,7 @@ pub(super) fn changes(before: &State, after: &State) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{CloseReason, End, Why, evolve};
+    use crate::session::{CloseReason, End, UnindexedReason, evolve};
 
     fn check(before: &State, after: &State, expected: &[&str]) {
         let told: Vec<String> = changes(before, after)
@@ -191,7 +191,8 @@ mod tests {
         let new = State::default();
         check(&new, &new, &[]);
         let end = End { reason: CloseReason::Explicit, at: Timestamp(0), by_self: true };
-        let over = State { phase: Phase::Unindexed(Why::Empty), end: Some(end), unindexed: 2, ..State::default() };
+        let over =
+            State { phase: Phase::Unindexed(UnindexedReason::Empty), end: Some(end), unindexed: 2, ..State::default() };
         check(
             &new,
             &over,

@@ -24,7 +24,7 @@ pub struct History {
 
 impl History {
     /// Folds the next event in.
-    pub fn take(&mut self, occurrence: &Occurrence) {
+    pub fn apply(&mut self, occurrence: &Occurrence) {
         self.sequence = occurrence.sequence;
         match &occurrence.fact {
             Fact::Session(event) => self.state = evolve(std::mem::take(&mut self.state), event),
@@ -36,19 +36,19 @@ impl History {
     }
 
     /// Folds the next event in and reports what it did. All text is redacted by the current rules.
-    pub fn tell(&mut self, occurrence: &Occurrence, policy: &Policy) -> Happened {
+    pub fn apply_and_describe(&mut self, occurrence: &Occurrence, policy: &Policy) -> Happened {
         let before = self.state.clone();
-        self.take(occurrence);
-        let mut told = occurrence.told();
+        self.apply(occurrence);
+        let mut happened = occurrence.describe();
         if let Fact::Session(event) = &occurrence.fact {
-            told.why = reason::why(&before, event, policy);
-            told.changed = changes(&before, &self.state);
+            happened.why = reason::explain(&before, event, policy);
+            happened.changed = changes(&before, &self.state);
         }
         if occurrence.stream.session_id().is_some() {
-            told.before = Some(phase_name(before.phase));
-            told.after = Some(phase_name(self.state.phase));
-            told.owed = owed(&self.state, policy);
+            happened.before = Some(phase_name(before.phase));
+            happened.after = Some(phase_name(self.state.phase));
+            happened.owed = owed(&self.state, policy);
         }
-        told
+        happened
     }
 }

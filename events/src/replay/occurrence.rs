@@ -44,7 +44,7 @@ pub enum Fact {
 
 impl Occurrence {
     /// Decodes a record's event. With `keep_data` its stored form is kept too.
-    pub fn of(record: StoredRecord, keep_data: bool) -> Self {
+    pub fn decode(record: StoredRecord, keep_data: bool) -> Self {
         let StoredRecord { position, stream, sequence, kind, v, at, metadata, data } = record;
         let fact = if stream.as_str().starts_with("session:") {
             schema::session::decode(&kind, v, &data).map(Fact::Session)
@@ -61,7 +61,7 @@ impl Occurrence {
     }
 
     /// The report of the event without its history. All text is redacted by the current rules.
-    pub fn told(&self) -> Happened {
+    pub fn describe(&self) -> Happened {
         let redacted = |text: &str| redact(text).into_owned();
         let (told, unreadable) = match &self.fact {
             Fact::Session(event) => (redacted(&event.to_string()), None),

@@ -22,7 +22,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         owe("close", None, format!("a hook said that it is due: {reason}"));
     }
     if let Some(at) = idle_deadline(state, policy) {
-        owe("inactive", Some(at), format!("{} after {}", span(policy.check_interval_ms), quiet(state, policy)));
+        owe("inactive", Some(at), format!("{} after {}", span(policy.check_interval_ms), silence_start(state, policy)));
     }
     if let Some(at) = timeout_deadline(state, policy) {
         let (what, after_ms) = match policy.timeout_disabled() {
@@ -30,7 +30,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
             true => ("let go", policy.abandoned_after_ms),
             false => ("close", policy.inactivity_timeout_ms),
         };
-        owe(what, Some(at), format!("{} after {}", span(after_ms), quiet(state, policy)));
+        owe(what, Some(at), format!("{} after {}", span(after_ms), silence_start(state, policy)));
     }
     if let (Some(at), Some(closed)) = (disconnect_deadline(state, policy), state.signals.disconnected_at) {
         let after = span(policy.disconnect_grace_ms);
@@ -55,7 +55,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
 }
 
 /// Where silence is counted from, and why.
-pub(super) fn quiet(state: &State, policy: &Policy) -> String {
+pub(super) fn silence_start(state: &State, policy: &Policy) -> String {
     if state.transcript.is_none() {
         return format!("the last word of a hook, at {}, and no transcript was seen", last_sign(state, policy));
     }
@@ -94,8 +94,8 @@ pub(super) fn span(ms: i64) -> String {
 mod tests {
     use super::*;
     use crate::session::{
-        CallOutcome, CloseReason, EffectId, End, Enrichment, EpisodeRef, Failure, FailureWhy, FileIdentity, Job, Kind,
-        Owed, Tier, Transcript, Why, pending, wake_at,
+        CallOutcome, CloseReason, EffectId, End, Enrichment, EpisodeRef, Failure, FailureReason, FileIdentity, Job,
+        Kind, Owed, Tier, Transcript, UnindexedReason, pending, wake_at,
     };
     use baton_conversation::hash::{ContentHash, Mark};
     use baton_conversation::item::Agent;
@@ -169,10 +169,11 @@ mod tests {
         let late = State { end, late_index_at: Some(Timestamp(60_000)), ..state(Phase::Indexed) };
         let belongs = "index late records 1970-01-01T00:01:00.000Z: records that belong to the end came after it";
         check(&late, &policy, &[belongs]);
-        let failure = Failure { why: FailureWhy::Unreadable, attempts: 2, retry_at: Timestamp(30_000) };
+        let failure = Failure { why: FailureReason::Unreadable, attempts: 2, retry_at: Timestamp(30_000) };
         let failed = State { failure: Some(failure), phase: Phase::Failed, ..late };
         check(&failed, &policy, &["retry 1970-01-01T00:00:30.000Z: unreadable, failures in a row: 2", belongs]);
-        let empty = State { late_index_at: Some(Timestamp(60_000)), end, ..state(Phase::Unindexed(Why::Empty)) };
+        let empty =
+            State { late_index_at: Some(Timestamp(60_000)), end, ..state(Phase::Unindexed(UnindexedReason::Empty)) };
         check(&empty, &policy, &[]);
         let mut said = empty;
         said.counts.messages = 1;
@@ -198,7 +199,7 @@ mod tests {
         let unseen = State { transcript: None, phase: Phase::New, ..promised };
         let told = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
         check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {told}")]);
-        check(&State { phase: Phase::Unindexed(Why::Empty), ..unseen.clone() }, &policy, &[]);
+        check(&State { phase: Phase::Unindexed(UnindexedReason::Empty), ..unseen.clone() }, &policy, &[]);
         let mut begun = State { end: None, ..unseen };
         (begun.signals.started_at, begun.signals.close_owed) = (Some(Timestamp(0)), None);
         check(&begun, &policy, &[&format!("close 1970-01-01T00:30:00.000Z: 30 min after {told}")]);

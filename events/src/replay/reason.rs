@@ -5,13 +5,14 @@
 //! - Reasons and deadlines follow the default timeouts in a replay and the configured ones in `explain`; neither knows
 //!   the configuration at the time of recording.
 
-use super::owed::{quiet, span};
+use super::owed::{silence_start, span};
 use crate::session::{
-    CallOutcome, CloseReason, Event, FailureWhy, GaveUp, ModelAnswer, Phase, Policy, Signal, SignalKind, State, Why,
+    CallOutcome, CloseReason, Event, FailureReason, GaveUp, ModelAnswer, Phase, Policy, Signal, SignalKind, State,
+    UnindexedReason,
 };
 
 /// The reason in a sentence; `None` if the event itself names it.
-pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<String> {
+pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<String> {
     Some(match event {
         Event::Discovered { .. } => {
             "a transcript of a session that was not known lies below a watched directory".to_owned()
@@ -31,13 +32,13 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
             (None, _) => "the file has grown".to_owned(),
         },
         Event::Rewritten { .. } => "what was read of the file is not what stands there now".to_owned(),
-        Event::Resumed => resumed(before),
+        Event::Resumed => why_resumed(before),
         Event::WentIdle => {
-            format!("{} without a record after {}", span(policy.check_interval_ms), quiet(before, policy))
+            format!("{} without a record after {}", span(policy.check_interval_ms), silence_start(before, policy))
         }
-        Event::CloseRequested { reason, .. } => close(before, *reason, policy),
+        Event::CloseRequested { reason, .. } => why_closed(before, *reason, policy),
         Event::Ended { .. } => "the first word that a session is over is its end".to_owned(),
-        Event::IndexingStarted { effect, reason, .. } => started(before, *reason, effect.generation),
+        Event::IndexingStarted { effect, reason, .. } => why_started(before, *reason, effect.generation),
         Event::Indexed { episode, .. } => match &before.episode {
             _ if before.job.is_some_and(|job| job.resumed) => {
                 "stored, but something was said meanwhile: it is open".to_owned()
@@ -62,7 +63,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
                 .to_owned()
         }
         Event::Restored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
-        Event::Signalled { signal } => signalled(before, signal),
+        Event::Signalled { signal } => after_signal(before, signal),
         Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
         Event::EpisodeDeleted { .. } => "asked for: `delete_episode`; `baton forget --undo` lifts that".to_owned(),
@@ -84,7 +85,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
             "a person waits for it, and the budgets allow it".to_owned()
         }
         Event::ModelCalled { .. } => "it has been quiet for long enough, and the budgets allow it".to_owned(),
-        Event::ModelAnswered { answer } => answered(before, answer),
+        Event::ModelAnswered { answer } => after_call(before, answer),
         Event::Enriched { .. } => "a model has told the same content in its own words".to_owned(),
         Event::EnrichmentGivenUp { why, .. } => match before.enriched_by().filter(|_| *why != GaveUp::NoMore) {
             Some(_) => format!("{}; what a model made of it before stays", given_up(*why)),
@@ -94,7 +95,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
 }
 
 /// What followed from the end of a call, for the call and its session.
-fn answered(before: &State, answer: &ModelAnswer) -> String {
+fn after_call(before: &State, answer: &ModelAnswer) -> String {
     let call = before.enrichment().and_then(|known| known.call.as_ref()).filter(|call| call.id == answer.id);
     let changed = call.is_some_and(|call| before.episode.as_ref().is_none_or(|episode| episode.hash != call.content));
     let told = match answer.outcome {
@@ -137,7 +138,7 @@ fn given_up(why: GaveUp) -> &'static str {
 }
 
 /// What follows from a signal, and why nothing more does. An end that it caused was recorded just before it.
-fn signalled(before: &State, signal: &Signal) -> String {
+fn after_signal(before: &State, signal: &Signal) -> String {
     let signals = &before.signals;
     match (signal.kind, signal.end(), before.end) {
         (_, Some(reason), Some(end)) if (end.reason, end.at) == (reason, signal.at) => {
@@ -175,7 +176,7 @@ fn signalled(before: &State, signal: &Signal) -> String {
     }
 }
 
-fn resumed(before: &State) -> String {
+fn why_resumed(before: &State) -> String {
     match (before.end, before.phase) {
         (Some(end), _) if before.signals.active_at > Some(end.at) => {
             format!("somebody was at work in it since it had ended ({} at {})", end.reason, end.at)
@@ -187,7 +188,7 @@ fn resumed(before: &State) -> String {
     }
 }
 
-fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
+fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
     let asked = match reason {
         CloseReason::Explicit => "a person or an agent asked: `baton close` or `session_tracking_close`".to_owned(),
         CloseReason::HookClear => "the agent's hook said that the conversation was cleared".to_owned(),
@@ -200,7 +201,7 @@ fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
         CloseReason::InactivityTimeout => format!(
             "{} (session_tracking.inactivity_timeout) without a record after {}",
             span(policy.inactivity_timeout_ms),
-            quiet(before, policy)
+            silence_start(before, policy)
         ),
         CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
         CloseReason::Sync => "a person asked for a range of history: `baton sync`".to_owned(),
@@ -213,7 +214,7 @@ fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
     }
 }
 
-fn started(before: &State, reason: CloseReason, generation: u32) -> String {
+fn why_started(before: &State, reason: CloseReason, generation: u32) -> String {
     let records = before.unindexed;
     let told = match &before.episode {
         _ if reason == CloseReason::Reindex => {
@@ -232,23 +233,23 @@ fn started(before: &State, reason: CloseReason, generation: u32) -> String {
     }
 }
 
-fn failed(why: FailureWhy, attempts: u32, policy: &Policy) -> String {
+fn failed(why: FailureReason, attempts: u32, policy: &Policy) -> String {
     let told = match why {
-        FailureWhy::Unreadable => "the transcript could not be opened or read",
-        FailureWhy::Gone => return "the transcript is not there any more".to_owned(),
-        FailureWhy::Rewritten => "the transcript no longer continues what was read",
-        FailureWhy::NotStored => "the conversation could not be stored: is the disk full?",
-        FailureWhy::StoredUnreadable => "what was stored of the conversation could not be read back",
-        FailureWhy::Broken => "the job broke: a bug; daemon.log says more",
+        FailureReason::Unreadable => "the transcript could not be opened or read",
+        FailureReason::Gone => return "the transcript is not there any more".to_owned(),
+        FailureReason::Rewritten => "the transcript no longer continues what was read",
+        FailureReason::NotStored => "the conversation could not be stored: is the disk full?",
+        FailureReason::StoredUnreadable => "what was stored of the conversation could not be read back",
+        FailureReason::Broken => "the job broke: a bug; daemon.log says more",
     };
     let wait = policy.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(policy.retry_cap_ms);
     format!("{told}; tried again after {} and up to a quarter more", span(wait))
 }
 
-fn abandoned(before: &State, why: Why, policy: &Policy) -> String {
+fn abandoned(before: &State, why: UnindexedReason, policy: &Policy) -> String {
     let serves = if before.episode.is_some() { "; its last episode serves on" } else { "" };
     match why {
-        Why::Empty => {
+        UnindexedReason::Empty => {
             let counts = &before.counts;
             let lines = match counts.malformed + counts.oversize {
                 0 => String::new(),
@@ -256,13 +257,13 @@ fn abandoned(before: &State, why: Why, policy: &Policy) -> String {
             };
             format!("nothing was said in it; records: {}{lines}{serves}", counts.records)
         }
-        Why::Gone => format!("its transcript vanished before all of it was indexed{serves}"),
-        Why::TimeoutDisabled => format!(
+        UnindexedReason::Gone => format!("its transcript vanished before all of it was indexed{serves}"),
+        UnindexedReason::TimeoutDisabled => format!(
             "{} without a record after {}, and session_tracking.inactivity_timeout is 0: it waits for a query{serves}",
             span(policy.abandoned_after_ms),
-            quiet(before, policy)
+            silence_start(before, policy)
         ),
-        Why::Untracked => format!("its tracking was stopped{serves}"),
+        UnindexedReason::Untracked => format!("its tracking was stopped{serves}"),
     }
 }
 

@@ -1,5 +1,5 @@
 //! A run of whole lines of an export, read and checked as far as possible by itself, so that sections can be read in
-//! parallel and then [taken in](super::Replay::take) in order.
+//! parallel and then [taken in](super::Replay::apply) in order.
 
 use super::{Error, Occurrence};
 use crate::envelope;
@@ -15,7 +15,7 @@ pub enum Entry {
     /// An event.
     Event(Box<Occurrence>, ChainHash, Link),
     /// Lines of conversations and of unknown kinds.
-    Passed {
+    Skipped {
         /// Number of lines.
         lines: u64,
         /// Number of items among them.
@@ -57,7 +57,7 @@ impl Section {
         for (number, end) in (first..).zip(ends) {
             let line = &bytes[std::mem::replace(&mut from, end + 1)..end];
             match read_line(line, number, &mut before, &mut scratch, keep_data) {
-                Ok(Entry::Passed { items, .. }) => section.pass(number, items),
+                Ok(Entry::Skipped { items, .. }) => section.skip(number, items),
                 Ok(entry) => section.entries.push((number, entry)),
                 Err(error) => {
                     section.failed = Some(error);
@@ -68,13 +68,13 @@ impl Section {
         section
     }
 
-    fn pass(&mut self, number: u64, more: u64) {
+    fn skip(&mut self, number: u64, more: u64) {
         match self.entries.last_mut() {
-            Some((_, Entry::Passed { lines, items })) => {
+            Some((_, Entry::Skipped { lines, items })) => {
                 *lines += 1;
                 *items += more;
             }
-            _ => self.entries.push((number, Entry::Passed { lines: 1, items: more })),
+            _ => self.entries.push((number, Entry::Skipped { lines: 1, items: more })),
         }
     }
 }
@@ -88,19 +88,19 @@ fn read_line(
 ) -> Result<Entry, Error> {
     // Most lines of a file are conversation items, which a replay does not need.
     if line.starts_with(b"{\"item\":") {
-        return Ok(Entry::Passed { lines: 1, items: 1 });
+        return Ok(Entry::Skipped { lines: 1, items: 1 });
     }
     let text = str::from_utf8(line).map_err(|_| Error::NoText { line: number })?;
     let record = match export::read(text).map_err(|source| Error::NoLine { line: number, source })? {
         Line::Header(header) => return Ok(Entry::Header(header)),
         Line::End(end) => return Ok(Entry::End(end)),
-        Line::Item(_) => return Ok(Entry::Passed { lines: 1, items: 1 }),
+        Line::Item(_) => return Ok(Entry::Skipped { lines: 1, items: 1 }),
         Line::Manifest { .. }
         | Line::Chunk { .. }
         | Line::Note { .. }
         | Line::Missing { .. }
         | Line::Forgotten { .. }
-        | Line::Other => return Ok(Entry::Passed { lines: 1, items: 0 }),
+        | Line::Other => return Ok(Entry::Skipped { lines: 1, items: 0 }),
         Line::Record(record) => record,
     };
     scratch.clear();
@@ -112,5 +112,5 @@ fn read_line(
         Some(_) => Link::Broken,
         None => Link::Open(scratch.clone()),
     };
-    Ok(Entry::Event(Box::new(Occurrence::of(stored, keep_data)), record.chain, link))
+    Ok(Entry::Event(Box::new(Occurrence::decode(stored, keep_data)), record.chain, link))
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::envelope::StoredRecord;
 use crate::schema;
 use crate::schema::export::{Line, Record};
-use crate::session::{Agent, CloseReason, Event, FileIdentity, Kind, Why};
+use crate::session::{Agent, CloseReason, Event, FileIdentity, Kind, UnindexedReason};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{CommandId, Metadata};
 use baton_protocol::answer::Change;
@@ -74,7 +74,7 @@ impl Log {
             .event("aa-1", &Event::WentIdle)
             .event("aa-1", &close)
             .event("ab-2", &close)
-            .event("ab-2", &Event::Abandoned { why: Why::Empty })
+            .event("ab-2", &Event::Abandoned { why: UnindexedReason::Empty })
     }
 
     fn end(&self) -> End {
@@ -104,10 +104,10 @@ fn run_in(file: &[String], options: Options, size: usize) -> (Vec<Happened>, Rep
         let section = Section::read(format!("{}\n", lines.join("\n")).as_bytes(), line, true);
         line += lines.len() as u64;
         for (number, entry) in section.entries {
-            match replay.take(number, entry) {
-                Ok(Taken::Quiet) => {}
-                Ok(Taken::Event(happened)) => told.push(*happened),
-                Ok(Taken::Enough) => return (told, replay, None),
+            match replay.apply(number, entry) {
+                Ok(Applied::Quiet) => {}
+                Ok(Applied::Event(happened)) => told.push(*happened),
+                Ok(Applied::Enough) => return (told, replay, None),
                 Err(error) => return (told, replay, Some(error)),
             }
         }
@@ -277,7 +277,7 @@ fn a_filtered_file_is_run_from_where_it_begins() {
     log.table.apply(Position(4), &id("aa-1"), SequenceNumber(2), &Event::WentIdle);
     let close = Event::CloseRequested { reason: CloseReason::Explicit, note: None };
     log.table.apply(Position(5), &id("aa-1"), SequenceNumber(3), &close);
-    log.table.apply(Position(7), &id("ab-2"), SequenceNumber(3), &Event::Abandoned { why: Why::Empty });
+    log.table.apply(Position(7), &id("ab-2"), SequenceNumber(3), &Event::Abandoned { why: UnindexedReason::Empty });
     let (told, summary, error) = run(&log.file(false), telling());
     assert_eq!((error.as_str(), summary.differences.as_slice()), ("", &[][..]));
     assert_eq!(told[0].before.as_deref(), Some("new"));
@@ -306,7 +306,7 @@ proptest! {
             let section = Section::read(bytes, 1, true);
             let mut replay = Replay::new(telling());
             for (line, entry) in section.entries {
-                let _ = replay.take(line, entry);
+                let _ = replay.apply(line, entry);
             }
             let _ = replay.summary();
         }

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use crate::envelope::StoredRecord;
 use crate::session::{
-    Agent, CloseReason, Counts, EnrichedBy, EpisodeRef, Event, FailureWhy, GaveUp, Kind, Place, Signal, SignalDetail,
-    SignalKind, TailDigest, Tier, Why,
+    Agent, CloseReason, Counts, EnrichedBy, EpisodeRef, Event, FailureReason, GaveUp, Kind, Place, Signal,
+    SignalDetail, SignalKind, TailDigest, Tier, UnindexedReason,
 };
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
@@ -213,7 +213,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
     Ok(match kind {
         DiscoveredV1::KIND => {
             let shape: DiscoveredV1 = read(v, data)?;
-            let fields = Fields::of::<DiscoveredV1>(v);
+            let fields = Fields::new::<DiscoveredV1>(v);
             let parent = shape.parent.map(|id| fields.session(&id)).transpose()?;
             Event::Discovered {
                 agent: fields.named("agent", Agent::parse(&shape.agent))?,
@@ -233,9 +233,9 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         ParentFoundV1::KIND => {
             let shape: ParentFoundV1 = read(v, data)?;
-            Event::ParentFound { parent: Fields::of::<ParentFoundV1>(v).session(&shape.parent)? }
+            Event::ParentFound { parent: Fields::new::<ParentFoundV1>(v).session(&shape.parent)? }
         }
-        RecordsAppendedV3::KIND => records_appended(read(v, data)?, &Fields::of::<RecordsAppendedV3>(v))?,
+        RecordsAppendedV3::KIND => records_appended(read(v, data)?, &Fields::new::<RecordsAppendedV3>(v))?,
         RewrittenV1::KIND => {
             let shape: RewrittenV1 = read(v, data)?;
             Event::Rewritten { generation: shape.generation, identity: shape.file.into() }
@@ -244,7 +244,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         WentIdleV1::KIND => read::<WentIdleV1>(v, data).map(|_| Event::WentIdle)?,
         CloseRequestedV1::KIND => {
             let shape: CloseRequestedV1 = read(v, data)?;
-            let fields = Fields::of::<CloseRequestedV1>(v);
+            let fields = Fields::new::<CloseRequestedV1>(v);
             Event::CloseRequested {
                 reason: fields.reason(&shape.reason)?,
                 note: shape.note.map(|hash| fields.hash("note", &hash)).transpose()?,
@@ -253,7 +253,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         EndedV1::KIND => {
             let shape: EndedV1 = read(v, data)?;
             Event::Ended {
-                reason: Fields::of::<EndedV1>(v).reason(&shape.reason)?,
+                reason: Fields::new::<EndedV1>(v).reason(&shape.reason)?,
                 at: Timestamp(shape.at),
                 by_self: shape.by_self,
             }
@@ -262,16 +262,16 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: IndexingStartedV1 = read(v, data)?;
             Event::IndexingStarted {
                 effect: shape.effect.into(),
-                reason: Fields::of::<IndexingStartedV1>(v).reason(&shape.reason)?,
+                reason: Fields::new::<IndexingStartedV1>(v).reason(&shape.reason)?,
                 to: shape.to,
             }
         }
-        IndexedV1::KIND => indexed(read(v, data)?, &Fields::of::<IndexedV1>(v))?,
+        IndexedV1::KIND => indexed(read(v, data)?, &Fields::new::<IndexedV1>(v))?,
         IndexSkippedV1::KIND => {
             let shape: IndexSkippedV1 = read(v, data)?;
             Event::IndexSkipped {
                 effect: shape.effect.map(Into::into),
-                episode: Fields::of::<IndexSkippedV1>(v).uuid(&shape.episode)?,
+                episode: Fields::new::<IndexSkippedV1>(v).uuid(&shape.episode)?,
                 to: shape.to,
             }
         }
@@ -279,14 +279,14 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: IndexingFailedV1 = read(v, data)?;
             Event::IndexingFailed {
                 effect: shape.effect.into(),
-                why: Fields::of::<IndexingFailedV1>(v).named("why", FailureWhy::parse(&shape.why))?,
+                why: Fields::new::<IndexingFailedV1>(v).named("why", FailureReason::parse(&shape.why))?,
                 attempts: shape.attempts,
                 retry_at: Timestamp(shape.retry_at),
             }
         }
         AbandonedV1::KIND => {
             let shape: AbandonedV1 = read(v, data)?;
-            Event::Abandoned { why: Fields::of::<AbandonedV1>(v).named("why", Why::parse(&shape.why))? }
+            Event::Abandoned { why: Fields::new::<AbandonedV1>(v).named("why", UnindexedReason::parse(&shape.why))? }
         }
         TrackingStoppedV1::KIND => read::<TrackingStoppedV1>(v, data).map(|_| Event::TrackingStopped)?,
         TrackingResumedV1::KIND => read::<TrackingResumedV1>(v, data).map(|_| Event::TrackingResumed)?,
@@ -299,7 +299,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         SignalledV1::KIND => {
             let shape: SignalledV1 = read(v, data)?;
-            let fields = Fields::of::<SignalledV1>(v);
+            let fields = Fields::new::<SignalledV1>(v);
             let detail = shape.detail.map(|text| fields.named("detail", SignalDetail::parse(&text))).transpose()?;
             let follows = shape.follows.map(|id| fields.named("follows", SessionId::new(&id))).transpose()?;
             let kind = fields.named("signal", SignalKind::parse(&shape.signal))?;
@@ -307,7 +307,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         HandoffOfferedV1::KIND => {
             let shape: HandoffOfferedV1 = read(v, data)?;
-            let fields = Fields::of::<HandoffOfferedV1>(v);
+            let fields = Fields::new::<HandoffOfferedV1>(v);
             Event::HandoffOffered {
                 episode: fields.uuid(&shape.episode)?,
                 from: fields.named("from", SessionId::new(&shape.from))?,
@@ -316,32 +316,32 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         HandoffClaimedV1::KIND => {
             let shape: HandoffClaimedV1 = read(v, data)?;
-            Event::HandoffClaimed { episode: Fields::of::<HandoffClaimedV1>(v).uuid(&shape.episode)? }
+            Event::HandoffClaimed { episode: Fields::new::<HandoffClaimedV1>(v).uuid(&shape.episode)? }
         }
         EpisodeDeletedV1::KIND => {
             let shape: EpisodeDeletedV1 = read(v, data)?;
-            Event::EpisodeDeleted { episode: Fields::of::<EpisodeDeletedV1>(v).uuid(&shape.episode)? }
+            Event::EpisodeDeleted { episode: Fields::new::<EpisodeDeletedV1>(v).uuid(&shape.episode)? }
         }
         EpisodeRestoredV1::KIND => {
             let shape: EpisodeRestoredV1 = read(v, data)?;
-            Event::EpisodeRestored { episode: Fields::of::<EpisodeRestoredV1>(v).uuid(&shape.episode)? }
+            Event::EpisodeRestored { episode: Fields::new::<EpisodeRestoredV1>(v).uuid(&shape.episode)? }
         }
-        RedactedV1::KIND => redacted(read(v, data)?, &Fields::of::<RedactedV1>(v))?,
+        RedactedV1::KIND => redacted(read(v, data)?, &Fields::new::<RedactedV1>(v))?,
         EnrichmentOwedV1::KIND => {
             let shape: EnrichmentOwedV1 = read(v, data)?;
             Event::EnrichmentOwed { at: Timestamp(shape.at), asked: shape.asked }
         }
         ModelCalledV1::KIND => {
             let shape: ModelCalledV1 = read(v, data)?;
-            Event::ModelCalled { call: Fields::of::<ModelCalledV1>(v).named("call", shape.read())? }
+            Event::ModelCalled { call: Fields::new::<ModelCalledV1>(v).named("call", shape.read())? }
         }
         ModelAnsweredV1::KIND => {
             let shape: ModelAnsweredV1 = read(v, data)?;
-            Event::ModelAnswered { answer: Fields::of::<ModelAnsweredV1>(v).named("answer", shape.read())? }
+            Event::ModelAnswered { answer: Fields::new::<ModelAnsweredV1>(v).named("answer", shape.read())? }
         }
         EnrichedV1::KIND => {
             let shape: EnrichedV1 = read(v, data)?;
-            let fields = Fields::of::<EnrichedV1>(v);
+            let fields = Fields::new::<EnrichedV1>(v);
             Event::Enriched {
                 episode: fields.uuid(&shape.episode)?,
                 by: EnrichedBy {
@@ -357,7 +357,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         EnrichmentGivenUpV1::KIND => {
             let shape: EnrichmentGivenUpV1 = read(v, data)?;
-            let fields = Fields::of::<EnrichmentGivenUpV1>(v);
+            let fields = Fields::new::<EnrichmentGivenUpV1>(v);
             Event::EnrichmentGivenUp {
                 content: fields.hash("content", &shape.content)?,
                 why: fields.named("why", GaveUp::parse(&shape.why))?,

@@ -16,8 +16,8 @@ use super::read_optional;
 use super::session::shape::{EffectV1, IdentityV1};
 use crate::row::Row;
 use crate::session::{
-    Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureWhy, Follows, Handoff, Job, Kind, Phase,
-    Place, Signals, State, TailDigest, Tier, Transcript, Why,
+    Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureReason, Follows, Handoff, Job, Kind, Phase,
+    Place, Signals, State, TailDigest, Tier, Transcript, UnindexedReason,
 };
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
@@ -197,7 +197,7 @@ fn phase_of(name: &str, why: Option<&str>) -> Option<Phase> {
         ("indexed", None) => Phase::Indexed,
         ("failed", None) => Phase::Failed,
         ("forgotten", None) => Phase::Forgotten,
-        ("unindexed", Some(why)) => Phase::Unindexed(Why::parse(why)?),
+        ("unindexed", Some(why)) => Phase::Unindexed(UnindexedReason::parse(why)?),
         _ => return None,
     })
 }
@@ -296,7 +296,7 @@ impl RowV1 {
             })?,
             failure: read_optional(self.failure, |failure| {
                 Some(Failure {
-                    why: FailureWhy::parse(&failure.why)?,
+                    why: FailureReason::parse(&failure.why)?,
                     attempts: failure.attempts,
                     retry_at: Timestamp(failure.retry_at),
                 })

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::event::{Agent, Counts, EffectId, FileIdentity, Kind, Place, TailDigest};
 use super::model_call::{Ask, CallOutcome, CallTokens, GaveUp};
-use super::reason::{CloseReason, FailureWhy};
+use super::reason::{CloseReason, FailureReason};
 use super::signal::Signal;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -44,7 +44,7 @@ pub enum Command {
     Fail {
         /// The job.
         effect: EffectId,
-        why: FailureWhy,
+        why: FailureReason,
     },
     /// Rebuild what is stored although nothing was appended, with the current filter and redaction rules.
     Reindex,

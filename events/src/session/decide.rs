@@ -11,7 +11,7 @@ mod signal;
 
 use super::command::{Asleep, Close, Command, Complete, Discover, Observe, Redact};
 use super::event::{EffectId, EpisodeRef, Event, Kind, Tier};
-use super::reason::{CloseReason, FailureWhy, Why};
+use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::state::{Phase, State, evolve};
 use super::{
     Policy, Rejection, disconnect_deadline, idle_deadline, late_deadline, may_be_indexed_late, owed_close,
@@ -65,7 +65,7 @@ pub fn decide(
         Command::Fail { effect, why } => decide_fail(id, state, *effect, *why, policy, now),
         Command::Reindex => Ok(decide_reindex(state)),
         Command::Untrack => Ok(match state.phase {
-            Phase::Unindexed(Why::Untracked) => Vec::new(),
+            Phase::Unindexed(UnindexedReason::Untracked) => Vec::new(),
             _ => vec![Event::TrackingStopped],
         }),
         Command::Track { force } => Ok(decide_track(state, *force)),
@@ -106,11 +106,11 @@ pub fn decide(
             _ => Err(Rejection::WrongEpisode),
         },
         Command::Redact(redact) => decide_redact(id, state, redact),
-        Command::Enrich => enrichment::ask(state, now),
-        Command::CallModel(call) => enrichment::call(state, call, now),
-        Command::TakeAnswer(taken) => enrichment::take(id, state, taken, policy, now),
-        Command::LoseCall { id: call } => Ok(enrichment::lose(id, state, *call, policy, now)),
-        Command::GiveUpEnrichment { content, why } => Ok(enrichment::give_up(state, *content, *why)),
+        Command::Enrich => enrichment::decide_enrich(state, now),
+        Command::CallModel(call) => enrichment::decide_call(state, call, now),
+        Command::TakeAnswer(taken) => enrichment::decide_answer(id, state, taken, policy, now),
+        Command::LoseCall { id: call } => Ok(enrichment::decide_lost_call(id, state, *call, policy, now)),
+        Command::GiveUpEnrichment { content, why } => Ok(enrichment::decide_give_up(state, *content, *why)),
     }
 }
 
@@ -142,7 +142,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                     | Command::LoseCall { .. }
             )
         }
-        Phase::Unindexed(Why::Untracked) => matches!(
+        Phase::Unindexed(UnindexedReason::Untracked) => matches!(
             command,
             Command::Discover(_)
                 | Command::Track { .. }
@@ -161,7 +161,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
 }
 
 fn decide_track(state: &State, force: bool) -> Vec<Event> {
-    let stopped = state.phase == Phase::Unindexed(Why::Untracked);
+    let stopped = state.phase == Phase::Unindexed(UnindexedReason::Untracked);
     let resumed = stopped.then_some(Event::TrackingResumed);
     resumed.into_iter().chain((force && !state.forced).then_some(Event::TrackingForced)).collect()
 }
@@ -186,9 +186,9 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
     let moved = moved.then(|| Event::Moved { path: discover.path.clone(), identity: discover.identity });
     // The missing file is back, though perhaps with nothing new in it: without this event, what was read before would
     // never be indexed.
-    let found = (state.phase == Phase::Unindexed(Why::Gone)).then_some(Event::Resumed);
+    let found = (state.phase == Phase::Unindexed(UnindexedReason::Gone)).then_some(Event::Resumed);
     // The running job reads the old path, so its result says nothing about this file.
-    let anew = state.job.filter(|_| moved.is_some()).map(|job| start(state, job.again.unwrap_or(job.reason)));
+    let anew = state.job.filter(|_| moved.is_some()).map(|job| start_index(state, job.again.unwrap_or(job.reason)));
     Ok(moved.into_iter().chain(found).chain(anew).collect())
 }
 
@@ -262,7 +262,8 @@ fn left_again(state: &State) -> Option<CloseReason> {
 /// its own session still writes a final message.
 fn is_late(state: &State, observe: &Observe, last_at: Option<Timestamp>, policy: &Policy) -> bool {
     // Late records of an abandoned session are indexed only if it was empty, or if an owed close indexes them.
-    let is_let_go = matches!(state.phase, Phase::Unindexed(why) if why != Why::Empty) && owed_close(state).is_none();
+    let is_let_go =
+        matches!(state.phase, Phase::Unindexed(why) if why != UnindexedReason::Empty) && owed_close(state).is_none();
     let Some(end) = state.end.filter(|_| !is_let_go) else { return false };
     if end.by_self && observe.counts.prompts == 0 {
         return true;
@@ -278,7 +279,7 @@ fn decide_vanish(state: &State) -> Vec<Event> {
         _ => false,
     };
     match unread {
-        true => vec![Event::Abandoned { why: Why::Gone }],
+        true => vec![Event::Abandoned { why: UnindexedReason::Gone }],
         false => Vec::new(),
     }
 }
@@ -305,21 +306,21 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
             if state.counts.messages == 0 && (!close.unread || state.transcript.is_none()) =>
         {
             events.extend(end);
-            if !matches!(state.phase, Phase::Unindexed(Why::Empty | Why::Gone)) {
-                events.push(Event::Abandoned { why: Why::Empty });
+            if !matches!(state.phase, Phase::Unindexed(UnindexedReason::Empty | UnindexedReason::Gone)) {
+                events.push(Event::Abandoned { why: UnindexedReason::Empty });
             }
             return events;
         }
         _ => {
             events.extend(end);
-            events.push(start(state, close.reason));
+            events.push(start_index(state, close.reason));
         }
     }
     events.extend(enrichment::owed_by_close(state, close.reason, policy, now));
     events
 }
 
-fn start(state: &State, reason: CloseReason) -> Event {
+fn start_index(state: &State, reason: CloseReason) -> Event {
     Event::IndexingStarted {
         effect: EffectId { generation: state.generation, start: state.starts + 1 },
         reason,
@@ -341,9 +342,9 @@ fn decide_wake(state: &State, unread: bool, asleep: Asleep, policy: &Policy, now
         return match policy.timeout_disabled() {
             // An owed close stays owed: the transcript may still come.
             _ if state.phase == Phase::New && (state.end.is_some() || policy.timeout_disabled()) => {
-                vec![Event::Abandoned { why: Why::Empty }]
+                vec![Event::Abandoned { why: UnindexedReason::Empty }]
             }
-            true => vec![Event::Abandoned { why: Why::TimeoutDisabled }],
+            true => vec![Event::Abandoned { why: UnindexedReason::TimeoutDisabled }],
             false => {
                 let close = Close { reason: CloseReason::InactivityTimeout, note: None, by_self: false, unread };
                 decide_close(state, &close, policy, now)
@@ -353,7 +354,7 @@ fn decide_wake(state: &State, unread: bool, asleep: Asleep, policy: &Policy, now
     let retry = state.phase == Phase::Failed && state.failure.is_some_and(|failure| now >= failure.retry_at);
     let late = late_deadline(state).is_some_and(|at| now >= at);
     if retry || late {
-        return vec![start(state, state.last_close.unwrap_or(CloseReason::InactivityTimeout))];
+        return vec![start_index(state, state.last_close.unwrap_or(CloseReason::InactivityTimeout))];
     }
     if idle_deadline(state, policy).is_some_and(|at| awake_now >= at) {
         return vec![Event::WentIdle];
@@ -401,7 +402,7 @@ fn decide_complete(
     let mut events = vec![first];
     events.extend(enrichment::owed_by_index(state, &after, policy, now));
     if let (Some(reason), true) = (job.again, after.unindexed > 0) {
-        events.push(start(&after, reason));
+        events.push(start_index(&after, reason));
     }
     Ok(events)
 }
@@ -410,7 +411,7 @@ fn decide_fail(
     id: &SessionId,
     state: &State,
     effect: EffectId,
-    why: FailureWhy,
+    why: FailureReason,
     policy: &Policy,
     now: Timestamp,
 ) -> Result<Vec<Event>, Rejection> {
@@ -420,8 +421,8 @@ fn decide_fail(
     let attempts = state.failure.map_or(0, |failure| failure.attempts) + 1;
     let retry_at = now.plus_ms(policy.backoff_ms(id, attempts));
     let mut events = vec![Event::IndexingFailed { effect, why, attempts, retry_at }];
-    if why == FailureWhy::Gone {
-        events.push(Event::Abandoned { why: Why::Gone });
+    if why == FailureReason::Gone {
+        events.push(Event::Abandoned { why: UnindexedReason::Gone });
     }
     Ok(events)
 }
@@ -462,14 +463,14 @@ fn decide_redact(id: &SessionId, state: &State, redact: &Redact) -> Result<Vec<E
 fn decide_reindex(state: &State) -> Vec<Event> {
     let has_both = state.episode.is_some() && state.counts.messages > 0;
     match state.phase {
-        Phase::Failed => vec![start(state, CloseReason::Reindex)],
+        Phase::Failed => vec![start_index(state, CloseReason::Reindex)],
         Phase::Active
         | Phase::Inactive
         | Phase::Indexed
-        | Phase::Unindexed(Why::TimeoutDisabled | Why::Gone | Why::Empty)
+        | Phase::Unindexed(UnindexedReason::TimeoutDisabled | UnindexedReason::Gone | UnindexedReason::Empty)
             if has_both =>
         {
-            vec![start(state, CloseReason::Reindex)]
+            vec![start_index(state, CloseReason::Reindex)]
         }
         _ => Vec::new(),
     }

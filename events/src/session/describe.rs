@@ -29,7 +29,7 @@ impl fmt::Display for Event {
             Self::ParentFound { parent } => write!(f, "subagent of {parent}"),
             Self::RecordsAppended { generation, from, to, counts, last_conversation_at, late_index_at, .. } => {
                 write!(f, "read bytes {from} to {} (line {}) of generation {generation}: ", to.offset, to.line)?;
-                counted(f, counts)?;
+                write_counts(f, counts)?;
                 if let Some(at) = last_conversation_at {
                     write!(f, "; last said something at {at}")?;
                 }
@@ -102,8 +102,8 @@ impl fmt::Display for Event {
             Self::EnrichmentOwed { asked, .. } => {
                 write!(f, "to be enriched by a model{}", if *asked { ", asked for" } else { "" })
             }
-            Self::ModelCalled { call } => called(f, call),
-            Self::ModelAnswered { answer } => answered(f, answer),
+            Self::ModelCalled { call } => write_call(f, call),
+            Self::ModelAnswered { answer } => write_answer(f, answer),
             Self::Enriched { episode, by, facts, dropped } => {
                 write!(f, "episode {episode} enriched by {}: answer {}, facts {facts}", by.model, by.answer.short())?;
                 if *dropped > 0 {
@@ -130,12 +130,12 @@ impl fmt::Display for Event {
     }
 }
 
-fn called(f: &mut fmt::Formatter<'_>, call: &ModelCall) -> fmt::Result {
+fn write_call(f: &mut fmt::Formatter<'_>, call: &ModelCall) -> fmt::Result {
     write!(f, "{call} of {} begins: about {} tokens, at most {} back", call.model, call.tokens_in, call.tokens_out)?;
     write!(f, ", at most {}{}", usd(call.nanos), if call.again { ", asked once more" } else { "" })
 }
 
-fn answered(f: &mut fmt::Formatter<'_>, answer: &ModelAnswer) -> fmt::Result {
+fn write_answer(f: &mut fmt::Formatter<'_>, answer: &ModelAnswer) -> fmt::Result {
     write!(f, "call {} ended: {}", answer.id, answer.outcome)?;
     if answer.outcome != CallOutcome::Lost {
         write!(f, " after {} ms", answer.duration_ms)?;
@@ -154,7 +154,7 @@ fn answered(f: &mut fmt::Formatter<'_>, answer: &ModelAnswer) -> fmt::Result {
 }
 
 /// Counts without the zeros: `7 records, 4 of conversation, 2 messages, 1 typed`.
-fn counted(f: &mut fmt::Formatter<'_>, counts: &Counts) -> fmt::Result {
+fn write_counts(f: &mut fmt::Formatter<'_>, counts: &Counts) -> fmt::Result {
     write!(f, "{} {}", counts.records, if counts.records == 1 { "record" } else { "records" })?;
     for (count, one, many) in [
         (counts.conversation, "of conversation", "of conversation"),
@@ -177,8 +177,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::super::{
-        Ask, CallTokens, CloseReason, EffectId, EnrichedBy, EpisodeRef, FailureWhy, FileIdentity, GaveUp, Place,
-        Signal, SignalDetail, SignalKind, TailDigest, Tier, Why,
+        Ask, CallTokens, CloseReason, EffectId, EnrichedBy, EpisodeRef, FailureReason, FileIdentity, GaveUp, Place,
+        Signal, SignalDetail, SignalKind, TailDigest, Tier, UnindexedReason,
     };
     use super::*;
     use baton_conversation::hash::ContentHash;
@@ -321,10 +321,10 @@ mod tests {
                 "nothing to index, all is known up to byte 90: episode 00000000-0000-0000-0000-000000000000 stays",
             ),
             (
-                Event::IndexingFailed { effect, why: FailureWhy::Unreadable, attempts: 2, retry_at: at },
+                Event::IndexingFailed { effect, why: FailureReason::Unreadable, attempts: 2, retry_at: at },
                 "index job 2.3 failed: unreadable, 2 in a row; next at 2026-03-14T09:26:53.589Z",
             ),
-            (Event::Abandoned { why: Why::Empty }, "let go without an index: empty"),
+            (Event::Abandoned { why: UnindexedReason::Empty }, "let go without an index: empty"),
             (Event::TrackingStopped, "tracking stopped"),
             (Event::TrackingResumed, "tracking resumed"),
             (Event::TrackingForced, "tracked from now on whatever the switches say"),

@@ -14,7 +14,7 @@ use std::fmt;
 use uuid::Uuid;
 
 use super::model_call::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
-use super::reason::{CloseReason, FailureWhy, Why};
+use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::Signal;
 use baton_conversation::hash::ContentHash;
 pub use baton_conversation::item::Agent;
@@ -127,14 +127,14 @@ pub enum Event {
     IndexingFailed {
         /// The job.
         effect: EffectId,
-        why: FailureWhy,
+        why: FailureReason,
         /// Failures in a row, this one included.
         attempts: u32,
         /// When to try again at the earliest.
         retry_at: Timestamp,
     },
     /// The session was abandoned without an index.
-    Abandoned { why: Why },
+    Abandoned { why: UnindexedReason },
     /// A person or agent stopped the tracking of this session.
     TrackingStopped,
     /// Tracking was resumed.

@@ -71,7 +71,7 @@ impl CloseReason {
 
 named! {
     /// Why a session was abandoned without an index.
-    Why {
+    UnindexedReason {
         /// The inactivity timeout is disabled.
         TimeoutDisabled = "timeout_disabled",
         /// It has no conversation text.
@@ -85,7 +85,7 @@ named! {
 
 named! {
     /// Why an index job failed.
-    FailureWhy {
+    FailureReason {
         /// The transcript could not be opened or read.
         Unreadable = "unreadable",
         /// The transcript is no longer there.

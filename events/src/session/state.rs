@@ -5,7 +5,7 @@ pub(super) mod enrichment;
 use uuid::Uuid;
 
 use super::event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest};
-use super::reason::{CloseReason, FailureWhy, Why};
+use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::{Handoff, Signals};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -28,7 +28,7 @@ pub enum Phase {
     /// The last index job failed; it will be retried.
     Failed,
     /// Abandoned without an index.
-    Unindexed(Why),
+    Unindexed(UnindexedReason),
     /// Forgotten; only a tombstone is left.
     Forgotten,
 }
@@ -155,7 +155,7 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Why the last job failed.
-    pub why: FailureWhy,
+    pub why: FailureReason,
     /// Failures in a row.
     pub attempts: u32,
     /// When to try again.
@@ -204,13 +204,16 @@ impl State {
 
     /// True if it has not ended: the agent may continue at any time.
     pub fn is_open(&self) -> bool {
-        let is_left = matches!(self.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked | Why::Gone));
+        let is_left = matches!(
+            self.phase,
+            Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked | UnindexedReason::Gone)
+        );
         self.end.is_none() && !is_left
     }
 
     /// True if only hooks have reported it and no transcript was ever found. Lists do not show it.
     pub fn is_unseen(&self) -> bool {
-        self.transcript.is_none() && matches!(self.phase, Phase::New | Phase::Unindexed(Why::Empty))
+        self.transcript.is_none() && matches!(self.phase, Phase::New | Phase::Unindexed(UnindexedReason::Empty))
     }
 
     /// True if there is no episode, or it was made by this version of the filter.
@@ -285,7 +288,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::Rewritten { generation, identity } => {
             begin_generation(&mut state, *generation);
-            enrichment::resumed(&mut state);
+            enrichment::drop_automatic(&mut state);
             if let Some(transcript) = &mut state.transcript {
                 transcript.identity = *identity;
             }
@@ -295,7 +298,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.signals.close_owed = state.signals.close_owed.filter(|reason| !reason.ends_session());
-            enrichment::resumed(&mut state);
+            enrichment::drop_automatic(&mut state);
             match &mut state.job {
                 Some(job) => job.resumed = true,
                 None => state.phase = Phase::Active,
@@ -340,14 +343,14 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.deleted = stays_deleted.then_some(episode.uuid);
             state.episode = Some(episode.clone());
             finish_job(&mut state);
-            enrichment::indexed(&mut state);
+            enrichment::update_after_index(&mut state);
         }
         Event::IndexSkipped { effect, to, .. } => {
             state.checked = Some(Checked { generation: state.generation, to: *to });
             if effect.is_some() {
                 finish_job(&mut state);
             }
-            enrichment::indexed(&mut state);
+            enrichment::update_after_index(&mut state);
         }
         Event::IndexingFailed { why, attempts, retry_at, .. } => {
             state.job = None;
@@ -363,7 +366,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.job = None;
             state.failure = None;
             state.forced = false;
-            state.phase = Phase::Unindexed(Why::Untracked);
+            state.phase = Phase::Unindexed(UnindexedReason::Untracked);
         }
         Event::TrackingForced => state.forced = true,
         Event::TrackingResumed => {
@@ -386,7 +389,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.signals.active_at = None;
             state.signals.disconnected_at = None;
             state.signals.close_owed = None;
-            enrichment::forgotten(&mut state);
+            enrichment::forget(&mut state);
         }
         Event::Restored { generation, file_exists } => {
             begin_generation(&mut state, *generation);
@@ -394,7 +397,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 // It was forgotten before it was discovered.
                 None => Phase::New,
                 Some(_) if *file_exists => Phase::Active,
-                Some(_) => Phase::Unindexed(Why::Gone),
+                Some(_) => Phase::Unindexed(UnindexedReason::Gone),
             };
         }
         Event::Signalled { signal } => {
@@ -416,17 +419,17 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             if let (Some(before), Some(after)) = (state.episode.clone(), episode) {
                 state.deleted = state.deleted.map(|gone| if gone == before.uuid { after.uuid } else { gone });
                 state.episode = Some(after.clone());
-                enrichment::rehashed(&mut state, before.hash, after.hash);
+                enrichment::replace_content_hash(&mut state, before.hash, after.hash);
             }
             let now = |hash: ContentHash| notes.iter().find(|(old, _)| *old == hash).map_or(hash, |(_, new)| *new);
             state.close_note = state.close_note.map(now);
-            enrichment::renamed(&mut state, now);
+            enrichment::replace_answer_hashes(&mut state, now);
         }
         Event::EnrichmentOwed { at, asked } => enrichment::owe(&mut state, *at, *asked),
-        Event::ModelCalled { call } => enrichment::called(&mut state, call),
-        Event::ModelAnswered { answer } => enrichment::answered(&mut state, answer),
-        Event::Enriched { episode, by, .. } => enrichment::enriched(&mut state, *episode, by.clone()),
-        Event::EnrichmentGivenUp { content, why } => enrichment::given_up(&mut state, *content, *why),
+        Event::ModelCalled { call } => enrichment::start_call(&mut state, call),
+        Event::ModelAnswered { answer } => enrichment::end_call(&mut state, answer),
+        Event::Enriched { episode, by, .. } => enrichment::set_enriched(&mut state, *episode, by.clone()),
+        Event::EnrichmentGivenUp { content, why } => enrichment::give_up(&mut state, *content, *why),
     }
     state
 }

@@ -184,7 +184,7 @@ fn show_one(
     if id.as_ref().is_some_and(|id| forgotten.contains(id)) {
         hide_group(&mut record);
     }
-    let told = Occurrence::of(record, typed.json).told();
+    let told = Occurrence::decode(record, typed.json).describe();
     if typed.json {
         output.data(&serde_json::to_string(&told).unwrap_or_default());
         return;

@@ -320,10 +320,10 @@ fn configured_prices_hold_and_what_they_leave_out_is_as_usual() {
     let world = World::new();
     world.write("{\"llm\": {\"prices\": {\"my-*\": {\"input\": 2, \"output\": 9, \"cache_read\": 1}}}}");
     let prices = world.open().settings().now().prices.clone();
-    let price = prices.of("my-model").unwrap();
+    let price = prices.price("my-model").unwrap();
     assert_eq!((price.input, price.output, price.cache_read), (2.0, 9.0, 1.0));
     assert_eq!((price.cache_write, price.cache_write_1h), (2.5, 4.0));
-    assert_eq!(prices.of("claude-opus-4-5"), Settings::default().prices.of("claude-opus-4-5"));
+    assert_eq!(prices.price("claude-opus-4-5"), Settings::default().prices.price("claude-opus-4-5"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use baton_conversation::item::{Body, Item};
 use baton_conversation::record::SessionId;
 use baton_conversation::transcript::{Sink, subject};
 use baton_events::schema::item;
-use baton_events::session::{Complete, EpisodeRef, FailureWhy, Stored, episode_uuid};
+use baton_events::session::{Complete, EpisodeRef, FailureReason, Stored, episode_uuid};
 use baton_redaction::json::redact_json;
 use baton_redaction::redact_owned;
 
@@ -51,8 +51,8 @@ fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored:
 fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let Again { hash, stored, written } =
         again(chunks, &request.session, &prior.manifest).map_err(|failed| match failed {
-            Failed::NotStored(reason) => Stop::Failed(FailureWhy::NotStored, reason),
-            Failed::Lasting(reason) | Failed::Refused(reason) => Stop::Failed(FailureWhy::StoredUnreadable, reason),
+            Failed::NotStored(reason) => Stop::Failed(FailureReason::NotStored, reason),
+            Failed::Lasting(reason) | Failed::Refused(reason) => Stop::Failed(FailureReason::StoredUnreadable, reason),
         })?;
     if written.manifest == prior.manifest {
         return Ok(unchanged(request, prior));

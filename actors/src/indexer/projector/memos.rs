@@ -120,7 +120,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
 /// Whether this is the key of a memo that is deleted: not only cleared, and not told again since.
 pub(super) fn is_deleted(table: &SessionTable, key: &SessionId) -> bool {
-    let row = memo::of_key(key.as_str()).and_then(|uuid| table.memo_row(uuid));
+    let row = memo::uuid_of_key(key.as_str()).and_then(|uuid| table.memo_row(uuid));
     row.is_some_and(|row| row.state.memo.is_none())
 }
 

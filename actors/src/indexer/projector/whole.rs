@@ -46,7 +46,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 
     fn make_one_whole(&mut self, id: &SessionId, table: &SessionTable) -> Result<(), Error> {
-        if let Some(uuid) = memo::of_key(id.as_str()) {
+        if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
             return self.make_memo_whole(uuid, table);
         }
         let Some(row) = table.get(id).filter(|row| row.state.phase != Phase::Forgotten) else { return Ok(()) };

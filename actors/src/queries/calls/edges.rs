@@ -86,8 +86,8 @@ pub(in crate::queries) async fn delete(asked: UuidParams, services: &Arc<Service
     let mut notes = Vec::new();
     let mut after = String::new();
     // What is supported by none is told from the sessions that there are.
-    let mut lasting = by.is_empty() || by.iter().any(|id| memo::of_key(id.as_str()).is_none());
-    for memo in by.iter().filter_map(|id| memo::of_key(id.as_str())) {
+    let mut lasting = by.is_empty() || by.iter().any(|id| memo::uuid_of_key(id.as_str()).is_none());
+    for memo in by.iter().filter_map(|id| memo::uuid_of_key(id.as_str())) {
         let source = services.table.now().memo(memo).map(|(_, memo)| memo.source);
         match source {
             Some(Source::Triplet) => {

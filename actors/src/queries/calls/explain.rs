@@ -7,7 +7,7 @@ use baton_conversation::record::{SequenceNumber, SessionId, StreamId};
 use baton_events::memo::Memo;
 use baton_events::replay::{History, Occurrence, owed};
 use baton_events::schema::session::hide_group;
-use baton_events::session::{Phase, Policy, State, Why};
+use baton_events::session::{Phase, Policy, State, UnindexedReason};
 use baton_protocol::{ExplainParams, answer};
 use baton_redaction::redact;
 use uuid::Uuid;
@@ -89,13 +89,13 @@ fn events(
             if is_forgotten {
                 hide_group(&mut record);
             }
-            let occurrence = Occurrence::of(record, false);
+            let occurrence = Occurrence::decode(record, false);
             if occurrence.sequence <= after {
-                history.take(&occurrence);
+                history.apply(&occurrence);
             } else if told.len() == EVENTS {
                 return Ok((told, Some(history.sequence.0)));
             } else {
-                told.push(history.tell(&occurrence, policy));
+                told.push(history.apply_and_describe(&occurrence, policy));
             }
         }
     }
@@ -108,7 +108,7 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     if let Some(stop) = &stop {
         notes.push(format!("nothing is read or owed: {stop}"));
     }
-    if state.phase == Phase::Unindexed(Why::Untracked) {
+    if state.phase == Phase::Unindexed(UnindexedReason::Untracked) {
         notes.push("no layer touches it since its tracking was stopped: `track_session` lifts that".to_owned());
     }
     if state.phase == Phase::Forgotten {

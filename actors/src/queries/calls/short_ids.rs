@@ -10,7 +10,7 @@ use crate::queries::Services;
 
 pub(in crate::queries) fn short_ids(asked: ShortIdsParams, services: &Arc<Services>) -> answer::ShortIds {
     let table = services.table.now();
-    let short = |id: &str| match memo::of_key(id) {
+    let short = |id: &str| match memo::uuid_of_key(id) {
         Some(uuid) => Some(table.short_memo_id(uuid)),
         None => SessionId::new(id).map(|id| table.short_id(&id).to_owned()),
     };

@@ -258,7 +258,7 @@ impl Pricing {
         let is_local = llm.is_some_and(|llm| llm.endpoint.base_url.is_local());
         let model = llm.map_or(DEFAULT_MODEL, |llm| &llm.endpoint.model).to_owned();
         let limits = llm.map_or(DEFAULT_LIMITS, Llm::limits);
-        let (price, show) = (settings.prices.of(&model), settings.filtering);
+        let (price, show) = (settings.prices.price(&model), settings.filtering);
         Self { price, model, is_local, limits, show, sessions: 0, nanos: 0 }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{Phase, State, Why};
+use baton_events::session::{Phase, State, UnindexedReason};
 use baton_protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
 use baton_redaction::redact;
 
@@ -121,7 +121,7 @@ pub(super) fn group(table: &SessionTable, settings: &Settings, text: &str) -> Re
 
 /// Whether a session was stopped by itself and not by a switch.
 fn is_stopped(state: &State) -> bool {
-    state.phase == Phase::Unindexed(Why::Untracked)
+    state.phase == Phase::Unindexed(UnindexedReason::Untracked)
 }
 
 fn unknown(failure: Failure) -> Result<answer::Track, Ended> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::session::{CloseReason, Phase, Policy, State, Why};
+use baton_events::session::{CloseReason, Phase, Policy, State, UnindexedReason};
 
 use baton_config::settings::Settings;
 
@@ -85,7 +85,7 @@ fn has_content(table: &SessionTable, row: &Row) -> bool {
 
 /// Whether its episode is being made, or is promised to be.
 pub(super) fn is_under_way(state: &State) -> bool {
-    let left_alone = state.phase == Phase::Unindexed(Why::Untracked);
+    let left_alone = state.phase == Phase::Unindexed(UnindexedReason::Untracked);
     state.phase == Phase::Indexing || (state.signals.close_owed.is_some() && !left_alone)
 }
 

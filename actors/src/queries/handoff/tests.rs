@@ -2,7 +2,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SequenceNumber};
 use baton_events::session::{
-    CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript, Why,
+    CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript, UnindexedReason,
 };
 use uuid::Uuid;
 
@@ -65,7 +65,7 @@ fn state(name: &str, words: &str) -> State {
             "new" => state.phase = Phase::New,
             "indexing" => state.phase = Phase::Indexing,
             "failed" => state.phase = Phase::Failed,
-            "gone" => state.phase = Phase::Unindexed(Why::Gone),
+            "gone" => state.phase = Phase::Unindexed(UnindexedReason::Gone),
             "forgotten" => state.phase = Phase::Forgotten,
             "group" => state.group = Some(value.to_owned()),
             "subagent" => {

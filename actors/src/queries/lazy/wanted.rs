@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Source;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{EpisodeRef, Kind, Phase, State, Why};
+use baton_events::session::{EpisodeRef, Kind, Phase, State, UnindexedReason};
 
 use crate::indexer::is_large;
 use baton_base::limits;
@@ -152,7 +152,7 @@ fn indexed_to(state: &State) -> u64 {
 /// transcript has been read further since.
 fn is_owed(state: &State, now: Timestamp) -> bool {
     match state.phase {
-        Phase::Active | Phase::Inactive | Phase::Unindexed(Why::TimeoutDisabled) => state.counts.messages > 0,
+        Phase::Active | Phase::Inactive | Phase::Unindexed(UnindexedReason::TimeoutDisabled) => state.counts.messages > 0,
         Phase::Indexing => true,
         Phase::Indexed => state.unindexed > 0,
         Phase::Failed => state.late_index_at.is_some() || state.failure.is_none_or(|failure| failure.retry_at <= now),
@@ -169,7 +169,7 @@ mod tests {
     use baton_config::settings::pattern::Pattern;
     use baton_conversation::item::Agent;
     use baton_conversation::record::{Position, SequenceNumber};
-    use baton_events::session::{Event, Failure, FailureWhy, FileIdentity, Place};
+    use baton_events::session::{Event, Failure, FailureReason, FileIdentity, Place};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_failed_one_waits_for_its_time_unless_it_was_read_further() {
-        let failure = Failure { why: FailureWhy::Unreadable, attempts: 2, retry_at: Timestamp(100) };
+        let failure = Failure { why: FailureReason::Unreadable, attempts: 2, retry_at: Timestamp(100) };
         let failed = State { phase: Phase::Failed, failure: Some(failure), ..State::default() };
         assert!(!is_owed(&failed, Timestamp(99)) && is_owed(&failed, Timestamp(100)));
         assert!(is_owed(&State { late_index_at: Some(Timestamp(200)), ..failed }, Timestamp(99)));

@@ -14,7 +14,7 @@ fn session(project: Option<&str>, rows: &[(i64, &str, u64, u64, u64, u64)], runn
         tokens_in: 10 * calls,
         nanos: *nanos,
         unknown_nanos: *unknown_nanos,
-        ..Cost::of(*day, model)
+        ..Cost::new(*day, model)
     };
     let call = running.map(|(day, nanos)| ModelCall {
         id: 9,

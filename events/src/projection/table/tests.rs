@@ -38,7 +38,7 @@ fn its_hash_tells_what_was_folded_and_nothing_else() {
     for (id, row) in table.iter().filter(|(id, _)| id.as_str() == "b") {
         other.restore(id.clone(), Row::clone(row));
     }
-    other.pass(Position(9), true);
+    other.skip(Position(9), true);
     assert_eq!(table.state_hash(), other.state_hash(), "the same sessions by another way");
     assert_ne!(table.state_hash(), empty);
     other.apply(Position(10), &id("a"), SequenceNumber(2), &Event::WentIdle);
@@ -87,21 +87,21 @@ fn located(project: &str) -> Event {
 }
 
 /// A session's events; after each, whether its episode is shown.
-fn check_shown(story: &[(Told, bool)]) {
+fn check_shown(story: &[(Step, bool)]) {
     let mut table = SessionTable::default();
     let (mut of_session, mut of_home) = (0, 0);
     for (at, (told, shown)) in (1..).zip(story) {
         match told {
-            Told::Session(event) => {
+            Step::Session(event) => {
                 of_session += 1;
                 table.apply(Position(at), &id("a"), SequenceNumber(of_session), event);
             }
-            Told::Clear(group) => {
+            Step::Clear(group) => {
                 of_home += 1;
                 let event = home::Event::GroupCleared { group: group.map(str::to_owned), up_to: Position(at - 1) };
                 table.apply_home(Position(at), SequenceNumber(of_home), event);
             }
-            Told::Back(group) => {
+            Step::Back(group) => {
                 of_home += 1;
                 let event = home::Event::GroupRestored { group: group.map(str::to_owned) };
                 table.apply_home(Position(at), SequenceNumber(of_home), event);
@@ -114,7 +114,7 @@ fn check_shown(story: &[(Told, bool)]) {
 }
 
 #[derive(Debug)]
-enum Told {
+enum Step {
     Session(Event),
     Clear(Option<&'static str>),
     Back(Option<&'static str>),
@@ -124,18 +124,18 @@ enum Told {
 fn a_deleted_episode_is_shown_again_when_its_content_is_another() {
     let deleted = |hash: u8| Event::EpisodeDeleted { episode: episode_uuid(&id("a"), &ContentHash([hash; 32])) };
     check_shown(&[
-        (Told::Session(located("/p")), false),
-        (Told::Session(indexed(1, 1, 10)), true),
-        (Told::Session(deleted(2)), true),
-        (Told::Session(deleted(1)), false),
-        (Told::Session(Event::WentIdle), false),
-        (Told::Session(indexed(1, 1, 10)), false),
+        (Step::Session(located("/p")), false),
+        (Step::Session(indexed(1, 1, 10)), true),
+        (Step::Session(deleted(2)), true),
+        (Step::Session(deleted(1)), false),
+        (Step::Session(Event::WentIdle), false),
+        (Step::Session(indexed(1, 1, 10)), false),
         // The same bytes through another filter.
-        (Told::Session(indexed(2, 2, 10)), false),
-        (Told::Session(indexed(3, 2, 20)), true),
-        (Told::Session(indexed(2, 2, 30)), true),
-        (Told::Session(deleted(2)), false),
-        (Told::Session(Event::Forgotten), false),
+        (Step::Session(indexed(2, 2, 10)), false),
+        (Step::Session(indexed(3, 2, 20)), true),
+        (Step::Session(indexed(2, 2, 30)), true),
+        (Step::Session(deleted(2)), false),
+        (Step::Session(Event::Forgotten), false),
     ]);
 }
 
@@ -143,51 +143,51 @@ fn a_deleted_episode_is_shown_again_when_its_content_is_another() {
 fn a_cleared_group_shows_what_comes_after() {
     let moved = |group: &str| Event::GroupAssigned { group: group.to_owned() };
     check_shown(&[
-        (Told::Session(located("/p")), false),
-        (Told::Session(indexed(1, 1, 10)), true),
-        (Told::Clear(Some("/q")), true),
-        (Told::Clear(Some("/p")), false),
-        (Told::Session(indexed(1, 1, 10)), false),
-        (Told::Session(indexed(2, 2, 10)), false),
-        (Told::Session(indexed(3, 2, 20)), true),
-        (Told::Clear(Some("/p")), false),
-        (Told::Session(Event::WentIdle), false),
+        (Step::Session(located("/p")), false),
+        (Step::Session(indexed(1, 1, 10)), true),
+        (Step::Clear(Some("/q")), true),
+        (Step::Clear(Some("/p")), false),
+        (Step::Session(indexed(1, 1, 10)), false),
+        (Step::Session(indexed(2, 2, 10)), false),
+        (Step::Session(indexed(3, 2, 20)), true),
+        (Step::Clear(Some("/p")), false),
+        (Step::Session(Event::WentIdle), false),
         // A session put into another group is shown there.
-        (Told::Session(moved("g")), true),
-        (Told::Clear(Some("/p")), true),
-        (Told::Clear(Some("g")), false),
+        (Step::Session(moved("g")), true),
+        (Step::Clear(Some("/p")), true),
+        (Step::Clear(Some("g")), false),
     ]);
 }
 
 #[test]
 fn what_was_deleted_or_cleared_comes_back() {
     let of = |hash: u8| episode_uuid(&id("a"), &ContentHash([hash; 32]));
-    let restored = |hash| Told::Session(Event::EpisodeRestored { episode: of(hash) });
+    let restored = |hash| Step::Session(Event::EpisodeRestored { episode: of(hash) });
     check_shown(&[
-        (Told::Session(located("/p")), false),
-        (Told::Session(indexed(1, 1, 10)), true),
-        (Told::Session(Event::EpisodeDeleted { episode: of(1) }), false),
+        (Step::Session(located("/p")), false),
+        (Step::Session(indexed(1, 1, 10)), true),
+        (Step::Session(Event::EpisodeDeleted { episode: of(1) }), false),
         (restored(1), true),
-        (Told::Clear(Some("/p")), false),
+        (Step::Clear(Some("/p")), false),
         (restored(1), true),
-        (Told::Clear(None), false),
-        (Told::Session(Event::EpisodeDeleted { episode: of(1) }), false),
-        (Told::Back(None), false),
+        (Step::Clear(None), false),
+        (Step::Session(Event::EpisodeDeleted { episode: of(1) }), false),
+        (Step::Back(None), false),
         (restored(2), false),
         (restored(1), true),
-        (Told::Clear(Some("/p")), false),
-        (Told::Back(Some("/p")), true),
+        (Step::Clear(Some("/p")), false),
+        (Step::Back(Some("/p")), true),
     ]);
 }
 
 #[test]
 fn what_was_cleared_with_all_stays_so_in_another_group() {
     check_shown(&[
-        (Told::Session(located("/p")), false),
-        (Told::Session(indexed(1, 1, 10)), true),
-        (Told::Clear(None), false),
-        (Told::Session(Event::GroupAssigned { group: "g".to_owned() }), false),
-        (Told::Session(indexed(3, 2, 20)), true),
+        (Step::Session(located("/p")), false),
+        (Step::Session(indexed(1, 1, 10)), true),
+        (Step::Clear(None), false),
+        (Step::Session(Event::GroupAssigned { group: "g".to_owned() }), false),
+        (Step::Session(indexed(3, 2, 20)), true),
     ]);
 }
 

@@ -77,14 +77,14 @@ pub enum Kind {
 
 impl Tally {
     /// A tally of one run.
-    pub fn of(kind: Kind) -> Self {
+    pub fn one(kind: Kind) -> Self {
         let mut tally = Self::default();
         *tally.count(kind) = 1;
         tally
     }
 
     /// Subtracts one run of this kind.
-    pub fn take_away(&mut self, kind: Kind) {
+    pub fn subtract(&mut self, kind: Kind) {
         let count = self.count(kind);
         *count = count.saturating_sub(1);
     }

@@ -14,7 +14,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn of<S: Shape>(v: u32) -> Self {
+    pub(super) fn new<S: Shape>(v: u32) -> Self {
         Self { kind: S::KIND, v }
     }
 

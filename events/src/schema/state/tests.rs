@@ -4,7 +4,7 @@ use baton_conversation::transcript::Cursor;
 
 fn full() -> State {
     State {
-        phase: Phase::Unindexed(Why::Gone),
+        phase: Phase::Unindexed(UnindexedReason::Gone),
         transcript: Some(Transcript {
             agent: Agent::ClaudeCode,
             path: "/t/a.jsonl".to_owned(),
@@ -57,7 +57,7 @@ fn full() -> State {
             again: Some(CloseReason::LazyQuery),
             resumed: true,
         }),
-        failure: Some(Failure { why: FailureWhy::NotStored, attempts: 2, retry_at: Timestamp(60) }),
+        failure: Some(Failure { why: FailureReason::NotStored, attempts: 2, retry_at: Timestamp(60) }),
         starts: 4,
         signals: Signals {
             started_at: Some(Timestamp(70)),
@@ -103,7 +103,7 @@ fn full() -> State {
                 at: Timestamp(83),
             }),
             calls: 3,
-            costs: vec![Cost { calls: 2, unknown: 1, nanos: 7, unknown_nanos: 8, ..Cost::of(20_000, "m") }],
+            costs: vec![Cost { calls: 2, unknown: 1, nanos: 7, unknown_nanos: 8, ..Cost::new(20_000, "m") }],
         })),
     }
 }
@@ -120,7 +120,7 @@ fn a_row_comes_back_as_it_was() {
     check(State::default());
     check(full());
     let others = [Phase::Active, Phase::Inactive, Phase::Indexing, Phase::Indexed, Phase::Failed, Phase::Forgotten];
-    let unindexed = Why::ALL.iter().map(|why| Phase::Unindexed(*why));
+    let unindexed = UnindexedReason::ALL.iter().map(|why| Phase::Unindexed(*why));
     for phase in others.into_iter().chain(unindexed) {
         check(State { phase, ..full() });
     }

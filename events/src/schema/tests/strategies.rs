@@ -10,8 +10,9 @@ use uuid::Uuid;
 use crate::row::Row;
 use crate::session::{
     Agent, Ask, CallOutcome, CallTokens, Checked, CloseReason, Cost, Counts, EffectId, End, EnrichedBy, Enrichment,
-    EpisodeRef, Event, Failure, FailureWhy, FileIdentity, Follows, GaveUp, Handoff, Job, Kind, ModelAnswer, ModelCall,
-    Owed, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript, Why,
+    EpisodeRef, Event, Failure, FailureReason, FileIdentity, Follows, GaveUp, Handoff, Job, Kind, ModelAnswer,
+    ModelCall, Owed, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript,
+    UnindexedReason,
 };
 use baton_conversation::hash::{ContentHash, Mark};
 use baton_conversation::item::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
@@ -139,7 +140,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         (option::of(effect()), any::<(u128, u64)>()).prop_map(|(effect, (episode, to))| {
             Event::IndexSkipped { effect, episode: Uuid::from_u128(episode), to }
         }),
-        (effect(), one_of(FailureWhy::ALL), any::<u32>(), time())
+        (effect(), one_of(FailureReason::ALL), any::<u32>(), time())
             .prop_map(|(effect, why, attempts, retry_at)| Event::IndexingFailed { effect, why, attempts, retry_at }),
     ];
     prop_oneof![
@@ -153,7 +154,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         1 => (any::<u32>(), identity()).prop_map(|(generation, identity)| Event::Rewritten { generation, identity }),
         1 => (reason(), option::of(hash())).prop_map(|(reason, note)| Event::CloseRequested { reason, note }),
         1 => (reason(), time(), any::<bool>()).prop_map(|(reason, at, by_self)| Event::Ended { reason, at, by_self }),
-        1 => one_of(Why::ALL).prop_map(|why| Event::Abandoned { why }),
+        1 => one_of(UnindexedReason::ALL).prop_map(|why| Event::Abandoned { why }),
         1 => any::<String>().prop_map(|group| Event::GroupAssigned { group }),
         1 => any::<(u32, bool)>()
             .prop_map(|(generation, file_exists)| Event::Restored { generation, file_exists }),
@@ -271,7 +272,7 @@ pub(super) fn row() -> impl Strategy<Value = Row> {
     let phase = prop_oneof![
         proptest::sample::select(others.to_vec()),
         Just(Phase::Forgotten),
-        one_of(Why::ALL).prop_map(Phase::Unindexed)
+        one_of(UnindexedReason::ALL).prop_map(Phase::Unindexed)
     ];
     let transcript = (any::<String>(), identity(), kind()).prop_map(|(path, identity, kind)| Transcript {
         agent: Agent::ClaudeCode,
@@ -282,7 +283,7 @@ pub(super) fn row() -> impl Strategy<Value = Row> {
     let end = (reason(), time(), any::<bool>()).prop_map(|(reason, at, by_self)| End { reason, at, by_self });
     let job = (effect(), any::<(u64, u64, bool)>(), reason(), option::of(reason()))
         .prop_map(|(effect, (to, covers, resumed), reason, again)| Job { effect, to, reason, covers, again, resumed });
-    let failure = (one_of(FailureWhy::ALL), any::<u32>(), time()).prop_map(|(why, attempts, retry_at)| Failure {
+    let failure = (one_of(FailureReason::ALL), any::<u32>(), time()).prop_map(|(why, attempts, retry_at)| Failure {
         why,
         attempts,
         retry_at,

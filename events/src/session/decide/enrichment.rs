@@ -40,7 +40,7 @@ pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now:
 }
 
 /// At a person's request. An enriched episode is enriched again only if a model may be sent more of it.
-pub(super) fn ask(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
+pub(super) fn decide_enrich(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     let episode = state.episode.as_ref().ok_or(Rejection::NoSuchContent)?;
     let is_asked = state.enrichment().and_then(|enrichment| enrichment.owed).is_some_and(|owed| owed.asked);
     let has_seen_all = state.enriched_by().is_none_or(|by| by.for_want_of_context() == 0);
@@ -50,9 +50,9 @@ pub(super) fn ask(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection
     })
 }
 
-pub(super) fn call(state: &State, call: &CallModel, now: Timestamp) -> Result<Vec<Event>, Rejection> {
+pub(super) fn decide_call(state: &State, call: &CallModel, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     let enrichment = state.enrichment().filter(|enrichment| enrichment.owed.is_some());
-    let (Some(enrichment), true) = (enrichment, is_of(state, &call.content)) else {
+    let (Some(enrichment), true) = (enrichment, is_current_content(state, &call.content)) else {
         return Err(Rejection::NoSuchContent);
     };
     if enrichment.call.is_some() {
@@ -77,18 +77,18 @@ pub(super) fn call(state: &State, call: &CallModel, now: Timestamp) -> Result<Ve
     }])
 }
 
-pub(super) fn take(
+pub(super) fn decide_answer(
     id: &SessionId,
     state: &State,
     taken: &TakeAnswer,
     policy: &Policy,
     now: Timestamp,
 ) -> Result<Vec<Event>, Rejection> {
-    let Some((enrichment, call)) = running(state).filter(|(_, call)| call.id == taken.id) else {
+    let Some((enrichment, call)) = running_call(state).filter(|(_, call)| call.id == taken.id) else {
         return Err(Rejection::UnknownCall);
     };
     // An answer for outdated content only has a cost.
-    let is_current = is_of(state, &call.content);
+    let is_current = is_current_content(state, &call.content);
     let (outcome, stored, waits_ms) = match &taken.end {
         CallEnd::Good { answer, .. } => (CallOutcome::Good, Some(*answer), None),
         CallEnd::Failed { outcome, retry_after_ms } => (*outcome, None, *retry_after_ms),
@@ -137,8 +137,14 @@ fn gives_up(enrichment: &Enrichment, call: &ModelCall, outcome: CallOutcome) -> 
 }
 
 /// The first call cut off by a killed program is repeated at once; further ones wait.
-pub(super) fn lose(id: &SessionId, state: &State, lost: u32, policy: &Policy, now: Timestamp) -> Vec<Event> {
-    let Some((enrichment, call)) = running(state).filter(|(_, call)| call.id == lost) else { return Vec::new() };
+pub(super) fn decide_lost_call(
+    id: &SessionId,
+    state: &State,
+    lost: u32,
+    policy: &Policy,
+    now: Timestamp,
+) -> Vec<Event> {
+    let Some((enrichment, call)) = running_call(state).filter(|(_, call)| call.id == lost) else { return Vec::new() };
     let failures = enrichment.failures.saturating_add(1);
     let waits = failures > LOST_AT_ONCE;
     vec![Event::ModelAnswered {
@@ -155,19 +161,19 @@ pub(super) fn lose(id: &SessionId, state: &State, lost: u32, policy: &Policy, no
     }]
 }
 
-pub(super) fn give_up(state: &State, content: ContentHash, why: GaveUp) -> Vec<Event> {
+pub(super) fn decide_give_up(state: &State, content: ContentHash, why: GaveUp) -> Vec<Event> {
     let owed = state.enrichment().is_some_and(|enrichment| enrichment.owed.is_some());
-    match owed && is_of(state, &content) {
+    match owed && is_current_content(state, &content) {
         true => vec![Event::EnrichmentGivenUp { content, why }],
         false => Vec::new(),
     }
 }
 
-fn running(state: &State) -> Option<(&Enrichment, &ModelCall)> {
+fn running_call(state: &State) -> Option<(&Enrichment, &ModelCall)> {
     let enrichment = state.enrichment()?;
     Some((enrichment, enrichment.call.as_ref()?))
 }
 
-fn is_of(state: &State, content: &ContentHash) -> bool {
+fn is_current_content(state: &State, content: &ContentHash) -> bool {
     state.episode.as_ref().is_some_and(|episode| episode.hash == *content)
 }

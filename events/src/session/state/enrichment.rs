@@ -15,7 +15,7 @@ use super::{Phase, State};
 use crate::session::Policy;
 use crate::session::event::Tier;
 use crate::session::model_call::{CallOutcome, EnrichedBy, GaveUp, ModelAnswer, ModelCall};
-use crate::session::reason::{CloseReason, Why};
+use crate::session::reason::{CloseReason, UnindexedReason};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
 
@@ -126,7 +126,7 @@ impl Enrichment {
         self.given_up.is_some_and(|(given_up, _)| given_up == *content)
     }
 
-    fn begin(&mut self, content: ContentHash) {
+    fn start_content(&mut self, content: ContentHash) {
         if self.content != Some(content) {
             self.content = Some(content);
             self.answers.clear();
@@ -147,12 +147,12 @@ impl Enrichment {
         self.retry_at = None;
     }
 
-    fn book(&mut self, call: &ModelCall, answer: &ModelAnswer) {
+    fn add_cost(&mut self, call: &ModelCall, answer: &ModelAnswer) {
         let day = call.at.0.div_euclid(DAY_MS);
         let known = self.costs.iter().position(|cost| cost.day == day && cost.model == call.model);
         let is_full = self.costs.len() >= MAX_COSTS;
         let at = known.or_else(|| is_full.then_some(0)).unwrap_or_else(|| {
-            self.costs.push(Cost::of(day, &call.model));
+            self.costs.push(Cost::new(day, &call.model));
             self.costs.len() - 1
         });
         let Some(cost) = self.costs.get_mut(at) else { return };
@@ -173,7 +173,7 @@ impl Enrichment {
 
 impl Cost {
     /// A row without calls.
-    pub fn of(day: i64, model: &str) -> Self {
+    pub fn new(day: i64, model: &str) -> Self {
         Self {
             day,
             model: model.to_owned(),
@@ -211,9 +211,12 @@ pub(crate) fn enrich_job(state: &State, policy: &Policy) -> Option<EnrichJob> {
     let owed = enrichment.owed?;
     let rests = match state.phase {
         Phase::Indexed => state.unindexed == 0 || owed.asked,
-        Phase::Unindexed(Why::Gone | Why::TimeoutDisabled) => true,
+        Phase::Unindexed(UnindexedReason::Gone | UnindexedReason::TimeoutDisabled) => true,
         Phase::Active | Phase::Inactive | Phase::Failed => owed.asked,
-        Phase::New | Phase::Indexing | Phase::Unindexed(Why::Empty | Why::Untracked) | Phase::Forgotten => false,
+        Phase::New
+        | Phase::Indexing
+        | Phase::Unindexed(UnindexedReason::Empty | UnindexedReason::Untracked)
+        | Phase::Forgotten => false,
     };
     if !rests || state.deleted == Some(episode.uuid) {
         return None;
@@ -254,17 +257,17 @@ pub(super) fn owe(state: &mut State, at: Timestamp, asked: bool) {
     }
 }
 
-pub(super) fn called(state: &mut State, call: &ModelCall) {
+pub(super) fn start_call(state: &mut State, call: &ModelCall) {
     let enrichment = state.enrichment_mut();
-    enrichment.begin(call.content);
+    enrichment.start_content(call.content);
     enrichment.calls = enrichment.calls.max(call.id);
     enrichment.call = Some(call.clone());
 }
 
-pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
+pub(super) fn end_call(state: &mut State, answer: &ModelAnswer) {
     let enrichment = state.enrichment_mut();
     let Some(call) = enrichment.call.take_if(|call| call.id == answer.id) else { return };
-    enrichment.book(&call, answer);
+    enrichment.add_cost(&call, answer);
     if enrichment.content != Some(call.content) {
         return;
     }
@@ -300,7 +303,7 @@ pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
     }
 }
 
-pub(super) fn enriched(state: &mut State, episode: Uuid, by: EnrichedBy) {
+pub(super) fn set_enriched(state: &mut State, episode: Uuid, by: EnrichedBy) {
     if let Some(current) = state.episode.as_mut().filter(|current| current.uuid == episode) {
         current.tier = Tier::Enriched;
         let enrichment = state.enrichment_mut();
@@ -310,7 +313,7 @@ pub(super) fn enriched(state: &mut State, episode: Uuid, by: EnrichedBy) {
     }
 }
 
-pub(super) fn given_up(state: &mut State, content: ContentHash, why: GaveUp) {
+pub(super) fn give_up(state: &mut State, content: ContentHash, why: GaveUp) {
     let enrichment = state.enrichment_mut();
     enrichment.finish();
     // The episode is enriched already, and nothing failed.
@@ -320,7 +323,7 @@ pub(super) fn given_up(state: &mut State, content: ContentHash, why: GaveUp) {
 }
 
 /// After an index job: results for other content are dropped, and nothing is owed for content that is settled.
-pub(super) fn indexed(state: &mut State) {
+pub(super) fn update_after_index(state: &mut State) {
     let settled = is_settled(state);
     let is_enriched = state.episode.as_ref().is_some_and(|episode| episode.tier == Tier::Enriched);
     let content = state.episode.as_ref().map(|episode| episode.hash);
@@ -338,7 +341,7 @@ pub(super) fn indexed(state: &mut State) {
 }
 
 /// The hash of the same content changed.
-pub(super) fn rehashed(state: &mut State, before: ContentHash, after: ContentHash) {
+pub(super) fn replace_content_hash(state: &mut State, before: ContentHash, after: ContentHash) {
     let Some(enrichment) = &mut state.enrichment else { return };
     let now = |hash: ContentHash| if hash == before { after } else { hash };
     enrichment.content = enrichment.content.map(now);
@@ -349,7 +352,7 @@ pub(super) fn rehashed(state: &mut State, before: ContentHash, after: ContentHas
 }
 
 /// Hashes of stored answers changed.
-pub(super) fn renamed(state: &mut State, now: impl Fn(ContentHash) -> ContentHash) {
+pub(super) fn replace_answer_hashes(state: &mut State, now: impl Fn(ContentHash) -> ContentHash) {
     let Some(enrichment) = &mut state.enrichment else { return };
     if let Some(by) = &mut enrichment.current {
         by.answer = now(by.answer);
@@ -360,14 +363,14 @@ pub(super) fn renamed(state: &mut State, now: impl Fn(ContentHash) -> ContentHas
 }
 
 /// The session goes on: its end will owe the enrichment again; what a person asked for stays owed.
-pub(super) fn resumed(state: &mut State) {
+pub(super) fn drop_automatic(state: &mut State) {
     if let Some(enrichment) = &mut state.enrichment {
         enrichment.owed = enrichment.owed.filter(|owed| owed.asked);
     }
 }
 
 /// Drops everything but the costs.
-pub(super) fn forgotten(state: &mut State) {
+pub(super) fn forget(state: &mut State) {
     if let Some(enrichment) = &mut state.enrichment {
         let Enrichment { calls, ref mut costs, ref mut call, .. } = **enrichment;
         **enrichment = Enrichment { calls, costs: std::mem::take(costs), call: call.take(), ..Enrichment::default() };

@@ -138,7 +138,7 @@ impl World {
                     stored: (!words.contains(&"same")).then_some(Stored { episode, manifest: hash, items: 3 }),
                 })
             }
-            "fail" => Command::Fail { effect, why: FailureWhy::parse(words[1]).unwrap() },
+            "fail" => Command::Fail { effect, why: FailureReason::parse(words[1]).unwrap() },
             "reindex" => Command::Reindex,
             "redact" => {
                 let [of, hash] = [("of=", 1), ("hash=", 2)]

@@ -11,7 +11,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{Position, Recorded, SequenceNumber, SessionId, Timestamp};
 use baton_events::envelope::Tail;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{EffectId, Event, Phase, State, Why, episode_uuid};
+use baton_events::session::{EffectId, Event, Phase, State, UnindexedReason, episode_uuid};
 use baton_journal::session_stream;
 use baton_journal::session_table::TableFold;
 use baton_journal::{DiskJournal, Journal};
@@ -191,6 +191,6 @@ impl Pen {
 impl Told {
     /// Whether its tracking was stopped and not resumed.
     pub(super) fn is_stopped(&self) -> bool {
-        self.state.phase == Phase::Unindexed(Why::Untracked)
+        self.state.phase == Phase::Unindexed(UnindexedReason::Untracked)
     }
 }

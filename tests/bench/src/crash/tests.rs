@@ -8,7 +8,7 @@ use baton_conversation::record::{
 };
 use baton_conversation::transcript::Cursor;
 use baton_events::session::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, TailDigest, Tier,
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureReason, FileIdentity, Kind, TailDigest, Tier,
     episode_uuid,
 };
 
@@ -78,7 +78,7 @@ fn skipped(start: u32, content: u8) -> Event {
 }
 
 fn failed(start: u32) -> Event {
-    let (effect, why, retry_at) = (job(start), FailureWhy::Unreadable, Timestamp(0));
+    let (effect, why, retry_at) = (job(start), FailureReason::Unreadable, Timestamp(0));
     Event::IndexingFailed { effect, why, attempts: 1, retry_at }
 }
 

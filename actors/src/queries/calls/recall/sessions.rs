@@ -69,7 +69,7 @@ impl Looking {
             if self.client.is_closed() {
                 return Err(Ended::ClientGone);
             }
-            if let Some(uuid) = memo::of_key(&hit.session_id) {
+            if let Some(uuid) = memo::uuid_of_key(&hit.session_id) {
                 found.notes_told.extend(self.note(uuid, &hit, asked, is_listed));
                 continue;
             }

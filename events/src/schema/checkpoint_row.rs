@@ -21,7 +21,7 @@ pub const FORM: u32 = 6;
 
 /// A row with its owner.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kept {
+pub enum CheckpointRow {
     /// A session's row.
     Session(SessionId, Box<Row>),
     /// A memo's row.
@@ -30,7 +30,7 @@ pub enum Kept {
     Home(HomeRow),
 }
 
-impl Kept {
+impl CheckpointRow {
     /// Number of the last event of its stream that is folded in.
     pub fn version(&self) -> SequenceNumber {
         match self {
@@ -160,8 +160,8 @@ mod tests {
         let since = Position(17);
         let row = Row { version: SequenceNumber(3), state: State::default(), since };
         let id = SessionId::new("a").unwrap();
-        let read = |stream: &str, text: &str| Kept::read(&StreamId::recorded(stream), text);
-        assert_eq!(read("session:a", &session(&row)), Some(Kept::Session(id, Box::new(row))));
+        let read = |stream: &str, text: &str| CheckpointRow::read(&StreamId::recorded(stream), text);
+        assert_eq!(read("session:a", &session(&row)), Some(CheckpointRow::Session(id, Box::new(row))));
 
         let memo = Memo {
             source: Source::Triplet,
@@ -176,8 +176,8 @@ mod tests {
         for memo in [Some(memo), None] {
             let state = memo::State { memo, created_at: Some(Timestamp(8)) };
             let row = MemoRow { version: SequenceNumber(2), state, since };
-            let kept = Kept::read(&stream, &super::memo(&row)).unwrap();
-            assert_eq!((kept.version(), kept), (SequenceNumber(2), Kept::Memo(uuid, row)));
+            let kept = CheckpointRow::read(&stream, &super::memo(&row)).unwrap();
+            assert_eq!((kept.version(), kept), (SequenceNumber(2), CheckpointRow::Memo(uuid, row)));
         }
 
         let root = NamedRoot { config_dir: "/c".to_owned(), named_by: "mcp".to_owned() };
@@ -191,14 +191,14 @@ mod tests {
         };
         for state in [state, home::State::default()] {
             let row = HomeRow { version: SequenceNumber(1), state };
-            assert_eq!(read("home", &home(&row)), Some(Kept::Home(row)));
+            assert_eq!(read("home", &home(&row)), Some(CheckpointRow::Home(row)));
         }
         for (stream, text) in
             [("session:a", "{}"), ("session:a", "x {}"), ("home", "{}"), ("home", "17 {}"), ("elsewhere", "{}")]
         {
             assert_eq!(read(stream, text), None, "{stream} {text}");
         }
-        assert_eq!(Kept::read(&stream, r#"{"version":1,"since":1,"memo":{}}"#), None);
+        assert_eq!(CheckpointRow::read(&stream, r#"{"version":1,"since":1,"memo":{}}"#), None);
     }
 
     /// A home at all its bounds still fits a checkpoint.
