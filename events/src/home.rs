@@ -231,7 +231,7 @@ pub fn recall(state: &State, entity: Uuid, project: &str) -> Vec<Event> {
 
 /// Fingerprint of a project's directory, to save space.
 pub fn project_print(project: &str) -> u64 {
-    Mark::of(project.as_bytes()).0
+    Mark::digest(project.as_bytes()).0
 }
 
 /// Events for a model that is found enabled or disabled; none if that is known.

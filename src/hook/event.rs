@@ -28,7 +28,7 @@ pub(super) struct Event {
 impl Event {
     /// By its name, as an agent or a person writes it. Any name is one of an event.
     pub(super) fn of(name: &str) -> Self {
-        let kind = SignalKind::of_hook(name);
+        let kind = SignalKind::from_hook_name(name);
         let name = match kind {
             SignalKind::Other => name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS).collect(),
             known => known.as_str().split('_').map(capitalised).collect(),

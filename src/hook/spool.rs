@@ -35,7 +35,7 @@ pub(super) fn leave(home: &Path, spooled: Spooled) -> io::Result<()> {
 /// them nobody finds what they name.
 fn without_secrets(hook: HookParams) -> HookParams {
     let is_clean = |text: &String| matches!(redact(text), Cow::Borrowed(_));
-    let is_known = SignalKind::of_hook(&hook.event) != SignalKind::Other;
+    let is_known = SignalKind::from_hook_name(&hook.event) != SignalKind::Other;
     let event = if is_known || is_clean(&hook.event) { hook.event } else { "Other".to_owned() };
     HookParams {
         event,
@@ -69,7 +69,7 @@ fn name(hook: &HookParams) -> Option<String> {
     let session = SessionId::new(&hook.session_id)?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_name = session.as_str().len() <= NAMED_BYTES && session.as_str().chars().all(is_plain);
-    match SignalKind::of_hook(&hook.event).is_activity() && is_name {
+    match SignalKind::from_hook_name(&hook.event).is_activity() && is_name {
         true => Some(format!("activity-{session}.json")),
         false => Some(format!("{:013}-{}.json", hook.at.max(0), hook.id)),
     }

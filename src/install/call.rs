@@ -65,7 +65,7 @@ impl Own {
             return None;
         }
         let event = words.next()?;
-        let is_all = words.next().is_none() && SignalKind::of_hook(&event) != SignalKind::Other;
+        let is_all = words.next().is_none() && SignalKind::from_hook_name(&event) != SignalKind::Other;
         is_all.then(|| Self { program: PathBuf::from(program), home })
     }
 }

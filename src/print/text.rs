@@ -2,7 +2,7 @@
 //! the direction of writing.
 
 pub use baton_conversation::printable::plain;
-use baton_conversation::printable::shown;
+use baton_conversation::printable::printable_char;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Stands where something was cut off.
@@ -20,7 +20,7 @@ pub fn one_line(text: &str, width: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().map(shown));
+        line.extend(word.chars().map(printable_char));
     }
     cut_end(line, width)
 }

@@ -382,7 +382,7 @@ impl World {
         ensure("liveness", state.end.is_some() || self.policy.timeout_disabled(), || {
             format!("s{number} is over for no reason: {}", is())
         })?;
-        let hash = ContentHash::of(&items);
+        let hash = ContentHash::digest(&items);
         let covers = state.episode.as_ref().is_some_and(|episode| episode.hash == hash);
         ensure("liveness", covers, || format!("the episode of s{number} is not of what its file says: {}", is()))
     }

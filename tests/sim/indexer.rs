@@ -124,7 +124,7 @@ fn prepare(job: &Job, folder: &Folder, store: &mut Store) -> Result<Stage, Broke
         Pass::Gone => return over(Outcome::Failed(effect, FailureReason::Gone)),
         Pass::Unreadable => return over(Outcome::Failed(effect, FailureReason::Unreadable)),
     };
-    let hash = ContentHash::of(&items);
+    let hash = ContentHash::digest(&items);
     let complete = |stored| Complete { effect, generation, to, hash, filter_version: job.filter_version, stored };
     let same = |prior: &&EpisodeRef| prior.hash == hash && prior.filter_version == job.filter_version;
     if job.prior.as_ref().filter(same).is_some() {

@@ -134,7 +134,7 @@ impl Memory {
                     let is_current = state.and_then(|state| state.episode.as_ref()) == Some(episode);
                     match store.get(session, &episode.manifest) {
                         Some(held) => {
-                            let hash = ContentHash::of(&held.items);
+                            let hash = ContentHash::digest(&held.items);
                             if hash != episode.hash || held.items.len() as u64 != episode.items {
                                 return Err(Broken::new(
                                     "I-5",
@@ -189,7 +189,7 @@ impl Memory {
             if let Some(episode) = &state.episode
                 && let Some(held) = store.get(session, &episode.manifest)
             {
-                rebuilt.insert(session, (episode.uuid, ContentHash::of(&held.items)));
+                rebuilt.insert(session, (episode.uuid, ContentHash::digest(&held.items)));
             }
         }
         if rebuilt == self.found {

@@ -25,7 +25,7 @@ pub struct Kin {
 
 /// What the index keeps of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same room.
 pub(super) fn key(uuid: &str) -> u64 {
-    Mark::of(uuid.as_bytes()).0
+    Mark::digest(uuid.as_bytes()).0
 }
 
 /// What the index keeps of a session that another's transcript names.
@@ -116,7 +116,7 @@ fn sample(keys: &[u64]) -> Vec<u64> {
 }
 
 impl Searcher {
-    /// Fingerprints of a session's records, in their order, as [`Mark::of`] makes them. Only what is indexed is known.
+    /// Fingerprints of a session's records, in their order, as [`Mark::digest`] makes them. Only what is indexed is known.
     ///
     /// # Errors
     ///

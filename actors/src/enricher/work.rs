@@ -97,7 +97,7 @@ impl Enricher {
         let (episode, state) = self.current(&settings, id)?;
         let before = state.state.enriched_by();
         let is_owed = state.state.enrichment().is_some_and(|known| known.owed.is_some());
-        if before.is_some_and(|before| before.for_want_of_context() == 0 || !(by.is_person() || is_owed)) {
+        if before.is_some_and(|before| before.beyond_context() == 0 || !(by.is_person() || is_owed)) {
             return Err(Outcome::Unchanged);
         }
         // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.

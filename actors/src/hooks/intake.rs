@@ -226,7 +226,7 @@ fn is_given(id: &str) -> bool {
 /// What happened. Whatever happens to a subagent, its session only goes on. A session that works as a named agent says so
 /// with everything that happens to itself: `of_itself` says that the hook names the session's own transcript.
 fn kind(hook: &HookParams, of_itself: bool) -> SignalKind {
-    let kind = SignalKind::of_hook(&hook.event);
+    let kind = SignalKind::from_hook_name(&hook.event);
     let is_said = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
     let of_subagent = is_said(&hook.agent_transcript_path) || (is_said(&hook.agent_id) && !of_itself);
     match kind {

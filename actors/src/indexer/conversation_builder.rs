@@ -125,7 +125,7 @@ impl<'a> Gathered<'a> {
             self.state = State::Written(self.batch.begin(self.session, self.prior.as_ref())?);
         }
         let append = match &self.state {
-            State::Held { items, .. } => return Ok(ContentHash::of(items)),
+            State::Held { items, .. } => return Ok(ContentHash::digest(items)),
             State::Kept => return Ok(self.hasher.clone().finish()),
             State::Written(append) => append,
         };
@@ -253,7 +253,7 @@ mod tests {
             if withdraws {
                 all.insert(0, Item { body: Body::Prompt { text: "later".to_owned() }, line: 900, ..all[0].clone() });
                 all.push(Item { body: Body::Meta(Meta::Withdrawn(900)), ..all[0].clone() });
-                assert_ne!(ContentHash::of(&all), ContentHash::of(&all[..all.len() - 1]));
+                assert_ne!(ContentHash::digest(&all), ContentHash::digest(&all[..all.len() - 1]));
             }
             let (old, more) = all.split_at(kept as usize);
             let mut whole = Gathered::new(&chunks, &session, None);
@@ -271,7 +271,7 @@ mod tests {
             let stored = Stored::open(&chunks, &session, &prior).unwrap();
             stored.items().for_each(|item| second.stored(item.unwrap()));
             more.iter().for_each(|item| second.item(item.clone()));
-            assert_eq!((second.hash().unwrap(), second.count()), (ContentHash::of(&all), all.len() as u64));
+            assert_eq!((second.hash().unwrap(), second.count()), (ContentHash::digest(&all), all.len() as u64));
             let written = second.written(Header::default()).unwrap();
             assert_eq!(written.manifest, manifest, "{kept} and {new} of {chars}");
             assert_eq!(written.held.map(|held| held.items.to_vec()), is_held.then_some(all.clone()));

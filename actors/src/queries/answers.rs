@@ -107,7 +107,7 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
     };
     let Some(by) = state.enriched_by() else { return asking };
     // What is asked again is asked for the same reason as long as it was not answered.
-    let next_step = (by.for_want_of_context() > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
+    let next_step = (by.beyond_context() > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
     let asking = asking.unwrap_or_default();
     Some(SessionEnrichment {
         again: Some(asking.state).filter(|state| !state.is_empty()),

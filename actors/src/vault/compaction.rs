@@ -288,7 +288,7 @@ fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<St
 
 /// By what the copy that was written last is known.
 fn print(text: &str) -> String {
-    Mark::of(text.as_bytes()).to_string()
+    Mark::digest(text.as_bytes()).to_string()
 }
 
 /// Whether two notes are of one session.

@@ -198,7 +198,7 @@ mod tests {
                 uuid: uuid::Uuid::nil(),
                 tier: Tier::Extractive,
                 manifest,
-                hash: ContentHash::of(&expected),
+                hash: ContentHash::digest(&expected),
                 filter_version: 1,
                 generation: 1,
                 to: 1,

@@ -238,7 +238,7 @@ impl Sink for Marks {
     const TEXT: bool = true;
 
     fn item(&mut self, item: Item) {
-        let mark = item.uuid.map(|uuid| Mark::of(uuid.as_bytes()).0);
+        let mark = item.uuid.map(|uuid| Mark::digest(uuid.as_bytes()).0);
         // The items of one record stand together.
         self.0.extend(mark.filter(|mark| self.0.last() != Some(mark)));
     }

@@ -197,7 +197,7 @@ fn with_items_and_hash(bencher: Bencher<'_, '_>, mix: Mix) {
     bencher.counter(BytesCount::new(bytes.len())).bench_local(|| {
         let mut items: Vec<Item> = Vec::new();
         read(divan::black_box(&bytes), &mut items);
-        ContentHash::of(&items)
+        ContentHash::digest(&items)
     });
 }
 

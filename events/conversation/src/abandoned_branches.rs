@@ -19,7 +19,7 @@ pub struct Abandoned(Vec<Range<u64>>);
 impl Abandoned {
     /// Finds prompts with the same parent: everything from one of them up to the next is abandoned. Linear in the
     /// items, times a logarithm. Prompts inside a subagent's conversation are ignored.
-    pub fn of(items: &[Item]) -> Self {
+    pub fn from_items(items: &[Item]) -> Self {
         let mut prompts = Prompts::default();
         items.iter().for_each(|item| prompts.note(item));
         prompts.abandoned()
@@ -59,7 +59,7 @@ pub struct Prompts {
 impl Prompts {
     /// Adds the next item.
     pub fn note(&mut self, item: &Item) {
-        let key = |parent: &str| Mark::of(parent.as_bytes());
+        let key = |parent: &str| Mark::digest(parent.as_bytes());
         match &item.body {
             _ if item.sidechain => {}
             Body::Meta(Meta::Below(parent)) => match self.last.insert(key(parent), item.line) {
@@ -72,7 +72,7 @@ impl Prompts {
         }
     }
 
-    /// The result; the same as [`Abandoned::of`] of all items.
+    /// The result; the same as [`Abandoned::from_items`] of all items.
     pub fn abandoned(self) -> Abandoned {
         Abandoned::merged(self.ranges)
     }
@@ -104,7 +104,7 @@ mod tests {
                 None => items.push(item(Body::Reply { text: "done".into() })),
             }
         }
-        let abandoned = Abandoned::of(&items);
+        let abandoned = Abandoned::from_items(&items);
         let told: Vec<String> =
             abandoned.ranges().iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
         assert_eq!(told.join(" "), expected, "{story}");

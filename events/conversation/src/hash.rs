@@ -22,9 +22,9 @@ pub struct ContentHash(pub [u8; 32]);
 
 impl ContentHash {
     /// Hash of all items of a conversation.
-    pub fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+    pub fn digest<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
         let items: Vec<&Item> = items.into_iter().collect();
-        let withdrawn = Withdrawn::of(items.iter().copied());
+        let withdrawn = Withdrawn::from_items(items.iter().copied());
         let mut hasher = ContentHasher::default();
         items.into_iter().filter(|item| !withdrawn.holds(item)).for_each(|item| hasher.item(item));
         hasher.finish()
@@ -54,7 +54,7 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Hashes items one by one. Withdrawn ones must be left out by the caller; [`ContentHash::of`] does so.
+/// Hashes items one by one. Withdrawn ones must be left out by the caller; [`ContentHash::digest`] does so.
 #[derive(Clone, Default)]
 pub struct ContentHasher(Sha256);
 
@@ -139,7 +139,7 @@ pub struct Mark(pub u64);
 
 impl Mark {
     /// The fingerprint of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn digest(bytes: &[u8]) -> Self {
         let digest = Sha256::digest(bytes);
         Self(digest[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     }
@@ -207,12 +207,12 @@ mod tests {
         let lines = "[user]: fix it\n[assistant]: on it\n\
             [tool]: Bash {\"command\":\"cargo test\",\"env\":{\"a\":1,\"b\":[1,{\"x\":1,\"y\":2}]}}\n\
             [tool]: Bash cargo test: ok, 3 lines\n";
-        assert_eq!(ContentHash::of(&conversation()).0, <[u8; 32]>::from(Sha256::digest(lines)));
+        assert_eq!(ContentHash::digest(&conversation()).0, <[u8; 32]>::from(Sha256::digest(lines)));
     }
 
     #[test]
     fn metadata_times_and_key_order_do_not_change_it() {
-        let expected = ContentHash::of(&conversation());
+        let expected = ContentHash::digest(&conversation());
         let mut same = conversation();
         same[2] = call(r#"{"env":{"b":[1,{"x":1,"y":2}],"a":1},"command":"cargo test"}"#);
         for (at, item) in same.iter_mut().enumerate() {
@@ -225,12 +225,12 @@ mod tests {
         same.push(item(Body::Thinking { text: "hm".into() }));
         same.push(item(Body::Summary { text: "so far".into() }));
         same.push(item(Body::Notice { text: "done".into() }));
-        assert_eq!(ContentHash::of(&same), expected);
+        assert_eq!(ContentHash::digest(&same), expected);
     }
 
     #[test]
     fn every_visible_change_changes_it() {
-        let expected = ContentHash::of(&conversation());
+        let expected = ContentHash::digest(&conversation());
         let mut changed: Vec<Vec<Item>> = (0..4).map(|_| conversation()).collect();
         changed[0][0] = item(Body::Prompt { text: "fix it!".into() });
         changed[1][1] = item(Body::Prompt { text: "on it".into() });
@@ -239,19 +239,19 @@ mod tests {
         changed.push(conversation().into_iter().take(3).collect());
         changed.push(conversation().into_iter().chain([result("Read a: 1 line")]).collect());
         for (case, items) in changed.iter().enumerate() {
-            assert_ne!(ContentHash::of(items), expected, "{case}");
+            assert_ne!(ContentHash::digest(items), expected, "{case}");
         }
     }
 
     #[test]
     fn hashes_and_marks_are_read_as_written() {
-        let hash = ContentHash::of(&conversation());
+        let hash = ContentHash::digest(&conversation());
         assert_eq!(ContentHash::parse(&hash.to_string()), Some(hash));
         assert_eq!(hash.to_string()[..16], hash.short());
         for bad in ["", "abc", &"g".repeat(64), &"é".repeat(32)] {
             assert_eq!(ContentHash::parse(bad), None);
         }
-        let mark = Mark::of(b"toolu_1");
+        let mark = Mark::digest(b"toolu_1");
         assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
         assert_eq!(Mark::parse("+123456789abcdef"), None);
     }

@@ -106,13 +106,13 @@ pub enum Content<'a> {
 /// record is one message. Facts about the session are in no message, except compactions. A withdrawn prompt that was
 /// delivered appears only where it was delivered.
 pub fn messages(items: &[Item]) -> Vec<Message<'_>> {
-    let mut places = Places::without(Withdrawn::of(items));
-    gathered(items.iter().map(|item| (places.next(item), item)), 0, &Abandoned::of(items))
+    let mut places = MessagePlaces::without(Withdrawn::from_items(items));
+    build_messages(items.iter().map(|item| (places.next(item), item)), 0, &Abandoned::from_items(items))
 }
 
 /// The message that an item belongs to; messages are numbered from 0 in the order in which they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MessagePlace {
     /// The item is in no message.
     Nowhere,
     /// The item begins this message.
@@ -125,7 +125,7 @@ pub enum Place {
     Answers(usize),
 }
 
-impl Place {
+impl MessagePlace {
     /// True if a message begins here.
     pub fn begins(self) -> bool {
         matches!(self, Self::Begins(_) | Self::Queued(_))
@@ -142,7 +142,7 @@ impl Place {
 
 /// Determines the message of each item, item by item. Holds a few bytes per message.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct MessagePlaces {
     withdrawn: Withdrawn,
     count: usize,
     by_id: BTreeMap<Mark, usize>,
@@ -152,7 +152,7 @@ pub struct Places {
     last_record: Option<(u64, Option<Mark>)>,
 }
 
-impl Places {
+impl MessagePlaces {
     /// For a conversation with these withdrawn prompts.
     pub fn without(withdrawn: Withdrawn) -> Self {
         Self { withdrawn, ..Self::default() }
@@ -164,22 +164,22 @@ impl Places {
     }
 
     /// Determines the place of the next item.
-    pub fn next(&mut self, item: &Item) -> Place {
-        let mark = |id: &str| Mark::of(id.as_bytes());
+    pub fn next(&mut self, item: &Item) -> MessagePlace {
+        let mark = |id: &str| Mark::digest(id.as_bytes());
         if self.withdrawn.holds(item) {
             if !self.withdrawn.is_undelivered(item) {
-                return Place::Nowhere;
+                return MessagePlace::Nowhere;
             }
             self.last_record = None;
             self.count += 1;
-            return Place::Queued(self.count - 1);
+            return MessagePlace::Queued(self.count - 1);
         }
-        let Some(speaker) = speaker(&item.body) else { return Place::Nowhere };
+        let Some(speaker) = speaker(&item.body) else { return MessagePlace::Nowhere };
         if let Body::Result(result) = &item.body
             && !self.open.is_empty()
             && let Some(message) = self.open.remove(&mark(&result.id))
         {
-            return Place::Answers(message);
+            return MessagePlace::Answers(message);
         }
         let id = item.message.as_deref().filter(|_| speaker == Speaker::Assistant).map(mark);
         let record = (speaker == Speaker::User).then(|| (item.line, item.uuid.as_deref().map(mark)));
@@ -199,13 +199,13 @@ impl Places {
         {
             self.open.insert(mark(&call.id), message);
         }
-        if known.is_none() { Place::Begins(message) } else { Place::In(message) }
+        if known.is_none() { MessagePlace::Begins(message) } else { MessagePlace::In(message) }
     }
 }
 
 /// Builds the messages from number `first` on out of items with their places; items of earlier messages are skipped.
-pub fn gathered<'a>(
-    placed: impl IntoIterator<Item = (Place, &'a Item)>,
+pub fn build_messages<'a>(
+    placed: impl IntoIterator<Item = (MessagePlace, &'a Item)>,
     first: usize,
     abandoned: &Abandoned,
 ) -> Vec<Message<'a>> {
@@ -226,7 +226,7 @@ pub fn gathered<'a>(
         }
         let Some(message) = messages.get_mut(at) else { continue };
         match (place, &item.body) {
-            (Place::Answers(_), Body::Result(result)) => {
+            (MessagePlace::Answers(_), Body::Result(result)) => {
                 let waits = |part: &&mut Part<'_>| match &part.content {
                     Content::Tool { call: Some(call), result: None } => call.id == result.id,
                     _ => false,
@@ -244,9 +244,9 @@ pub fn gathered<'a>(
     messages
 }
 
-fn content(item: &Item, place: Place) -> Option<Content<'_>> {
+fn content(item: &Item, place: MessagePlace) -> Option<Content<'_>> {
     Some(match &item.body {
-        Body::Prompt { text } if matches!(place, Place::Queued(_)) => Content::Text { kind: "queued", text },
+        Body::Prompt { text } if matches!(place, MessagePlace::Queued(_)) => Content::Text { kind: "queued", text },
         Body::Prompt { text } => Content::Text { kind: "prompt", text },
         Body::Answer { text } => Content::Text { kind: "answer", text },
         Body::Media { text } => Content::Text { kind: "media", text },

@@ -2,11 +2,11 @@
 
 /// Makes a text of several lines printable.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { printable_char(c) }).collect()
 }
 
 /// Makes a character printable on a line: U+FFFD replaces harmful ones.
-pub fn shown(c: char) -> char {
+pub fn printable_char(c: char) -> char {
     // Directional marks, embeddings, overrides and isolates make a line read differently from its content.
     let harmful = c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -30,7 +30,7 @@ pub struct Withdrawn {
 
 impl Withdrawn {
     /// Collects the withdrawals of a conversation.
-    pub fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+    pub fn from_items<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
         let mut withdrawn = Self::default();
         items.into_iter().for_each(|item| withdrawn.note(item));
         withdrawn
@@ -96,8 +96,8 @@ pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
 }
 
 /// The items without withdrawn ones.
-pub fn standing(items: &[Item]) -> Cow<'_, [Item]> {
-    let withdrawn = Withdrawn::of(items);
+pub fn without_withdrawn(items: &[Item]) -> Cow<'_, [Item]> {
+    let withdrawn = Withdrawn::from_items(items);
     if items.iter().any(|item| withdrawn.holds(item)) {
         return items.iter().filter(|item| !withdrawn.holds(item)).cloned().collect();
     }
@@ -131,17 +131,17 @@ mod tests {
         let queued = prompt(2, None, "and paint the lighthouse");
         let items = [start.clone(), queued, withdrawn(3, 2), reply.clone(), delivered.clone()];
         let plain = [start, reply, delivered];
-        assert_eq!(ContentHash::of(&items), ContentHash::of(&plain));
+        assert_eq!(ContentHash::digest(&items), ContentHash::digest(&plain));
         assert_eq!(units(&items), units(&plain));
         assert_eq!(messages(&items), messages(&plain));
         assert_eq!(message_count(&items), message_count(&plain));
-        assert_ne!(ContentHash::of(&items[..2]), ContentHash::of(&plain[..1]), "as long as it waits it stands");
+        assert_ne!(ContentHash::digest(&items[..2]), ContentHash::digest(&plain[..1]), "as long as it waits it stands");
     }
 
     #[test]
     fn a_queued_prompt_that_was_never_delivered_is_told_as_such() {
         let undelivered = |items: &[Item]| -> Vec<u64> {
-            let all = Withdrawn::of(items);
+            let all = Withdrawn::from_items(items);
             items.iter().filter(|item| all.is_undelivered(item)).map(|item| item.line).collect()
         };
         let typed = |line, text| prompt(line, Some("u"), text);
@@ -169,14 +169,14 @@ mod tests {
             messages(&items).iter().map(|message| format!("{:?}", message.parts[0].content)).collect();
         assert!(told[1].contains("\"queued\"") && told.len() == 2, "{told:?}");
         let alone = [start];
-        assert_eq!(ContentHash::of(&items), ContentHash::of(&alone));
+        assert_eq!(ContentHash::digest(&items), ContentHash::digest(&alone));
         assert_eq!(message_count(&items), message_count(&alone));
     }
 
     #[test]
     fn only_what_was_said_of_the_queue_is_withdrawn() {
         let check = |items: &[Item], expected: &[u64]| {
-            let lines: Vec<u64> = standing(items).iter().map(|item| item.line).collect();
+            let lines: Vec<u64> = without_withdrawn(items).iter().map(|item| item.line).collect();
             assert_eq!(lines, expected, "{items:?}");
         };
         check(&[prompt(1, None, "a"), prompt(2, None, "b"), withdrawn(3, 2)], &[1, 3]);

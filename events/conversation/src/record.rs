@@ -106,7 +106,7 @@ const SUBAGENT: &str = "agent-";
 
 /// The shortest prefix of an id, of at least 8 characters, that no other id starts with; the whole id if another one
 /// continues it.
-pub fn unique_start<'a, 'b>(id: &'a str, others: impl Iterator<Item = &'b str>) -> &'a str {
+pub fn unique_prefix<'a, 'b>(id: &'a str, others: impl Iterator<Item = &'b str>) -> &'a str {
     let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let least = SHORT_ID_CHARS + if id.starts_with(SUBAGENT) { SUBAGENT.len() } else { 0 };
     let chars = others.map(|other| shared(other) + 1).max().unwrap_or(0).max(least);
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn an_id_is_shown_as_short_as_it_names_one_session() {
         let check = |id: &str, others: &[&str], expected: &str| {
-            assert_eq!(unique_start(id, others.iter().copied()), expected, "{id} among {others:?}");
+            assert_eq!(unique_prefix(id, others.iter().copied()), expected, "{id} among {others:?}");
         };
         check("a94e0d17-1f2e", &[], "a94e0d17");
         check("a94e0d17-1f2e", &["b94e0d17-1f2e", "a94e0d18-1f2e"], "a94e0d17");

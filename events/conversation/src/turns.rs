@@ -41,7 +41,7 @@ pub struct Unit {
 /// All units in the order of the items; linear. [`Stream`] gives them one by one.
 pub fn units(items: &[Item]) -> Vec<Unit> {
     let mut units = Vec::with_capacity(items.len());
-    let mut stream = Stream::without(Withdrawn::of(items));
+    let mut stream = Stream::without(Withdrawn::from_items(items));
     let mut take = |unit| {
         units.push(unit);
         Ok::<_, Infallible>(())

@@ -60,28 +60,28 @@ impl Requests {
     /// largest output counts, the last one of equals. Messages that no model wrote are left out, and so are those
     /// without message and request id, and those of subagents inside the conversation.
     pub fn new(items: &[Item]) -> Self {
-        Self::where_aside(items, false)
+        Self::filtered(items, false)
     }
 
     /// The requests of subagents whose conversations are inside this one, as the first versions wrote them.
-    pub fn of_subagents_inside(items: &[Item]) -> Self {
-        Self::where_aside(items, true)
+    pub fn from_subagents_inside(items: &[Item]) -> Self {
+        Self::filtered(items, true)
     }
 
-    fn where_aside(items: &[Item], aside: bool) -> Self {
+    fn filtered(items: &[Item], aside: bool) -> Self {
         let mut requests = Self::default();
         items.iter().filter(|item| item.sidechain == aside).for_each(|item| requests.add(item));
         requests
     }
 
-    /// Adds the next item, for the result of [`Requests::of`].
+    /// Adds the next item, for the result of [`Requests::from_items`].
     pub fn note(&mut self, item: &Item) {
         if !item.sidechain {
             self.add(item);
         }
     }
 
-    /// Adds the next item, for the result of [`Requests::of_subagents_inside`].
+    /// Adds the next item, for the result of [`Requests::from_subagents_inside`].
     pub fn note_inside(&mut self, item: &Item) {
         if item.sidechain {
             self.add(item);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     fn requests(lines: &[&str]) -> Requests {
-        Requests::of(&lines.iter().map(|line| item(line)).collect::<Vec<_>>())
+        Requests::from_items(&lines.iter().map(|line| item(line)).collect::<Vec<_>>())
     }
 
     fn told(requests: &Requests) -> String {
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn what_subagents_took_inside_of_a_conversation_is_told_apart() {
         let items = ["~s1 r1 haiku 10", "m2 r2 opus 20", "~s1 r1 haiku 30"].map(item);
-        assert_eq!(told(&Requests::of(&items)), "opus:1x20");
-        assert_eq!(told(&Requests::of_subagents_inside(&items)), "haiku:1x30");
+        assert_eq!(told(&Requests::from_items(&items)), "opus:1x20");
+        assert_eq!(told(&Requests::from_subagents_inside(&items)), "haiku:1x30");
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
         if let Body::Meta(Meta::Usage(usage)) = &mut item.body {
             usage.cache_read = u64::MAX;
         }
-        assert_eq!(Requests::of(&[item]).by_model()[0].cache_read, COUNT_MAX);
+        assert_eq!(Requests::from_items(&[item]).by_model()[0].cache_read, COUNT_MAX);
     }
 
     #[test]

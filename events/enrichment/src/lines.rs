@@ -14,7 +14,7 @@ pub struct Lines(BTreeMap<u64, Option<Timestamp>>);
 impl Lines {
     /// Of a conversation, as far as a model is told of it. Linear, but for a logarithm.
     pub fn of<'a>(items: impl IntoIterator<Item = &'a Item> + Clone, show: &Show) -> Self {
-        let withdrawn = Withdrawn::of(items.clone());
+        let withdrawn = Withdrawn::from_items(items.clone());
         let mut lines = Self::default();
         let is_told = |item: &&Item| !withdrawn.holds(item) && show.keeps(&item.body);
         items.into_iter().filter(is_told).for_each(|item| lines.note(item));

@@ -16,7 +16,7 @@ use super::lines::Lines;
 use super::telling::told;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
-use baton_conversation::queued_prompts::standing;
+use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::tokens;
 use baton_episode::digest::{Abridged, Show};
 use baton_events::session::{Ask, EnrichedBy};
@@ -114,7 +114,7 @@ pub struct Left {
 /// not told. Linear in the items. Items beyond what a digest holds ([`Abridged`](baton_episode::digest::Abridged)) need not be given.
 pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
     let rooms = Rooms::of(limits);
-    let told = told(&standing(items), show, rooms.whole);
+    let told = told(&without_withdrawn(items), show, rooms.whole);
     let length = told.iter().map(|told| told.tokens).sum();
     let room = rooms.for_length(length);
     let (parts, left_out) = divided(told, room);
@@ -159,7 +159,7 @@ impl Plan {
     pub fn tells_more_than(&self, before: &EnrichedBy) -> bool {
         // For a while what is not held was counted and not kept apart.
         let is_same = before.not_held == 0 && before.unseen == self.unseen();
-        self.left_out < before.for_want_of_context() && !is_same
+        self.left_out < before.beyond_context() && !is_same
     }
 
     /// Whether answers have to be joined.

@@ -46,7 +46,7 @@ pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
 use self::timeline::Timeline;
 use baton_conversation::item::Item;
-use baton_conversation::queued_prompts::standing;
+use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::Timestamp;
 
 /// Most entries of any list of an episode.
@@ -228,14 +228,14 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
 /// What a person typed in a conversation, one line each, in its order; the last `most` of more. Unlike an episode, which has
 /// the last [`MAX_ENTRIES`], and of the same words in a row one.
 pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
-    let items = standing(items);
+    let items = without_withdrawn(items);
     work::typed(&Timeline::of(&items, show), most)
 }
 
 fn of_held(items: &[Item], show: &Show) -> Episode {
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
-    let items = standing(items);
+    let items = without_withdrawn(items);
     let timeline = Timeline::of(&items, show);
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline, show);

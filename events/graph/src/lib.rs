@@ -37,7 +37,7 @@ pub use program::is_name as is_program;
 use uuid::Uuid;
 
 use baton_conversation::item::Item;
-use baton_conversation::queued_prompts::standing;
+use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::Episode;
 use baton_events::session::NAMESPACE;
@@ -133,7 +133,7 @@ pub struct Graph {
 /// Entities and facts of a session. Total and deterministic; linear in the items, bounded in what it gives back: of more,
 /// what was changed or failed is kept before what was looked at, and what is frequent before what is not.
 pub fn graph(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
-    extract::extract(&standing(items), episode, at)
+    extract::extract(&without_withdrawn(items), episode, at)
 }
 
 /// The uuid of an entity.

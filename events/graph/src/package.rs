@@ -185,7 +185,7 @@ fn is_package(name: &str) -> bool {
 /// way round. What a file holds that is written anew is added.
 pub(super) fn declared(call: &Call) -> Vec<Package> {
     let Some(edit) = &call.edit else { return Vec::new() };
-    let Some(manifest) = Manifest::of(&edit.path) else { return Vec::new() };
+    let Some(manifest) = Manifest::from_path(&edit.path) else { return Vec::new() };
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
     let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
     let mut compare = |old: String, new: String| {

@@ -143,7 +143,7 @@ fn noted(attempt: &Attempt<'_>, round: usize) -> Noted {
 fn mark(uuid: &str, attempt: &Attempt<'_>) -> u64 {
     let call = attempt.call.map_or("", |call| &*call.id);
     let at = millis(attempt.begun_at).unwrap_or_default();
-    Mark::of(format!("{uuid}\n{call}\n{at}").as_bytes()).0
+    Mark::digest(format!("{uuid}\n{call}\n{at}").as_bytes()).0
 }
 
 /// Calls with places in the lists of commands and lines as they are kept.

@@ -81,7 +81,7 @@ impl SessionTable {
             (Some(before), Some(after)) => {
                 // After a clear of all groups, a session stays cleared in whatever group it is put.
                 let is_there = || came.1.as_deref() == state.group_id() || self.home.state.clears_all(since);
-                after.is_of_the_content_of(before) && is_there()
+                after.has_same_content(before) && is_there()
             }
             _ => false,
         };
@@ -234,7 +234,7 @@ impl SessionTable {
         let after =
             self.rows.range((Bound::Excluded(id.clone()), Bound::Unbounded)).next().map(|(near, _)| near.as_str());
         // The ids with the longest common prefix are its neighbours.
-        record::unique_start(id.as_str(), before.into_iter().chain(after))
+        record::unique_prefix(id.as_str(), before.into_iter().chain(after))
     }
 
     /// As [`SessionTable::short_id`], for a memo's uuid; no session's id has that prefix either.
@@ -248,7 +248,7 @@ impl SessionTable {
             near.extend(self.rows.range(..place.clone()).next_back().map(|(near, _)| near.to_string()));
             near.extend(self.rows.range(place..).next().map(|(near, _)| near.to_string()));
         }
-        record::unique_start(&text, near.iter().map(String::as_str)).to_owned()
+        record::unique_prefix(&text, near.iter().map(String::as_str)).to_owned()
     }
 
     /// All memos by uuid, including deleted ones.

@@ -109,7 +109,7 @@ impl fmt::Display for Event {
                 if *dropped > 0 {
                     write!(f, "; claims of lines that do not exist, dropped: {dropped}")?;
                 }
-                match by.for_want_of_context() {
+                match by.beyond_context() {
                     0 => {}
                     left_out => {
                         write!(f, "; not sent for want of llm.context_tokens: {left_out} things said or done")?;

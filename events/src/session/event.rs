@@ -322,7 +322,7 @@ pub struct EpisodeRef {
 
 impl EpisodeRef {
     /// True if both have the same content: the same hash, or the same bytes through another filter version.
-    pub fn is_of_the_content_of(&self, other: &Self) -> bool {
+    pub fn has_same_content(&self, other: &Self) -> bool {
         let same_bytes = (self.generation, self.to) == (other.generation, other.to);
         self.uuid == other.uuid || (same_bytes && self.filter_version != other.filter_version)
     }

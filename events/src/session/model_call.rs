@@ -189,7 +189,7 @@ pub struct EnrichedBy {
 impl EnrichedBy {
     /// Number of things that were not sent because the model's context is too small; a larger context would include
     /// more.
-    pub fn for_want_of_context(&self) -> u64 {
+    pub fn beyond_context(&self) -> u64 {
         self.unseen.saturating_sub(self.not_held)
     }
 }

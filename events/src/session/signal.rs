@@ -97,7 +97,7 @@ impl SignalKind {
 
     /// The kind of a hook's name, in the agents' form (`SessionStart`) or a person's (`session-start`); [`Self::Other`]
     /// for any other name.
-    pub fn of_hook(name: &str) -> Self {
+    pub fn from_hook_name(name: &str) -> Self {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_lowercase).collect();
         let is_it = |kind: &&Self| kind.as_str().replace('_', "") == plain;
         let known = Self::ALL.iter().copied().filter(|kind| *kind != Self::McpDisconnect);
@@ -229,7 +229,7 @@ mod tests {
             ("PreToolUse", SignalKind::Other),
             ("", SignalKind::Other),
         ] {
-            assert_eq!(SignalKind::of_hook(name), kind, "{name}");
+            assert_eq!(SignalKind::from_hook_name(name), kind, "{name}");
         }
     }
 }

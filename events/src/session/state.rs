@@ -339,7 +339,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::Indexed { episode, .. } => {
             state.checked = Some(Checked { generation: episode.generation, to: episode.to });
             let stays_deleted = state.deleted.is_some()
-                && state.episode.as_ref().is_some_and(|before| episode.is_of_the_content_of(before));
+                && state.episode.as_ref().is_some_and(|before| episode.has_same_content(before));
             state.deleted = stays_deleted.then_some(episode.uuid);
             state.episode = Some(episode.clone());
             finish_job(&mut state);

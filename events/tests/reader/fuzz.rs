@@ -95,7 +95,7 @@ fn check(source: Source, input: &[u8], dice: &mut Dice) -> Outcome {
     let both = fetched.iter().zip(&outcome.items);
     both.for_each(|(fetched, item)| assert_eq!(fetched, item, "stored and fetched"));
     assert_eq!(fetched.len(), outcome.items.len(), "stored and fetched");
-    assert_eq!(ContentHash::of(&fetched), ContentHash::of(&outcome.items), "hash");
+    assert_eq!(ContentHash::digest(&fetched), ContentHash::digest(&outcome.items), "hash");
 
     let text = String::from_utf8_lossy(&input);
     let once = redact(&text).into_owned();

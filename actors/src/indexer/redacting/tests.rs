@@ -65,7 +65,7 @@ async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
     let text = String::from_utf8(text).unwrap().replace("wombat", "redacted");
     let lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
     let items: Vec<Item> = lines.iter().map(|line| item::decode(line).unwrap()).collect();
-    let (hash, count) = (ContentHash::of(&items), items.len() as u64);
+    let (hash, count) = (ContentHash::digest(&items), items.len() as u64);
     let manifest = chunks.append(&id, None, &lines, manifest.header).unwrap();
     let stored = Stored { episode: episode_uuid(&id, &hash), manifest, items: count };
     let conversation = Some(RedactedConversation { of: episode.manifest, hash, stored });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::Path;
 
-use baton_conversation::record::{Position, SessionId, unique_start};
+use baton_conversation::record::{Position, SessionId, unique_prefix};
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::session::Event;
 
@@ -72,7 +72,7 @@ impl<'a> Offline<'a> {
     pub fn short_id<'b>(&self, id: &'b SessionId) -> &'b str {
         let before = self.sessions.range::<SessionId, _>(..id).next_back();
         let after = self.sessions.range::<SessionId, _>((Bound::Excluded(id), Bound::Unbounded)).next();
-        unique_start(id.as_str(), before.into_iter().chain(after).map(SessionId::as_str))
+        unique_prefix(id.as_str(), before.into_iter().chain(after).map(SessionId::as_str))
     }
 
     /// Why the log cannot be read on behind its tail, if it cannot.

@@ -53,7 +53,11 @@ pub(crate) fn parameters(raw: raw_json::Value<'_>) -> BTreeMap<String, Value> {
 /// Bound for content written to a file: shorter if the file is named and is not a manifest.
 fn file_text_chars(raw: raw_json::Value<'_>) -> usize {
     let file = FILE_NAMES.into_iter().find_map(|name| raw.get(name)?.text());
-    if file.is_some_and(|file| Manifest::of(&file.decode()).is_none()) { MAX_FILE_TEXT_CHARS } else { MAX_VALUE_CHARS }
+    if file.is_some_and(|file| Manifest::from_path(&file.decode()).is_none()) {
+        MAX_FILE_TEXT_CHARS
+    } else {
+        MAX_VALUE_CHARS
+    }
 }
 
 /// Converts a value; strings are cut to `chars`. The name helps to recognise secrets.

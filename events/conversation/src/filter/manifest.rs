@@ -17,7 +17,7 @@ pub enum Manifest {
 
 impl Manifest {
     /// The kind of manifest at a path; `None` for any other file.
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         match path.rsplit(['/', '\\']).next()? {
             "Cargo.toml" => Some(Self::Cargo),
             "package.json" => Some(Self::Node),

@@ -28,7 +28,7 @@ impl MessageCount {
                 self.count += u64::from(self.prompted.replace(item.line) != Some(item.line));
             }
             Body::Reply { .. } if !item.sidechain => match item.message.as_deref() {
-                Some(id) => self.count += u64::from(self.replies.insert(Mark::of(id.as_bytes()))),
+                Some(id) => self.count += u64::from(self.replies.insert(Mark::digest(id.as_bytes()))),
                 None => self.count += 1,
             },
             _ => {}
@@ -43,7 +43,7 @@ impl MessageCount {
 
 /// Number of messages of a whole conversation, without withdrawn prompts. Linear.
 pub fn message_count(items: &[Item]) -> u64 {
-    let withdrawn = Withdrawn::of(items);
+    let withdrawn = Withdrawn::from_items(items);
     let mut count = MessageCount::default();
     items.iter().filter(|item| !withdrawn.holds(item)).for_each(|item| count.note(item));
     count.get()

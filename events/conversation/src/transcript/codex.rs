@@ -278,7 +278,7 @@ fn is_news<S: Sink>(what: Repeated, channel: Channel, said: &[u8], writer: &mut 
     let mark = |channel: Channel| {
         let mut key = vec![what as u8, channel as u8];
         key.extend_from_slice(said);
-        Mark::of(&key)
+        Mark::digest(&key)
     };
     let others = [Channel::Response, Channel::Event, Channel::Item].into_iter().filter(|other| *other != channel);
     for other in others {
@@ -306,7 +306,7 @@ fn was_said<S: Sink>(what: Repeated, said: &[u8], writer: &ItemWriter<'_, S>) ->
 fn only(what: Repeated, said: &[u8]) -> Mark {
     let mut key = vec![what as u8];
     key.extend_from_slice(said);
-    Mark::of(&key)
+    Mark::digest(&key)
 }
 
 /// Normalises white space, so that two versions of a text are equal.

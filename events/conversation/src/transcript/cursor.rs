@@ -97,19 +97,19 @@ impl Cursor {
 
     /// Remembers a working directory; true if it changed.
     pub(crate) fn enter_cwd(&mut self, cwd: &str) -> bool {
-        let mark = Some(Mark::of(cwd.as_bytes()));
+        let mark = Some(Mark::digest(cwd.as_bytes()));
         std::mem::replace(&mut self.cwd, mark) != mark
     }
 
     /// Remembers a branch; true if it changed.
     pub(crate) fn enter_branch(&mut self, branch: &str) -> bool {
-        let mark = Some(Mark::of(branch.as_bytes()));
+        let mark = Some(Mark::digest(branch.as_bytes()));
         std::mem::replace(&mut self.branch, mark) != mark
     }
 
     /// Remembers a title; true if it changed.
     pub(crate) fn enter_title(&mut self, source: TitleSource, title: &str) -> bool {
-        let mark = Some(Mark::of(title.as_bytes()));
+        let mark = Some(Mark::digest(title.as_bytes()));
         std::mem::replace(&mut self.titles[source as usize], mark) != mark
     }
 }

@@ -128,7 +128,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
             self.count_message();
         }
         if self.contents.text {
-            let mark = stamp.message.map(|id| Mark::of(id.raw()));
+            let mark = stamp.message.map(|id| Mark::digest(id.raw()));
             if mark.is_none_or(|mark| !self.cursor.recent_messages.contains(mark)) {
                 self.count_message();
             }
@@ -244,7 +244,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
     /// A reference to another session, which every line may repeat.
     pub(crate) fn link(&mut self, stamp: &Stamp<'_>, link: Link, session: Text<'_>) {
         let name = [link.as_str().as_bytes(), session.raw()].join(&0);
-        if !session.is_blank() && self.cursor.remember_said(Mark::of(&name)) {
+        if !session.is_blank() && self.cursor.remember_said(Mark::digest(&name)) {
             self.emit(stamp, || Some(Body::Meta(Meta::Link { link, session: bounded_id(session) })));
         }
     }
@@ -305,7 +305,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
 
     /// Notes a call of a tool. Returns true if the call becomes an item, which Baton's own tools do not.
     pub(crate) fn note_call(&mut self, id: Option<Text<'_>>, name: &str) -> bool {
-        let mark = id.map(|id| Mark::of(id.raw()));
+        let mark = id.map(|id| Mark::digest(id.raw()));
         self.cursor.working = true;
         if is_own_tool(name) {
             mark.into_iter().for_each(|mark| self.cursor.own_calls.push(mark));
@@ -346,7 +346,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
 
     /// Notes the result of a call. Returns true if the result becomes an item, which those of Baton's own tools do not.
     pub(crate) fn note_result(&mut self, id: Option<Text<'_>>) -> bool {
-        let mark = id.map(|id| Mark::of(id.raw()));
+        let mark = id.map(|id| Mark::digest(id.raw()));
         self.cursor.working = true;
         if mark.is_some_and(|mark| self.cursor.own_calls.take(mark)) {
             return false;
@@ -442,7 +442,7 @@ fn early(call: Mark) -> Mark {
 /// An id as it is stored: redacted and bounded.
 pub(crate) fn bounded_id(id: Text<'_>) -> Box<str> {
     if id.raw().len() > MAX_ID_BYTES {
-        return Mark::of(id.raw()).to_string().into();
+        return Mark::digest(id.raw()).to_string().into();
     }
     redact_owned(id.decode().into_owned()).into()
 }

@@ -147,7 +147,7 @@ fn a_body_has_date_and_role_and_a_context_the_neighbours() {
 }
 
 fn changed_from(old: &[Item], all: &[Item]) -> usize {
-    let mut stream = Stream::without(Withdrawn::of(all));
+    let mut stream = Stream::without(Withdrawn::from_items(all));
     let mut let_go = |_| Ok::<_, Infallible>(());
     for (index, item) in all.iter().enumerate() {
         if index == old.len() {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use baton_conversation::item::{Agent, Body};
-use baton_conversation::queued_prompts::{Withdrawn, standing};
+use baton_conversation::queued_prompts::{Withdrawn, without_withdrawn};
 use baton_conversation::transcript::Source;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ proptest! {
         let text: String = model.lines.iter().map(|record| format!("{record}\n")).collect();
         let items = items(Source { agent: Agent::ClaudeCode, subagent: false }, text.as_bytes());
         let mut stand: Vec<&str> = Vec::new();
-        let standing = standing(&items);
+        let standing = without_withdrawn(&items);
         for item in standing.iter() {
             if let Body::Prompt { text } = &item.body {
                 stand.push(text);
@@ -145,7 +145,7 @@ proptest! {
         let mut expected: Vec<&str> = model.delivered.iter().map(|text| &**text).chain(["start"]).collect();
         expected.sort_unstable();
         prop_assert_eq!(stand, expected, "{}", text);
-        let withdrawn = Withdrawn::of(&items);
+        let withdrawn = Withdrawn::from_items(&items);
         let undelivered = items.iter().filter(|item| withdrawn.is_undelivered(item)).count();
         let queued = model.typed - model.delivered.len();
         prop_assert_eq!(undelivered, queued, "{}", text);

@@ -11,7 +11,7 @@ use crate::writer::Style;
 const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
 
 fn hash(source: Source, bytes: &[u8]) -> ContentHash {
-    ContentHash::of(&items(source, bytes))
+    ContentHash::digest(&items(source, bytes))
 }
 
 /// The transcript with every record changed; lines that are not a single object stay unchanged.

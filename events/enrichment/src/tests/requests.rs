@@ -284,7 +284,7 @@ fn of_a_giant_more_is_told_by_a_larger_context_alone_whatever_is_not_held() {
     // Recorded now, and as it was before what is not held was counted.
     for before in [by(small.unseen(), small.not_held), by(small.left_out, 0)] {
         assert!(large.tells_more_than(&before) && !small.tells_more_than(&before), "{before:?}");
-        assert_eq!(before.for_want_of_context(), small.left_out);
+        assert_eq!(before.beyond_context(), small.left_out);
     }
     assert!(!small.tells_more_than(&by(small.unseen(), 0)), "nor where both were one number");
     let of_large = by(large.unseen(), large.not_held);

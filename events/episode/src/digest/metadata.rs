@@ -77,7 +77,7 @@ fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
 impl Metadata {
     /// The numbers of a conversation whose transcript has so many bytes; linear in the items.
     pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
-        let mut numbers = Counting::without(Withdrawn::of(items));
+        let mut numbers = Counting::without(Withdrawn::from_items(items));
         items.iter().for_each(|item| numbers.note(item));
         numbers.metadata(transcript_bytes)
     }

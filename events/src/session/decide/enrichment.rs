@@ -43,7 +43,7 @@ pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now:
 pub(super) fn decide_enrich(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     let episode = state.episode.as_ref().ok_or(Rejection::NoSuchContent)?;
     let is_asked = state.enrichment().and_then(|enrichment| enrichment.owed).is_some_and(|owed| owed.asked);
-    let has_seen_all = state.enriched_by().is_none_or(|by| by.for_want_of_context() == 0);
+    let has_seen_all = state.enriched_by().is_none_or(|by| by.beyond_context() == 0);
     Ok(match (episode.tier == Tier::Enriched && has_seen_all) || is_asked {
         true => Vec::new(),
         false => vec![Event::EnrichmentOwed { at: now, asked: true }],

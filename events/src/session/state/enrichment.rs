@@ -335,7 +335,7 @@ pub(super) fn update_after_index(state: &mut State) {
         enrichment.given_up = None;
     }
     if settled {
-        let has_seen_all = enrichment.current.as_ref().is_none_or(|by| by.for_want_of_context() == 0);
+        let has_seen_all = enrichment.current.as_ref().is_none_or(|by| by.beyond_context() == 0);
         enrichment.owed = enrichment.owed.filter(|owed| owed.asked && !(is_enriched && has_seen_all));
     }
 }

@@ -58,7 +58,7 @@ fn failed(error: &impl std::fmt::Display) -> Error {
 }
 
 pub(super) fn session(number: u64) -> SessionId {
-    let hex = Mark::of(&number.to_be_bytes()).to_string() + &Mark::of(&number.to_le_bytes()).to_string();
+    let hex = Mark::digest(&number.to_be_bytes()).to_string() + &Mark::digest(&number.to_le_bytes()).to_string();
     let id = format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..]);
     SessionId::new(&id).expect("hexadecimal digits and dashes")
 }
@@ -93,7 +93,7 @@ fn conversations(chunks: &ChunkStore, numbers: std::ops::Range<u64>) -> Result<V
             ..Header::default()
         };
         let manifest = batch.append(&session(number), None, &lines.collect::<Vec<_>>(), header)?;
-        stored.push(Stored { manifest, hash: ContentHash::of(&items), items: items.len() as u64, to });
+        stored.push(Stored { manifest, hash: ContentHash::digest(&items), items: items.len() as u64, to });
     }
     batch.commit()?;
     Ok(stored)
@@ -125,7 +125,7 @@ fn events(number: u64, stored: &Stored) -> Vec<NewRecord> {
     let mut now = begun(number);
     let mut record = |event: &Event, at: i64| {
         let encoded = schema::session::encode(event);
-        let cause = Some(CommandId::new(&format!("{:016x}", Mark::of(format!("{number}:{at}").as_bytes()).0)));
+        let cause = Some(CommandId::new(&format!("{:016x}", Mark::digest(format!("{number}:{at}").as_bytes()).0)));
         records.push(NewRecord {
             kind: encoded.kind.to_owned(),
             v: encoded.v,
@@ -169,7 +169,7 @@ fn events(number: u64, stored: &Stored) -> Vec<NewRecord> {
         let effect = EffectId { generation: 1, start: round as u32 + 1 };
         record(&Event::IndexingStarted { effect, reason: CloseReason::Explicit, to }, now);
         let is_last = round + 1 == ROUNDS;
-        let mark = Mark::of(format!("{number}:{round}").as_bytes()).0.to_be_bytes();
+        let mark = Mark::digest(format!("{number}:{round}").as_bytes()).0.to_be_bytes();
         let mut earlier = ContentHash([0; 32]);
         earlier.0.chunks_exact_mut(mark.len()).for_each(|part| part.copy_from_slice(&mark));
         let hash = if is_last { stored.hash } else { earlier };

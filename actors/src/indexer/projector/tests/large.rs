@@ -61,7 +61,7 @@ impl Home {
         line.pop();
         let manifest = self.options.chunks.append(&session, None, &[line], Header::default()).unwrap();
         let (effect, at) = (EffectId { generation: 1, start: 1 }, Timestamp(1_000));
-        let (uuid, tier, hash) = (Uuid::from_u128(1), Tier::Extractive, ContentHash::of(&[said]));
+        let (uuid, tier, hash) = (Uuid::from_u128(1), Tier::Extractive, ContentHash::digest(&[said]));
         let episode = EpisodeRef { uuid, tier, hash, filter_version: 1, generation: 1, to: 10, manifest, items, at };
         let path = format!("/t/{id}.jsonl");
         let identity = FileIdentity { device: 1, inode: 2 };

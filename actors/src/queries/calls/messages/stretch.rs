@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use baton_conversation::abandoned_branches::{Abandoned, Prompts};
 use baton_conversation::item::Item;
-use baton_conversation::messages::{Message, Place, Places, gathered};
+use baton_conversation::messages::{Message, MessagePlace, MessagePlaces, build_messages};
 use baton_conversation::queued_prompts::Withdrawn;
 
 use baton_store::conversation::Conversation;
@@ -41,7 +41,7 @@ pub(super) struct Stretch {
     end: usize,
     /// Where those of them begin that have come.
     begins: BTreeMap<usize, u64>,
-    placed: Vec<(Place, Item)>,
+    placed: Vec<(MessagePlace, Item)>,
     bytes: usize,
     abandoned: Abandoned,
 }
@@ -61,7 +61,7 @@ impl Stretch {
         })?;
         let mut stretch = Survey::of(conversation, withdrawn.clone(), wanted)?.stretch(wanted);
         stretch.abandoned = prompts.abandoned();
-        let mut places = Places::without(withdrawn);
+        let mut places = MessagePlaces::without(withdrawn);
         conversation.each(|item| {
             stretch.take(places.next(item), item, most);
             Ok::<_, EpisodeError>(())
@@ -72,10 +72,10 @@ impl Stretch {
 
     /// The messages.
     pub(super) fn messages(&self) -> Vec<Message<'_>> {
-        gathered(self.placed.iter().map(|(place, item)| (*place, item)), self.first, &self.abandoned)
+        build_messages(self.placed.iter().map(|(place, item)| (*place, item)), self.first, &self.abandoned)
     }
 
-    fn take(&mut self, place: Place, item: &Item, most: usize) {
+    fn take(&mut self, place: MessagePlace, item: &Item, most: usize) {
         let Some(message) = place.message() else { return };
         if place.begins() {
             if message + 1 == self.first {
@@ -143,7 +143,7 @@ struct Survey {
 
 impl Survey {
     fn of(conversation: &Conversation, withdrawn: Withdrawn, wanted: Wanted) -> Result<Self, EpisodeError> {
-        let (mut survey, mut places) = (Self::default(), Places::without(withdrawn));
+        let (mut survey, mut places) = (Self::default(), MessagePlaces::without(withdrawn));
         conversation.each(|item| {
             let place = places.next(item);
             survey.take(place, item.line, wanted);
@@ -153,9 +153,9 @@ impl Survey {
         Ok(survey)
     }
 
-    fn take(&mut self, place: Place, at: u64, wanted: Wanted) {
+    fn take(&mut self, place: MessagePlace, at: u64, wanted: Wanted) {
         let Some(message) = place.message() else { return };
-        if !matches!(place, Place::Answers(_)) {
+        if !matches!(place, MessagePlace::Answers(_)) {
             let (first, last) = self.lines.unwrap_or((at, at));
             self.lines = Some((first, last.max(at)));
         }

@@ -62,7 +62,7 @@ impl Counts {
         for count in [self.input, self.output, self.cache_read, self.cache_creation, self.cache_creation_1h] {
             key.extend_from_slice(&count.to_le_bytes());
         }
-        Mark::of(&key)
+        Mark::digest(&key)
     }
 
     /// The item's usage. `version` is that of the agent that wrote it, if known.

@@ -260,7 +260,7 @@ pub(super) fn server_call<S: Sink>(
 
 /// Notes a call. Returns true if it becomes an item: not if its response item was read before.
 pub(super) fn is_new_call<S: Sink>(id: Option<Text<'_>>, name: &str, writer: &mut ItemWriter<'_, S>) -> bool {
-    let mark = id.map(|id| Mark::of(id.raw()));
+    let mark = id.map(|id| Mark::digest(id.raw()));
     let is_known =
         mark.is_some_and(|mark| writer.cursor.open_calls.contains(mark) || writer.cursor.own_calls.contains(mark));
     !is_known && !was_said(Repeated::Result, id.map_or(&b""[..], Text::raw), writer) && writer.note_call(id, name)

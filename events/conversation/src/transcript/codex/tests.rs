@@ -192,7 +192,7 @@ fn the_summary_of_a_compaction_is_no_reply() {
         ];
         let bytes = format!("{}\n", lines.join("\n")).into_bytes();
         let (cursor, seen, items) = read(&bytes);
-        let replies = crate::queued_prompts::standing(&items)
+        let replies = crate::queued_prompts::without_withdrawn(&items)
             .iter()
             .filter_map(|item| match &item.body {
                 Body::Reply { text } => Some(text.lines().next().unwrap_or("").to_owned()),

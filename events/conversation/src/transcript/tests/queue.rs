@@ -3,7 +3,7 @@
 use super::*;
 use crate::hash::Mark;
 use crate::messages::message_count;
-use crate::queued_prompts::{Withdrawn, standing};
+use crate::queued_prompts::{Withdrawn, without_withdrawn};
 
 /// A story in words: `start` an agent that begins to work, `call` one that continues, `done` one that waits; `+text`
 /// added to the queue, `-` and `-text` removed (`remove`), `>` taken by an agent that begins anew (`dequeue`), `^` and
@@ -41,7 +41,7 @@ fn lines(story: &str) -> Vec<String> {
 /// that the counts agree.
 fn check(story: &str, stands: &str, never: &[u64]) {
     let (items, cursor, seen) = read(format!("{}\n", lines(story).join("\n")).as_bytes());
-    let prompts = standing(&items)
+    let prompts = without_withdrawn(&items)
         .iter()
         .filter_map(|item| match &item.body {
             Body::Prompt { text } => Some(format!("{}:{}", item.line, text.replace('\n', "|").replace(' ', "~"))),
@@ -49,7 +49,7 @@ fn check(story: &str, stands: &str, never: &[u64]) {
         })
         .collect::<Vec<_>>();
     assert_eq!(prompts.join(" "), stands, "{story}");
-    let withdrawn = Withdrawn::of(&items);
+    let withdrawn = Withdrawn::from_items(&items);
     let lines = items.iter().filter(|item| withdrawn.is_undelivered(item)).map(|item| item.line);
     assert_eq!(lines.collect::<Vec<_>>(), never, "{story}");
     assert_eq!(seen.messages - cursor.overcounted, message_count(&items), "{story}");
@@ -123,7 +123,7 @@ fn what_an_earlier_version_held_as_queued_is_withdrawn_when_reading_goes_on() {
             body: Body::Prompt { text: "b".to_owned() },
         };
         let mut cursor = Cursor { line: 1, ..Cursor::default() };
-        cursor.queue.push(cursor::Queued { mark: Mark::of(b"b"), line: 1 });
+        cursor.queue.push(cursor::Queued { mark: Mark::digest(b"b"), line: 1 });
         let mut items = vec![waiting];
         let mut later = Vec::new();
         let mut reader = Reader::new(MAIN, cursor, items.iter().collect(), &mut later);
@@ -131,7 +131,7 @@ fn what_an_earlier_version_held_as_queued_is_withdrawn_when_reading_goes_on() {
         let (cursor, _) = reader.into_parts();
         items.append(&mut later);
         assert_eq!(cursor.queue.len(), 0, "{story}");
-        let prompts = standing(&items)
+        let prompts = without_withdrawn(&items)
             .iter()
             .filter_map(|item| match &item.body {
                 Body::Prompt { text } => Some(format!("{}:{}", item.line, text.replace('\n', "|"))),
@@ -139,7 +139,7 @@ fn what_an_earlier_version_held_as_queued_is_withdrawn_when_reading_goes_on() {
             })
             .collect::<Vec<_>>();
         assert_eq!(prompts.join(" "), stands, "{story}");
-        let withdrawn = Withdrawn::of(&items);
+        let withdrawn = Withdrawn::from_items(&items);
         let lines = items.iter().filter(|item| withdrawn.is_undelivered(item)).map(|item| item.line);
         assert_eq!(lines.collect::<Vec<_>>(), never, "{story}");
     }

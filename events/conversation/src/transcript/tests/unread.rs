@@ -23,7 +23,7 @@ fn a_line_over_which_the_reader_stumbles_is_left_out_alone() {
         items.iter().filter(|item| !is_unread(item)).map(|item| format!("{:?}", item.body)).collect::<Vec<_>>()
     };
     assert_eq!(said(&items), said(&others));
-    assert_eq!(ContentHash::of(&items), ContentHash::of(&others));
+    assert_eq!(ContentHash::digest(&items), ContentHash::digest(&others));
     assert_eq!((seen.messages, seen.lines, seen.unknown["unread"]), (good.messages, 6, 2));
     assert_eq!((cursor.line, cursor.offset, cursor.calls_in_flight()), (6, bytes.len() as u64, 0));
     // Nothing is left of such a line: neither items nor what was remembered.
