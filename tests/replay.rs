@@ -217,9 +217,9 @@ fn a_file_that_is_not_what_it_says_ends_with_1() {
     let cases = [
         (log.replacen("\"records\":", "\"recordz\":", 1), "is not as it was written; up to position "),
         (without_end, "it was cut off"),
-        ("{}\n".to_owned(), "it is no export of a log"),
+        ("{}\n".to_owned(), "it is not an export of a log"),
         (String::new(), "the file is empty"),
-        ("\u{0}\u{1}".to_owned(), "line 1 is no line of an export"),
+        ("\u{0}\u{1}".to_owned(), "line 1 is not one of an export"),
     ];
     for (text, expected) in cases {
         fs::write(temp.path().join("log.jsonl"), &text).expect("written");

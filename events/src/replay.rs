@@ -63,13 +63,13 @@ pub enum Until {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The line is not UTF-8.
-    #[error("line {line} is no text")]
+    #[error("line {line} is not UTF-8 text")]
     NoText {
         /// Number of the line.
         line: u64,
     },
     /// The line is not one of an export.
-    #[error("line {line} is no line of an export: {source}")]
+    #[error("line {line} is not one of an export: {source}")]
     NoLine {
         /// Number of the line.
         line: u64,
@@ -85,7 +85,7 @@ pub enum Error {
         source: envelope::Error,
     },
     /// The file was not written by `baton log export`.
-    #[error("it is no export of a log: its first line must be a header; `baton log export` writes one")]
+    #[error("it is not an export of a log: its first line must be a header; `baton log export` writes one")]
     NoHeader,
     /// A later version wrote the file.
     #[error("it has format {found}, and this version of Baton reads up to {EXPORT_FORMAT}: install the newer version")]
@@ -94,7 +94,7 @@ pub enum Error {
         found: u32,
     },
     /// A header after the first line, or a line after the last.
-    #[error("line {line} stands where none of its kind may be: two files in one?")]
+    #[error("line {line} is misplaced: are these two files in one?")]
     Misplaced {
         /// Number of the line.
         line: u64,

@@ -137,7 +137,7 @@ pub enum Rejection {
     #[error("tracking of this session was stopped; `track_session` lifts that")]
     Untracked,
     /// The configuration excludes the session from tracking.
-    #[error("session tracking is switched off for it")]
+    #[error("session tracking is disabled for it")]
     SwitchedOff,
     /// The range does not begin where reading stopped.
     #[error("reading stands at byte {offset} of generation {generation}")]
@@ -151,16 +151,16 @@ pub enum Rejection {
     #[error("that index job is not the current one")]
     UnknownEffect,
     /// The episode's uuid does not match the content, or there is no episode to keep.
-    #[error("the episode does not follow from the content")]
+    #[error("the episode does not match the content")]
     WrongEpisode,
     /// There is no episode, or its content is another.
     #[error("there is no episode of that content")]
     NoSuchContent,
     /// A call of a model is running already.
-    #[error("a model is being asked about it already")]
+    #[error("a model is already being asked about it")]
     CallRunning,
     /// The call is not the running one.
-    #[error("that call is not the one under way")]
+    #[error("that call is not the running one")]
     UnknownCall,
     /// The session is read from another file, which still exists.
     #[error("the session is read from {known}")]

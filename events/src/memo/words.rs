@@ -36,13 +36,13 @@ pub struct Triplet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Nothing is left of it after redaction.
-    #[error("{what} says nothing, or nothing that is kept")]
+    #[error("{what} is empty, or nothing is left of it after filtering")]
     Empty {
         /// Name of the part.
         what: &'static str,
     },
     /// It exceeds its bound.
-    #[error("{what} has {found} {unit}, and at most {bound} are kept; take it apart, or shorten it")]
+    #[error("{what} has {found} {unit}, more than the limit of {bound}; split or shorten it")]
     Long {
         /// Name of the part.
         what: &'static str,
@@ -54,7 +54,7 @@ pub enum Unfit {
         unit: &'static str,
     },
     /// It is declared as JSON and is not.
-    #[error("episode_body is no JSON: {0}; give a string that holds a JSON value, or another source")]
+    #[error("episode_body is not JSON: {0}; give a string that holds a JSON value, or another source")]
     NoJson(String),
 }
 
@@ -171,14 +171,14 @@ mod tests {
             let refused = Words::note(name, body, "", is_json).expect_err("refused").to_string();
             assert!(refused.starts_with(expected), "{refused:?}");
         };
-        check("", "b", false, "name says nothing");
-        check("n", " \n\u{1}", false, "episode_body says nothing");
-        check("n", "<private>all of it", false, "episode_body says nothing");
-        check(SECRET, "b", false, "name says nothing");
-        check("n", "<baton-recall kind=\"handoff\">\nquoted</baton-recall>", false, "episode_body says nothing");
-        check("n", &format!("{longest}x"), false, "episode_body has 262145 bytes, and at most 262144 are kept");
+        check("", "b", false, "name is empty");
+        check("n", " \n\u{1}", false, "episode_body is empty");
+        check("n", "<private>all of it", false, "episode_body is empty");
+        check(SECRET, "b", false, "name is empty");
+        check("n", "<baton-recall kind=\"handoff\">\nquoted</baton-recall>", false, "episode_body is empty");
+        check("n", &format!("{longest}x"), false, "episode_body has 262145 bytes, more than the limit of 262144");
         check(&"n".repeat(201), "b", false, "name has 201 characters");
-        check("n", "{not json", true, "episode_body is no JSON");
+        check("n", "{not json", true, "episode_body is not JSON");
         assert!(Words::note("n", "{\"a\": [1]}", "", true).is_ok());
     }
 

@@ -246,9 +246,9 @@ fn a_broken_file_is_refused_at_its_line() {
         file[3].replace_range(10..11, digit);
     });
     check("line 6: the record's envelope cannot be read", 4, &|file| file[5] = file[5].replace("\"v\":1", "\"v\":-1"));
-    check("line 7 is no line of an export", 5, &|file| file[6].truncate(40));
-    check("line 3 stands where none of its kind may be", 1, &|file| file.insert(2, file[0].clone()));
-    check("line 12 stands where none of its kind may be", 7, &|file| file.push(file[1].clone()));
+    check("line 7 is not one of an export", 5, &|file| file[6].truncate(40));
+    check("line 3 is misplaced", 1, &|file| file.insert(2, file[0].clone()));
+    check("line 12 is misplaced", 7, &|file| file.push(file[1].clone()));
     check("no last line: it was cut off", 7, &|file| drop(file.pop()));
     check("the file is empty", 0, &|file| file.clear());
     check("format 7, and this version", 0, &|file| {

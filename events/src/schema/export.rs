@@ -138,10 +138,10 @@ pub struct End {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It is not a JSON object.
-    #[error("it is no JSON object: {0}")]
+    #[error("it is not a JSON object: {0}")]
     NotJson(#[from] serde_json::Error),
     /// A required field is missing or has an impossible value.
-    #[error("its {0:?} is missing or impossible")]
+    #[error("its field {0:?} is missing or invalid")]
     Field(&'static str),
 }
 
