@@ -186,7 +186,7 @@ impl Signals {
         self.take_back_disconnect(signal.at);
     }
 
-    /// Activity at `at`: a connection that closed before it does not end the session.
+    /// Notes activity at `at`: a connection that closed at or before that time no longer ends the session.
     pub(super) fn take_back_disconnect(&mut self, at: Timestamp) {
         self.disconnected_at = self.disconnected_at.filter(|closed| *closed > at);
     }
