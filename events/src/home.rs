@@ -337,7 +337,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn told(state: State, events: Result<Vec<Event>, Rejection>) -> State {
+    fn folded(state: State, events: Result<Vec<Event>, Rejection>) -> State {
         events.unwrap().into_iter().fold(state, evolve)
     }
 
@@ -346,16 +346,16 @@ mod tests {
         let mut state = State::default();
         let clears = |state: &State, group, since| state.clears(group, Position(since));
         assert!(!clears(&state, Some("a"), 1));
-        state = told(state.clone(), clear(&state, &groups(&["a"]), Position(5)));
+        state = folded(state.clone(), clear(&state, &groups(&["a"]), Position(5)));
         assert_eq!([1, 5, 6].map(|at| clears(&state, Some("a"), at)), [true, true, false]);
         assert_eq!([Some("b"), None].map(|group| clears(&state, group, 1)), [false, false]);
         assert_eq!(clear(&state, &groups(&["a"]), Position(4)), Ok(Vec::new()), "no news");
-        state = told(state.clone(), clear(&state, &[], Position(7)));
+        state = folded(state.clone(), clear(&state, &[], Position(7)));
         assert_eq!(state.cleared.len(), 0, "all is more than one");
         assert_eq!([Some("a"), Some("b"), None].map(|group| clears(&state, group, 7)), [true; 3]);
         assert_eq!(clear(&state, &[], Position(7)), Ok(Vec::new()));
         assert_eq!(clear(&state, &groups(&["b"]), Position(7)), Ok(Vec::new()));
-        state = told(state.clone(), clear(&state, &groups(&["b", "b"]), Position(9)));
+        state = folded(state.clone(), clear(&state, &groups(&["b", "b"]), Position(9)));
         assert_eq!([Some("a"), Some("b")].map(|group| clears(&state, group, 9)), [false, true]);
         assert!(state.deletes() && !State::default().deletes());
     }
@@ -364,19 +364,19 @@ mod tests {
     fn what_was_cleared_comes_back() {
         let mut state = State::default();
         assert_eq!((restore(&state, None), restore(&state, Some("a"))), (vec![], vec![]));
-        state = told(state.clone(), clear(&state, &groups(&["a", "b"]), Position(5)));
-        state = told(state.clone(), Ok(restore(&state, Some("a"))));
+        state = folded(state.clone(), clear(&state, &groups(&["a", "b"]), Position(5)));
+        state = folded(state.clone(), Ok(restore(&state, Some("a"))));
         assert_eq!([Some("a"), Some("b")].map(|group| state.clears(group, Position(1))), [false, true]);
-        state = told(state.clone(), clear(&state, &[], Position(7)));
+        state = folded(state.clone(), clear(&state, &[], Position(7)));
         assert_eq!(restore(&state, Some("a")), [], "it was cleared with all");
-        state = told(state.clone(), Ok(restore(&state, None)));
+        state = folded(state.clone(), Ok(restore(&state, None)));
         assert_eq!(state, State::default());
     }
 
     #[test]
     fn at_a_bound_a_wish_is_refused_and_nothing_is_dropped() {
         let names: Vec<String> = (0..CLEARED_MAX).map(|number| format!("g{number}")).collect();
-        let state = told(State::default(), clear(&State::default(), &names, Position(1)));
+        let state = folded(State::default(), clear(&State::default(), &names, Position(1)));
         assert_eq!(clear(&state, &groups(&["one-more"]), Position(2)), Err(Rejection::TooManyCleared));
         assert_eq!(clear(&state, &groups(&["g3"]), Position(2)).map(|events| events.len()), Ok(1), "a known one fits");
         let long = vec!["x".repeat(CLEARED_MAX_BYTES + 1)];
@@ -391,23 +391,23 @@ mod tests {
     fn a_fact_is_deleted_until_it_is_told_anew() {
         let (fact, mut state) = (Uuid::from_u128(7), State::default());
         assert_eq!(restore_fact(&state, fact), []);
-        state = told(state.clone(), delete_fact(&state, fact));
+        state = folded(state.clone(), delete_fact(&state, fact));
         assert_eq!(delete_fact(&state, fact), Ok(Vec::new()));
         let events = restore_fact(&state, fact);
         assert_eq!(events, [Event::FactRestored { fact }]);
-        assert_eq!(told(state, Ok(events)), State::default());
+        assert_eq!(folded(state, Ok(events)), State::default());
     }
 
     #[test]
     fn only_the_first_recall_in_another_project_is_an_event() {
         let (entity, mut state) = (Uuid::from_u128(7), State::default());
         for project in ["/a", "/b", "/a", "/c", "/b"] {
-            state = told(state.clone(), Ok(recall(&state, entity, project)));
+            state = folded(state.clone(), Ok(recall(&state, entity, project)));
         }
         assert_eq!((state.recalled_in(entity), state.recalled_in(Uuid::max())), (3, 0));
         assert_eq!(recall(&state, entity, "/c"), []);
         for number in 0..2 * RECALLED_IN_MAX {
-            state = told(state.clone(), Ok(recall(&state, entity, &format!("/more/{number}"))));
+            state = folded(state.clone(), Ok(recall(&state, entity, &format!("/more/{number}"))));
         }
         assert_eq!(state.recalled_in(entity), RECALLED_IN_MAX, "more change nothing");
         assert!(!state.deletes(), "nothing is deleted");

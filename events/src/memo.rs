@@ -237,13 +237,13 @@ mod tests {
     /// Runs a sequence of commands; each results in its events' names, `-` for none, `!` for a refusal.
     fn check(story: &str, expected: &str) {
         let mut state = State::default();
-        let mut told = Vec::new();
+        let mut results = Vec::new();
         for (at, word) in (1..).zip(story.split_whitespace()) {
             let command = match word {
                 "delete" => Command::Delete,
                 words => Command::Keep(memo(words.as_bytes()[0], at)),
             };
-            told.push(match decide(&state, &command) {
+            results.push(match decide(&state, &command) {
                 Err(Rejection::Unknown) => "!".to_owned(),
                 Ok(events) => {
                     let names = events.iter().map(|event| match event {
@@ -258,7 +258,7 @@ mod tests {
                 }
             });
         }
-        assert_eq!(told.join(" "), expected, "{story}");
+        assert_eq!(results.join(" "), expected, "{story}");
         let last = story.split_whitespace().next_back();
         let held = state.memo.map(|memo| memo.words.0[0]);
         assert_eq!(held, last.filter(|word| *word != "delete").map(|word| word.as_bytes()[0]), "{story}");

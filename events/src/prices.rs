@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_call_is_told_to_a_millionth_of_a_dollar() {
         let price = Price { cache_read: 0.1, ..Price::new(0.4, 1.6) };
-        for (input, cached, output, nanos, told) in [
+        for (input, cached, output, nanos, text) in [
             (0, 0, 0, 0, "0.000000 USD"),
             (1, 0, 0, 400, "0.000001 USD"),
             (1_000_000, 0, 0, 400_000_000, "0.400000 USD"),
@@ -229,7 +229,7 @@ mod tests {
             (5_000_000, 0, 1_000_000, 3_600_000_000, "3.600000 USD"),
         ] {
             let cost = price.nanos(&CallTokens { input, output, cached });
-            assert_eq!((cost, usd(cost).as_str()), (nanos, told), "{input} {cached} {output}");
+            assert_eq!((cost, usd(cost).as_str()), (nanos, text), "{input} {cached} {output}");
         }
         assert_eq!(price.nanos(&CallTokens { input: u64::MAX, output: u64::MAX, cached: 0 }), u64::MAX);
         assert_eq!((nanos(0.5), nanos(-1.0), nanos(f64::NAN)), (500_000_000, 0, 0));

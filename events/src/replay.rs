@@ -266,10 +266,10 @@ impl Replay {
             return Err(Error::Broken { line, position });
         }
         self.unchanged += u64::from(is_next && holds);
-        let told = self.fold(line, whole, occurrence)?;
+        let applied = self.fold(line, whole, occurrence)?;
         self.tail = Tail { position, chain: hash };
         self.records += 1;
-        Ok(told)
+        Ok(applied)
     }
 
     fn fold(&mut self, line: u64, whole: bool, occurrence: &Occurrence) -> Result<Applied, Error> {

@@ -105,9 +105,9 @@ mod tests {
             }
         }
         let abandoned = Abandoned::from_items(&items);
-        let told: Vec<String> =
+        let described: Vec<String> =
             abandoned.ranges().iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
-        assert_eq!(told.join(" "), expected, "{story}");
+        assert_eq!(described.join(" "), expected, "{story}");
         for line in 0..30 {
             let is_in = abandoned.ranges().iter().any(|range| range.contains(&line));
             assert_eq!(abandoned.contains(line), is_in, "{story}: {line}");

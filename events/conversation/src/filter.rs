@@ -18,13 +18,13 @@ pub(crate) mod media;
 pub mod open_calls;
 pub mod result;
 
-mod made;
+mod git_output;
 mod manifest;
 mod recall;
 mod telling;
 mod verdict;
 
-pub use made::Printed;
+pub use git_output::GitOutput;
 pub use manifest::Manifest;
 pub use recall::without_recall;
 pub use telling::telling_line;

@@ -323,8 +323,8 @@ impl Body {
                 call.id.len() + call.name.len() + edit + fields.sum::<usize>()
             }
             Self::Result(result) => {
-                let told = [&result.name, &result.error].into_iter().flatten().map(String::len).sum::<usize>();
-                result.id.len() + result.text.len() + told + result.agent.as_ref().map_or(0, |agent| agent.len())
+                let texts = [&result.name, &result.error].into_iter().flatten().map(String::len).sum::<usize>();
+                result.id.len() + result.text.len() + texts + result.agent.as_ref().map_or(0, |agent| agent.len())
             }
             Self::Meta(Meta::Title { text, .. } | Meta::Branch(text) | Meta::Cwd(text)) => text.len(),
             Self::Meta(Meta::Usage(usage)) => usage.model.len() + usage.request.as_ref().map_or(0, |id| id.len()),

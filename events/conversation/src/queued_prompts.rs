@@ -165,9 +165,9 @@ mod tests {
         let items = [start.clone(), prompt(2, None, "paint the lighthouse"), withdrawn(3, 2)];
         let texts: Vec<String> = units(&items).into_iter().map(|unit| unit.text).collect();
         assert_eq!(texts, ["mend the crane", "queued, not delivered: paint the lighthouse"]);
-        let told: Vec<String> =
+        let described: Vec<String> =
             messages(&items).iter().map(|message| format!("{:?}", message.parts[0].content)).collect();
-        assert!(told[1].contains("\"queued\"") && told.len() == 2, "{told:?}");
+        assert!(described[1].contains("\"queued\"") && described.len() == 2, "{described:?}");
         let alone = [start];
         assert_eq!(ContentHash::digest(&items), ContentHash::digest(&alone));
         assert_eq!(message_count(&items), message_count(&alone));

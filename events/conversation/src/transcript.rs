@@ -19,15 +19,15 @@ mod codex;
 mod cursor;
 mod format;
 mod item_writer;
+mod location;
 mod observation;
-mod place;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
 pub use format::Layout;
+pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
-pub use place::{Kind, Located};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
 use std::borrow::Cow;

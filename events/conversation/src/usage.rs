@@ -196,7 +196,7 @@ mod tests {
         Requests::from_items(&lines.iter().map(|line| item(line)).collect::<Vec<_>>())
     }
 
-    fn told(requests: &Requests) -> String {
+    fn described(requests: &Requests) -> String {
         let models = requests.by_model().into_iter().map(|usage| {
             let bound = if usage.output_is_lower_bound { "+" } else { "" };
             assert_eq!(usage.input, usage.output * 10);
@@ -220,28 +220,28 @@ mod tests {
             (&["- - opus 10"], ""),
             (&["m1 r1 <synthetic> 10", "m2 r2 opus 2", "m3 r3 opus 20"], "opus:2x22+"),
         ] {
-            assert_eq!(told(&requests(lines)), expected, "{lines:?}");
+            assert_eq!(described(&requests(lines)), expected, "{lines:?}");
         }
     }
 
     #[test]
     fn what_subagents_took_inside_of_a_conversation_is_told_apart() {
         let items = ["~s1 r1 haiku 10", "m2 r2 opus 20", "~s1 r1 haiku 30"].map(item);
-        assert_eq!(told(&Requests::from_items(&items)), "opus:1x20");
-        assert_eq!(told(&Requests::from_subagents_inside(&items)), "haiku:1x30");
+        assert_eq!(described(&Requests::from_items(&items)), "opus:1x20");
+        assert_eq!(described(&Requests::from_subagents_inside(&items)), "haiku:1x30");
     }
 
     #[test]
     fn what_a_fork_has_copied_is_told_and_families_count_once() {
         let base = requests(&["m1 r1 opus 10", "m2 r2 opus 20"]);
         let fork = requests(&["m1 r1 opus 10", "m2 r2 opus 20", "m3 r3 opus 30"]);
-        assert_eq!(told(&fork.shared_with(&base)), "opus:2x30");
-        assert_eq!(told(&base.shared_with(&fork)), "opus:2x30");
+        assert_eq!(described(&fork.shared_with(&base)), "opus:2x30");
+        assert_eq!(described(&base.shared_with(&fork)), "opus:2x30");
         assert!(base.shared_with(&requests(&["m9 r9 opus 10"])).is_empty());
         let mut family = base.clone();
         family.join(fork);
         family.join(base);
-        assert_eq!(told(&family), "opus:3x60");
+        assert_eq!(described(&family), "opus:3x60");
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn every_kind_of_record_comes_to_what_was_expected() {
     assert!(names.len() >= 25, "there are fixtures: {}", names.len());
     let mut wrong = String::new();
     for path in names {
-        let found = told(&path);
+        let found = described(&path);
         let expected = path.with_extension("expected.txt");
         if std::env::var_os(UPDATE).is_some() {
             fs::write(&expected, &found).expect("the expectation is written");
@@ -47,7 +47,7 @@ fn first_difference(found: &str, wanted: &str) -> Option<(usize, String, String)
 }
 
 /// The result of reading one file, as text.
-fn told(path: &Path) -> String {
+fn described(path: &Path) -> String {
     let bytes = fs::read(path).expect("a fixture");
     let subagent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
     let source = Source { agent: Agent::ClaudeCode, subagent };

@@ -1,6 +1,6 @@
 //! The programs of a command line: which entities it is, what it made, and what it moved.
 
-use baton_conversation::filter::Printed;
+use baton_conversation::filter::GitOutput;
 use baton_episode::digest::{programs, without_filter_mark};
 
 /// Longest body of a commit that is kept, in characters.
@@ -70,14 +70,14 @@ const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "reba
 
 /// What a line makes, by what its output says: every commit that was printed, with the body that the line gives it. What
 /// nothing is printed of stays as the line tells it.
-pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<Printed>) -> Vec<Made> {
+pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<GitOutput>) -> Vec<Made> {
     let is_git = programs(line)
         .iter()
         .any(|program| program.name.strip_prefix("git ").is_some_and(|name| COMMITTING.contains(&name)));
     let mut found = Vec::new();
     for printed in printed {
         match printed {
-            Printed::Commit { subject, .. } if is_git => {
+            GitOutput::Commit { subject, .. } if is_git => {
                 let subject = super::gather::one_line(&subject, super::MAX_NAME_CHARS);
                 let body = told.iter().find_map(|made| match made {
                     Made::Commit { subject: told, body } if *told == subject => Some(body.clone()),
@@ -85,7 +85,7 @@ pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<Printed>)
                 });
                 found.push(Made::Commit { subject, body: body.unwrap_or_default() });
             }
-            Printed::PullRequest(page) if line.contains("gh pr create") => {
+            GitOutput::PullRequest(page) if line.contains("gh pr create") => {
                 let named = told.iter().any(|made| matches!(made, Made::PullRequest { .. }));
                 let number = super::issue::of_page(&page).filter(|_| !named);
                 found.extend(number.map(|issue| Made::PullRequest { title: issue.name.into_owned() }));
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn what_git_says_is_surer_than_what_it_was_told() {
         let check = |line: &str, text: &str, expected: &[&str]| {
-            let found: Vec<String> = as_printed(made(line), line, Printed::read(text))
+            let found: Vec<String> = as_printed(made(line), line, GitOutput::read(text))
                 .into_iter()
                 .map(|made| match made {
                     Made::Commit { subject, body } => format!("{subject}|{body}"),

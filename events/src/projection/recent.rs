@@ -68,12 +68,12 @@ mod tests {
         for at in 11..=20 {
             recent.push(Position(at - 1), Position(at), &id(at / 3));
         }
-        let told = |recent: &Recent, since| -> Vec<String> {
+        let changed = |recent: &Recent, since| -> Vec<String> {
             recent.since(Position(since)).unwrap().into_iter().map(ToString::to_string).collect()
         };
-        assert_eq!(told(&recent, 10), ["s-3", "s-4", "s-5", "s-6"]);
-        assert_eq!(told(&recent, 17), ["s-6"]);
-        assert_eq!(told(&recent, 20), [""; 0]);
+        assert_eq!(changed(&recent, 10), ["s-3", "s-4", "s-5", "s-6"]);
+        assert_eq!(changed(&recent, 17), ["s-6"]);
+        assert_eq!(changed(&recent, 20), [""; 0]);
     }
 
     #[test]

@@ -91,14 +91,14 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
     add(
         "job",
         job.map(|job| {
-            let mut told = format!("{} to byte {} for {}, covers {}", job.effect, job.to, job.reason, job.covers);
+            let mut text = format!("{} to byte {} for {}, covers {}", job.effect, job.to, job.reason, job.covers);
             if let Some(again) = job.again {
-                told.push_str(&format!(", again for {again}"));
+                text.push_str(&format!(", again for {again}"));
             }
             if job.resumed {
-                told.push_str(", grown");
+                text.push_str(", grown");
             }
-            told
+            text
         }),
     );
     add(
@@ -176,14 +176,14 @@ mod tests {
     use crate::session::{CloseReason, End, UnindexedReason, evolve};
 
     fn check(before: &State, after: &State, expected: &[&str]) {
-        let told: Vec<String> = changes(before, after)
+        let found: Vec<String> = changes(before, after)
             .into_iter()
             .map(|change| {
                 let dash = || "-".to_owned();
                 format!("{} {} {}", change.field, change.before.unwrap_or_else(dash), change.after.unwrap_or_else(dash))
             })
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
         let place = |path: &str| crate::session::Place { cwd: path.to_owned(), project: path.to_owned() };
         let state = State { place: Some(place("/srv/sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6")), ..State::default() };
         for change in changes(&State::default(), &state) {
-            assert!(change.after.as_deref().is_some_and(|told| told.starts_with("/srv/[redacted:")), "{change:?}");
+            assert!(change.after.as_deref().is_some_and(|text| text.starts_with("/srv/[redacted:")), "{change:?}");
         }
     }
 }

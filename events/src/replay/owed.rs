@@ -115,19 +115,19 @@ mod tests {
     /// wake-up.
     fn check(state: &State, policy: &Policy, expected: &[&str]) {
         let all = owed(state, policy);
-        let told: Vec<String> = all
+        let described: Vec<String> = all
             .iter()
             .map(|owed| format!("{} {}: {}", owed.what, owed.at.as_deref().unwrap_or("now"), owed.why))
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
         // Models are asked by the part that keeps the budgets, not when the session is woken.
         let first = all.iter().filter(|owed| owed.what != "enrich");
         let first = first.filter_map(|owed| Timestamp::parse(owed.at.as_deref()?)).min();
-        assert_eq!(first, wake_at(state, policy), "{told:?}");
+        assert_eq!(first, wake_at(state, policy), "{described:?}");
         let jobs =
             pending(state, policy).iter().filter(|effect| !matches!(effect, crate::session::Effect::Wake(_))).count();
         let jobs_told = all.iter().filter(|owed| owed.at.is_none() || owed.what == "enrich").count();
-        assert_eq!(jobs_told, jobs, "{told:?}");
+        assert_eq!(jobs_told, jobs, "{described:?}");
     }
 
     #[test]
@@ -197,12 +197,12 @@ mod tests {
         check(&promised, &policy, &["close now: a hook said that it is due: hook_clear"]);
         // Without a transcript nothing can be closed, and nothing is owed for ever.
         let unseen = State { transcript: None, phase: Phase::New, ..promised };
-        let told = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
-        check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {told}")]);
+        let described = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
+        check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {described}")]);
         check(&State { phase: Phase::Unindexed(UnindexedReason::Empty), ..unseen.clone() }, &policy, &[]);
         let mut begun = State { end: None, ..unseen };
         (begun.signals.started_at, begun.signals.close_owed) = (Some(Timestamp(0)), None);
-        check(&begun, &policy, &[&format!("close 1970-01-01T00:30:00.000Z: 30 min after {told}")]);
+        check(&begun, &policy, &[&format!("close 1970-01-01T00:30:00.000Z: 30 min after {described}")]);
         let left = with(Phase::Inactive, |state| state.signals.disconnected_at = Some(Timestamp(5_000)));
         let close = format!("close 1970-01-01T00:30:00.000Z: 30 min after {said}");
         let closed = "1 min after its last MCP connection closed, at 1970-01-01T00:00:05.000Z";

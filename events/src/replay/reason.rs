@@ -98,7 +98,7 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
 fn after_call(before: &State, answer: &ModelAnswer) -> String {
     let call = before.enrichment().and_then(|known| known.call.as_ref()).filter(|call| call.id == answer.id);
     let changed = call.is_some_and(|call| before.episode.as_ref().is_none_or(|episode| episode.hash != call.content));
-    let told = match answer.outcome {
+    let text = match answer.outcome {
         CallOutcome::Good => "the answer could be used",
         outcome if outcome.is_bad_answer() && call.is_some_and(|call| call.again) => "nor could this answer be used",
         outcome if outcome.is_bad_answer() => "the answer could not be used; it is asked for once more",
@@ -115,8 +115,8 @@ fn after_call(before: &State, answer: &ModelAnswer) -> String {
         _ => "the endpoint gave no answer; the session stays as it is and is tried again",
     };
     match changed {
-        true => format!("{told}; the content has changed meanwhile, so it has only cost"),
-        false => told.to_owned(),
+        true => format!("{text}; the content has changed meanwhile, so it has only cost"),
+        false => text.to_owned(),
     }
 }
 
@@ -216,7 +216,7 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
 
 fn why_started(before: &State, reason: CloseReason, generation: u32) -> String {
     let records = before.unindexed;
-    let told = match &before.episode {
+    let text = match &before.episode {
         _ if reason == CloseReason::Reindex => {
             "a person asked for what is stored to be made anew: `baton reindex`".to_owned()
         }
@@ -227,14 +227,14 @@ fn why_started(before: &State, reason: CloseReason, generation: u32) -> String {
         Some(_) => "asked for again, the filter has changed, or the file could not be read to its end".to_owned(),
     };
     match (before.failure, before.late_index_at) {
-        (Some(failure), _) => format!("{told}; attempt {} after failures in a row", failure.attempts + 1),
-        (None, Some(_)) => format!("{told}; they came late and belong to the end"),
-        (None, None) => told,
+        (Some(failure), _) => format!("{text}; attempt {} after failures in a row", failure.attempts + 1),
+        (None, Some(_)) => format!("{text}; they came late and belong to the end"),
+        (None, None) => text,
     }
 }
 
 fn failed(why: FailureReason, attempts: u32, policy: &Policy) -> String {
-    let told = match why {
+    let text = match why {
         FailureReason::Unreadable => "the transcript could not be opened or read",
         FailureReason::Gone => return "the transcript is not there any more".to_owned(),
         FailureReason::Rewritten => "the transcript no longer continues what was read",
@@ -243,7 +243,7 @@ fn failed(why: FailureReason, attempts: u32, policy: &Policy) -> String {
         FailureReason::Broken => "the job broke: a bug; daemon.log says more",
     };
     let wait = policy.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(policy.retry_cap_ms);
-    format!("{told}; tried again after {} and up to a quarter more", span(wait))
+    format!("{text}; tried again after {} and up to a quarter more", span(wait))
 }
 
 fn abandoned(before: &State, why: UnindexedReason, policy: &Policy) -> String {
@@ -307,8 +307,8 @@ mod tests {
             (fresh(), Stop, "somebody is at work in it"),
         ] {
             let signal = Signal { kind, detail: Some(SignalDetail::Clear), at: Timestamp(5_000), follows: None };
-            let told = why(&before, &Event::Signalled { signal }, &Policy::default()).unwrap_or_default();
-            assert!(told.starts_with(expected), "{kind}: {told:?} is not {expected:?}");
+            let text = explain(&before, &Event::Signalled { signal }, &Policy::default()).unwrap_or_default();
+            assert!(text.starts_with(expected), "{kind}: {text:?} is not {expected:?}");
         }
     }
 }

@@ -99,28 +99,28 @@ impl Log {
 
 /// Replays a file in sections of `size` lines.
 fn run_in(file: &[String], options: Options, size: usize) -> (Vec<Happened>, Replay, Option<Error>) {
-    let (mut replay, mut told, mut line) = (Replay::new(options), Vec::new(), 1);
+    let (mut replay, mut happened, mut line) = (Replay::new(options), Vec::new(), 1);
     for lines in file.chunks(size) {
         let section = Section::read(format!("{}\n", lines.join("\n")).as_bytes(), line, true);
         line += lines.len() as u64;
         for (number, entry) in section.entries {
             match replay.apply(number, entry) {
                 Ok(Applied::Quiet) => {}
-                Ok(Applied::Event(happened)) => told.push(*happened),
-                Ok(Applied::Enough) => return (told, replay, None),
-                Err(error) => return (told, replay, Some(error)),
+                Ok(Applied::Event(happened)) => happened.push(*happened),
+                Ok(Applied::Enough) => return (happened, replay, None),
+                Err(error) => return (happened, replay, Some(error)),
             }
         }
         if section.failed.is_some() {
-            return (told, replay, section.failed);
+            return (happened, replay, section.failed);
         }
     }
-    (told, replay, None)
+    (happened, replay, None)
 }
 
 fn run(file: &[String], options: Options) -> (Vec<Happened>, Replayed, String) {
-    let (told, replay, error) = run_in(file, options, 3);
-    (told, replay.summary(), error.map_or_else(String::new, |error| error.to_string()))
+    let (happened, replay, error) = run_in(file, options, 3);
+    (happened, replay.summary(), error.map_or_else(String::new, |error| error.to_string()))
 }
 
 fn telling() -> Options {
@@ -131,9 +131,9 @@ fn telling() -> Options {
 fn a_log_comes_to_what_it_came_to_live() {
     let log = Log::usual();
     for tell in [false, true] {
-        let (told, summary, error) = run(&log.file(true), Options { tell, ..Options::default() });
+        let (happened, summary, error) = run(&log.file(true), Options { tell, ..Options::default() });
         assert_eq!((error.as_str(), summary.differences.as_slice(), summary.notes.as_slice()), ("", &[][..], &[][..]));
-        assert_eq!(told.len(), if tell { 7 } else { 0 });
+        assert_eq!(happened.len(), if tell { 7 } else { 0 });
         assert_eq!((summary.records, summary.position), (7, 7));
         assert_eq!(summary.chain, log.tail.chain.to_string());
         assert_eq!(summary.state_hash, log.table.state_hash().to_string());
@@ -145,8 +145,8 @@ fn a_log_comes_to_what_it_came_to_live() {
 
 #[test]
 fn an_event_is_told_with_what_it_did_and_what_is_owed() {
-    let (told, ..) = run(&Log::usual().file(true), telling());
-    let idle = &told[3];
+    let (happened, ..) = run(&Log::usual().file(true), telling());
+    let idle = &happened[3];
     assert_eq!((idle.position, idle.sequence, &*idle.stream, &*idle.kind), (4, 2, "session:aa-1", "went_idle"));
     assert_eq!((&*idle.at, &*idle.told), ("1970-01-01T00:00:04.000Z", "nothing new for a while"));
     assert_eq!(idle.why.as_deref(), Some("1 min without a record after its discovery, at 1970-01-01T00:00:00.500Z"));
@@ -160,7 +160,7 @@ fn an_event_is_told_with_what_it_did_and_what_is_owed() {
     let owed: Vec<_> = idle.owed.iter().map(|owed| (owed.what.as_str(), owed.at.as_deref())).collect();
     assert_eq!(owed, [("close", Some("1970-01-01T00:30:00.500Z"))]);
     assert_eq!((idle.cause.as_deref(), &idle.data), (Some("c"), &Some(serde_json::json!({}))));
-    let home = &told[1];
+    let home = &happened[1];
     assert_eq!(home.told, "transcripts below /c are read too, named by mcp");
     assert_eq!((&home.before, &home.changed.len(), &home.owed.len()), (&None, &0, &0));
 }
@@ -174,8 +174,8 @@ fn a_replay_ends_where_it_is_told_to() {
         (Until::Position(Position(0)), 0),
         (Until::Position(Position(99)), 7),
     ] {
-        let (told, summary, error) = run(&log.file(true), Options { until, ..telling() });
-        assert_eq!((error.as_str(), summary.position, told.len() as u64), ("", position, position), "{until:?}");
+        let (happened, summary, error) = run(&log.file(true), Options { until, ..telling() });
+        assert_eq!((error.as_str(), summary.position, happened.len() as u64), ("", position, position), "{until:?}");
         assert_eq!(summary.differences, [""; 0], "{until:?}");
         assert_eq!(summary.notes.len(), usize::from(position < 7), "{until:?}");
     }
@@ -190,9 +190,9 @@ fn a_replay_ends_where_it_is_told_to() {
 fn one_session_alone_is_run() {
     let file = Log::usual().file(true);
     let alone = |text: &str| run(&file, Options { session: Some(text.to_owned()), ..telling() });
-    let (told, summary, error) = alone("ab");
+    let (happened, summary, error) = alone("ab");
     assert_eq!((error.as_str(), summary.differences.as_slice()), ("", &[][..]));
-    assert_eq!(told.iter().map(|one| one.position).collect::<Vec<_>>(), [3, 6, 7]);
+    assert_eq!(happened.iter().map(|one| one.position).collect::<Vec<_>>(), [3, 6, 7]);
     assert_eq!((summary.records, summary.sessions.len()), (7, 1));
     let (_, summary, _) = alone("zz");
     assert_eq!(summary.differences, ["no session \"zz\" is in the file"]);
@@ -210,9 +210,9 @@ fn what_this_version_cannot_read_is_shown_and_not_folded() {
         .record("dream:1", "dreamt", 1, "{}")
         .record("session:../x", "went_idle", 1, "{}")
         .event("aa-1", &Event::WentIdle);
-    let (told, summary, error) = run(&log.file(true), telling());
+    let (happened, summary, error) = run(&log.file(true), telling());
     assert_eq!((error.as_str(), summary.differences.as_slice()), ("", &[][..]));
-    let why: Vec<_> = told.iter().filter_map(|one| one.unreadable.as_deref()).collect();
+    let why: Vec<_> = happened.iter().filter_map(|one| one.unreadable.as_deref()).collect();
     assert_eq!(why.len(), 4, "{why:?}");
     assert!(why[0].contains("has version 9") && why[1].contains("\"levitated\" is unknown"), "{why:?}");
     assert_eq!(summary.unreadable, 4);
@@ -278,9 +278,9 @@ fn a_filtered_file_is_run_from_where_it_begins() {
     let close = Event::CloseRequested { reason: CloseReason::Explicit, note: None };
     log.table.apply(Position(5), &id("aa-1"), SequenceNumber(3), &close);
     log.table.apply(Position(7), &id("ab-2"), SequenceNumber(3), &Event::Abandoned { why: UnindexedReason::Empty });
-    let (told, summary, error) = run(&log.file(false), telling());
+    let (happened, summary, error) = run(&log.file(false), telling());
     assert_eq!((error.as_str(), summary.differences.as_slice()), ("", &[][..]));
-    assert_eq!(told[0].before.as_deref(), Some("new"));
+    assert_eq!(happened[0].before.as_deref(), Some("new"));
     assert!(summary.notes[0].contains("checked for 1 of 3 records only"), "{:?}", summary.notes);
     // A filtered file with all events says so, and that only the text is incomplete.
     let (_, whole, _) = run(&Log::usual().file(false), telling());

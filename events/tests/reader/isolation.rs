@@ -45,7 +45,7 @@ proptest! {
             let all = lines.iter().enumerate().map(|(at, line)| if at == which { changed } else { line.as_bytes() });
             all.flat_map(|line| [line, b"\n"].concat()).collect::<Vec<u8>>()
         };
-        let told = |bytes: &[u8]| {
+        let described = |bytes: &[u8]| {
             let outcome = whole(MAIN, bytes);
             let items = outcome.items.iter();
             let others = items.filter(|item| {
@@ -54,6 +54,6 @@ proptest! {
             });
             (others.filter_map(alone).collect::<Vec<_>>(), outcome.cursor.line)
         };
-        prop_assert_eq!(told(&joined(&broken)), told(&joined(lines[which].as_bytes())));
+        prop_assert_eq!(described(&joined(&broken)), described(&joined(lines[which].as_bytes())));
     }
 }

@@ -29,13 +29,13 @@ fn every_oddity_comes_to_what_is_expected() {
         }
         let bytes = recipe.bytes(&name);
         let outcome = whole(MAIN, &bytes);
-        let told = told(&outcome, bytes.len());
-        if is_update && told != recipe.expected {
+        let described = described(&outcome, bytes.len());
+        if is_update && described != recipe.expected {
             let (head, _) = text.split_once("  \"expected\": ").unwrap();
-            let expected = serde_json::to_string_pretty(&told).unwrap().replace('\n', "\n  ");
+            let expected = serde_json::to_string_pretty(&described).unwrap().replace('\n', "\n  ");
             std::fs::write(&file, format!("{head}  \"expected\": {expected}\n}}\n")).unwrap();
         } else {
-            assert_eq!(told, recipe.expected, "{name}: {}", recipe.what);
+            assert_eq!(described, recipe.expected, "{name}: {}", recipe.what);
         }
         if let Some(word) = recipe.word(&name) {
             let is_there = |item: &Item| matches!(&item.body, Body::Prompt { text } if text.ends_with(&word));
@@ -64,7 +64,7 @@ fn fixtures() -> Vec<PathBuf> {
 }
 
 /// The result as a fixture states it: the conversation and the counts.
-fn told(outcome: &Outcome, length: usize) -> Value {
+fn described(outcome: &Outcome, length: usize) -> Value {
     let seen = &outcome.seen;
     let items: Vec<String> = outcome.items.iter().filter_map(shown).collect();
     let unknown: BTreeMap<&str, u64> = seen.unknown.iter().map(|(name, count)| (name.as_str(), *count)).collect();

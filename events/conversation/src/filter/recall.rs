@@ -206,8 +206,8 @@ mod tests {
         check(&format!("a\n  {own}b\n{own}c"), "a\n  b\nc");
         check(&format!("SessionStart hook additional context: {own}"), "SessionStart hook additional context: ");
         // Within a line, Baton's own words distinguish it from a mark that is only mentioned.
-        let told = "<baton-recall kind=\"handoff\">\n> From Baton's memory: quoted.\n> x\n> </baton-recall>";
-        check(&format!("what is this? {told} Tell me."), "what is this?  Tell me.");
+        let block = "<baton-recall kind=\"handoff\">\n> From Baton's memory: quoted.\n> x\n> </baton-recall>";
+        check(&format!("what is this? {block} Tell me."), "what is this?  Tell me.");
         check("see:\n> <baton-recall kind=\"handoff\">\n> old\n> </baton-recall>\nwhat is it?", "see:\n\nwhat is it?");
         check(r#"{"c":"<baton-recall kind=\"handoff\">\nold\n<\/baton-recall>"}"#, r#"{"c":""}"#);
         check(r#"{"c":"\u003cbaton-recall kind=\"handoff\"\u003e\nold\u003c/baton-recall\u003e"}"#, r#"{"c":""}"#);

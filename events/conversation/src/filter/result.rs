@@ -3,7 +3,7 @@
 use crate::item::{Edit, Outcome, ToolResult};
 use baton_redaction::raw_json::{Size, Text, Value};
 
-use super::made::{Printed, unmarked};
+use super::git_output::{GitOutput, unmarked};
 use super::media::{self, Media};
 use super::open_calls::OpenCall;
 use super::telling::telling_line;
@@ -251,7 +251,7 @@ fn reported(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> St
     let Some(end) = end else { return String::new() };
     let mut said = String::new();
     if makes {
-        Printed::find_all(&end).iter().for_each(|made| said.push_str(&made.suffix()));
+        GitOutput::find_all(&end).iter().for_each(|made| said.push_str(&made.suffix()));
     }
     if is_shared {
         said.extend(Verdict::find(&end).map(|verdict| verdict.suffix()));

@@ -54,11 +54,11 @@ pub fn telling_line(text: &str) -> Option<String> {
     let (_, at) = best.unwrap_or_else(Some)?;
     let reason = reason(&lines, at);
     let name = test_of(&lines, at).filter(|name| !reason.contains(&**name));
-    let told = match name {
+    let text = match name {
         Some(name) => format!("{}: {reason}", one_line(&name, MAX_NAME_CHARS)),
         None => reason,
     };
-    Some(one_line(&told, MAX_CHARS))
+    Some(one_line(&text, MAX_CHARS))
 }
 
 /// The line without the tags around it.
@@ -261,9 +261,9 @@ fn reason(lines: &[&str], at: usize) -> String {
 
 /// The line of a failed assertion with the two values below it.
 fn with_values(lines: &[&str], at: usize) -> String {
-    let mut told = lines[at].to_owned();
-    if !["expect(", "assertion ", "Assertion "].iter().any(|start| told.starts_with(start)) {
-        return told;
+    let mut text = lines[at].to_owned();
+    if !["expect(", "assertion ", "Assertion "].iter().any(|start| text.starts_with(start)) {
+        return text;
     }
     for sides in VALUES {
         let values = lines[at + 1..].iter().take(MAX_AHEAD);
@@ -271,15 +271,15 @@ fn with_values(lines: &[&str], at: usize) -> String {
             values.filter(|line| sides.iter().any(|side| line.starts_with(side) && line.len() > side.len()));
         if let Some(first) = values.next() {
             let start =
-                if told.starts_with("expect(") && first.starts_with("Expected") { String::new() } else { told + ", " };
-            told = start + &one_line(first.trim_end_matches(','), MAX_VALUE_CHARS);
+                if text.starts_with("expect(") && first.starts_with("Expected") { String::new() } else { text + ", " };
+            text = start + &one_line(first.trim_end_matches(','), MAX_VALUE_CHARS);
             if let Some(second) = values.next() {
-                told = format!("{told}, {}", one_line(second.trim_end_matches(','), MAX_VALUE_CHARS));
+                text = format!("{text}, {}", one_line(second.trim_end_matches(','), MAX_VALUE_CHARS));
             }
-            return told;
+            return text;
         }
     }
-    told
+    text
 }
 
 /// Beginnings of the two values below an assertion, for Rust and Elixir, and for jest.

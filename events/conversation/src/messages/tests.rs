@@ -36,7 +36,7 @@ fn item(text: &str) -> Item {
 }
 
 /// `speaker line[~][!]: part, part`, with `!` for an abandoned message; a tool as `call id=line of its result`.
-fn told(message: &Message<'_>) -> String {
+fn described(message: &Message<'_>) -> String {
     let parts: Vec<String> = message
         .parts
         .iter()
@@ -56,7 +56,7 @@ fn told(message: &Message<'_>) -> String {
 #[track_caller]
 fn check(items: &[&str], expected: &[&str]) {
     let items: Vec<Item> = items.iter().map(|text| item(text)).collect();
-    let found: Vec<String> = messages(&items).iter().map(told).collect();
+    let found: Vec<String> = messages(&items).iter().map(described).collect();
     assert_eq!(found, expected);
 }
 

@@ -20,7 +20,7 @@ use memchr::memmem;
 use super::Sink;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
-use super::place::{self, Located};
+use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 use prompt_parts::{Author, Delivery, PromptParts, emit_part};
@@ -51,7 +51,7 @@ impl Format for ClaudeCode {
     };
 
     fn classify(rel_path: &str) -> Option<Located> {
-        place::claude(rel_path)
+        location::claude(rel_path)
     }
 
     fn record<S: Sink>(fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
@@ -216,8 +216,8 @@ fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Op
         }
         b"fork-context-ref" => {}
         b"progress" => {
-            let told = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
-            count_if_unknown(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, writer);
+            let facts = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
+            count_if_unknown(b"progress", facts.and_then(|(_, kind)| kind.text()), known::PROGRESS, writer);
         }
         silent if known::RECORDS.contains(&silent) => {}
         // For tests through the binary: a record on which the reader panics, always or only if it reads texts.
@@ -417,10 +417,10 @@ fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, wr
     }
     let tool = writer.tool_of(block.answers);
     let mut output = Output::parse(block.content);
-    let mut told = record.copy.map(|copy| copy::facts(copy, tool)).unwrap_or_default();
-    copy::add_from_text(&mut told, tool, output.last_text());
-    told.exit_code = told.exit_code.or(output.facts.exit_code);
-    output.facts = told;
+    let mut facts = record.copy.map(|copy| copy::facts(copy, tool)).unwrap_or_default();
+    copy::add_from_text(&mut facts, tool, output.last_text());
+    facts.exit_code = facts.exit_code.or(output.facts.exit_code);
+    output.facts = facts;
     let failed = block.is_error || block.content.is_some_and(|content| content.get(b"error_code").is_some());
     let mut verdict = verdict::judge(tool, failed, &output, record.hint());
     if output.facts.interrupted && matches!(verdict.outcome, Outcome::Ok | Outcome::Failed) {

@@ -25,7 +25,7 @@ use super::Sink;
 use super::cursor::Queued;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
-use super::place::{self, Located};
+use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 /// Longest name of a model, in characters.
@@ -51,7 +51,7 @@ impl Format for Codex {
     };
 
     fn classify(rel_path: &str) -> Option<Located> {
-        place::codex(rel_path)
+        location::codex(rel_path)
     }
 
     fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {

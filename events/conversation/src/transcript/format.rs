@@ -5,7 +5,7 @@
 
 use super::Sink;
 use super::item_writer::ItemWriter;
-use super::place::Located;
+use super::location::Located;
 use crate::item::Agent;
 use baton_redaction::raw_json::Fields;
 

@@ -172,13 +172,13 @@ fn a_call_waits_for_its_result_within_a_bound() {
     let near = units(&far(1_000));
     assert_eq!((near.len(), &*near[0].text, &*near[1].text), (1_002, "Bash: make\nok", "Read\n3 lines"));
     let late = units(&far(4_000));
-    let told: Vec<_> = [0, 1, 4_002, 4_003].map(|at| late[at].text.as_str()).into();
-    assert_eq!(told, ["Bash: make", "Read", "Read: 3 lines", "Bash make: ok"]);
+    let described: Vec<_> = [0, 1, 4_002, 4_003].map(|at| late[at].text.as_str()).into();
+    assert_eq!(described, ["Bash: make", "Read", "Read: 3 lines", "Bash make: ok"]);
     // The held text is bounded, whatever is never answered.
     let mut stream = Stream::default();
-    let mut told = 0;
+    let mut described = 0;
     let mut count = |_| {
-        told += 1;
+        described += 1;
         Ok::<_, Infallible>(())
     };
     for line in 0..20_000 {
@@ -187,7 +187,7 @@ fn a_call_waits_for_its_result_within_a_bound() {
     }
     let made = stream.count();
     let Ok(all) = stream.finish(&mut |_| Ok::<_, Infallible>(()));
-    assert!(made == 20_000 && all == made && told > 15_000, "{told} of {made}");
+    assert!(made == 20_000 && all == made && described > 15_000, "{described} of {made}");
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub(super) fn call_line(call: &Call) -> String {
 
 /// Appends the result's line to the call's, without repeating name and target.
 pub(super) fn answer(line: &mut String, result: &ToolResult) {
-    let told = result.text.trim();
-    let added = new_part(line, told, result.name.as_deref().unwrap_or_default());
+    let summary = result.text.trim();
+    let added = new_part(line, summary, result.name.as_deref().unwrap_or_default());
     if !added.is_empty() {
         if !line.is_empty() {
             line.push('\n');

@@ -4,7 +4,7 @@ use super::{Said, Walk, text};
 use crate::gather::Moment;
 use crate::program::{Made, as_printed, made};
 use crate::{Label, Relation};
-use baton_conversation::filter::Printed;
+use baton_conversation::filter::GitOutput;
 use baton_conversation::item::{Body, Item, Outcome};
 
 /// Digits of a hash, at least and at most.
@@ -20,7 +20,7 @@ impl Walk<'_> {
                 continue;
             };
             let told = if result.outcome == Outcome::Ok { made(line) } else { Vec::new() };
-            for made in as_printed(told, line, Printed::read(&result.text)) {
+            for made in as_printed(told, line, GitOutput::read(&result.text)) {
                 self.made(made, of);
             }
         }

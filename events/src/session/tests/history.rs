@@ -48,12 +48,12 @@ proptest::proptest! {
     /// Any commands in any order: replay gives the same session, every byte is in one range, and a session that is left
     /// alone comes to rest with nothing owed.
     #[test]
-    fn i2_any_wishes_in_any_order_replay_to_the_same_session(wishes in proptest::collection::vec((0..WISHES.len(), 0..2_000_i64), 0..60)) {
+    fn i2_any_wishes_in_any_order_replay_to_the_same_session(commands in proptest::collection::vec((0..COMMANDS.len(), 0..2_000_i64), 0..60)) {
         let mut world = World::new();
         let mut now = Timestamp(0);
-        for (wish, seconds) in wishes {
+        for (command, seconds) in commands {
             now = now.plus_ms(seconds * 1000);
-            let words: Vec<&str> = WISHES[wish].split_whitespace().collect();
+            let words: Vec<&str> = COMMANDS[command].split_whitespace().collect();
             let command = world.command(&words, now);
             if let Ok(events) = world.aggregate.propose(&command, None, &world.policy, now) {
                 world.record(events, None, now);
@@ -63,7 +63,7 @@ proptest::proptest! {
         for _ in 0..14 {
             let owed = world.aggregate.pending(&world.policy);
             let Some(effect) = owed.first() else { break };
-            let (wish, at) = match effect {
+            let (command, at) = match effect {
                 Effect::Index(_) => ("complete hash=7", now),
                 Effect::Close(_) => ("wake", now),
                 Effect::Enrich(_) if is_asked(&world) => ("answer good", now),
@@ -71,7 +71,7 @@ proptest::proptest! {
                 Effect::Wake(at) => ("wake", *at),
             };
             now = now.max(at);
-            let words: Vec<&str> = wish.split_whitespace().collect();
+            let words: Vec<&str> = command.split_whitespace().collect();
             let command = world.command(&words, now);
             let events = world.aggregate.propose(&command, None, &world.policy, now).unwrap();
             proptest::prop_assert!(!events.is_empty(), "{effect:?} is owed and {wish} does nothing: {:?}", world.aggregate);
@@ -89,7 +89,7 @@ fn is_asked(world: &World) -> bool {
     world.aggregate.state().enrichment().is_some_and(|known| known.call.is_some())
 }
 
-const WISHES: [&str; 47] = [
+const COMMANDS: [&str; 47] = [
     "enrich",
     "call",
     "call part",
@@ -142,17 +142,17 @@ const WISHES: [&str; 47] = [
 #[test]
 fn answered_wishes_are_remembered_within_bounds() {
     let mut world = World::new();
-    let wish = |number: usize| CommandId::new(&format!("wish-{number}"));
+    let command = |number: usize| CommandId::new(&format!("wish-{number}"));
     let day_ms = 24 * 3_600_000;
     for number in 0..ANSWERED_MAX + 5 {
-        world.record(vec![Event::WentIdle], Some(wish(number)), Timestamp(1_000));
+        world.record(vec![Event::WentIdle], Some(command(number)), Timestamp(1_000));
     }
     for (number, is_known) in [(0, false), (4, false), (5, true), (ANSWERED_MAX + 4, true)] {
-        assert_eq!(world.aggregate.has_answered(&wish(number)), is_known, "wish {number}");
+        assert_eq!(world.aggregate.has_answered(&command(number)), is_known, "wish {number}");
     }
     world.record(vec![Event::WentIdle], None, Timestamp(1_000 + day_ms));
-    assert!(world.aggregate.has_answered(&wish(5)), "a day later");
+    assert!(world.aggregate.has_answered(&command(5)), "a day later");
     world.record(vec![Event::WentIdle], None, Timestamp(1_001 + day_ms));
-    assert!(!world.aggregate.has_answered(&wish(ANSWERED_MAX + 4)), "more than a day later");
+    assert!(!world.aggregate.has_answered(&command(ANSWERED_MAX + 4)), "more than a day later");
     world.replay();
 }

@@ -18,8 +18,8 @@ impl World {
     }
 
     pub(super) fn step(&mut self, line: &str) {
-        let (wish, expected) = line.split_once("->").unwrap_or_else(|| panic!("no `->` in {line:?}"));
-        let words: Vec<&str> = wish.split_whitespace().collect();
+        let (command, expected) = line.split_once("->").unwrap_or_else(|| panic!("no `->` in {line:?}"));
+        let words: Vec<&str> = command.split_whitespace().collect();
         let now = Timestamp(words[0].strip_suffix('s').unwrap().parse::<i64>().unwrap() * 1000);
         if self.configure(&words[1..]) {
             return;

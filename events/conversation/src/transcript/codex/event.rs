@@ -108,7 +108,10 @@ pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
         b"patch_apply_end" => patch_end(call_id, payload, stamp, writer),
         b"mcp_tool_call_end" => {
             // Some files have no other record of the call.
-            payload.get(b"invocation").into_iter().for_each(|told| call::server_call(call_id, told, stamp, writer));
+            payload
+                .get(b"invocation")
+                .into_iter()
+                .for_each(|invocation| call::server_call(call_id, invocation, stamp, writer));
             call::server_end(call_id, payload, stamp, writer);
         }
         b"item_completed" => item.into_iter().for_each(|it| item::read(it, stamp, writer)),

@@ -90,7 +90,7 @@ pub(super) fn read<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut Ite
 fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let [changes, status, stderr] = pick(item, [b"changes", b"status", b"stderr"]);
     if call::is_new_call(id, "apply_patch", writer) && S::TEXT {
-        let told: Vec<_> = changes
+        let files: Vec<_> = changes
             .into_iter()
             .flat_map(Value::fields)
             .take(patch::MAX_FILES)
@@ -100,7 +100,7 @@ fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>
                 (path.decode().into_owned(), decoded(how), decoded(content), decoded(diff), decoded(to))
             })
             .collect();
-        let changes: Vec<Change<'_>> = told
+        let changes: Vec<Change<'_>> = files
             .iter()
             .map(|(path, how, content, diff, to)| {
                 let lines = |text: &Option<String>| {

@@ -157,8 +157,8 @@ fn an_answer_of_a_server_names_the_tool_that_no_call_names() {
         (vec![call, end], vec!["call c1 mcp__tracker__close {}", "result c1 Ok: mcp__tracker__close: 1 line, 6 B"]),
     ] {
         let (cursor, _, items) = read((lines.join("\n") + "\n").as_bytes());
-        let told: Vec<String> = items.iter().map(|item| shown(item)[4..].to_owned()).collect();
-        assert_eq!((told.iter().map(String::as_str).collect::<Vec<_>>(), cursor.calls_in_flight()), (expected, 0));
+        let described: Vec<String> = items.iter().map(|item| shown(item)[4..].to_owned()).collect();
+        assert_eq!((described.iter().map(String::as_str).collect::<Vec<_>>(), cursor.calls_in_flight()), (expected, 0));
     }
     let own = end.replace("tracker", "baton");
     assert_eq!(read(format!("{own}\n").as_bytes()).2, []);

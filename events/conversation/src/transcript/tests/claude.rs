@@ -292,7 +292,7 @@ fn an_output_beside_the_transcript_is_told_of_as_a_whole() {
             r#""{before}<persisted-output>\nOutput too large (45.2KB). Full output saved to: {path}\n\nPreview (first 2KB):\na line\n...\n</persisted-output>""#
         )
     };
-    let told = |content: &str, is_error: bool| {
+    let described = |content: &str, is_error: bool| {
         let lines = [call("t1", "Bash", r#"{"command":"cargo test"}"#), result("t1", content, is_error)].join("\n");
         let mut items = Vec::new();
         let mut reader = Reader::new(MAIN, Cursor::default(), OpenCalls::default(), &mut items).with_spilled(&Beside);
@@ -301,15 +301,15 @@ fn an_output_beside_the_transcript_is_told_of_as_a_whole() {
     };
     let here = "/home/u/.claude/projects/p/s/tool-results/toolu_1.txt";
     let whole = "2 result Ok Bash cargo test: ok, 901 lines, 45.2KB, saved beside the transcript";
-    assert_eq!(told(&spilled("", here), false), whole);
-    assert_eq!(told(&spilled("", r"C:\\Users\\u\\tool-results\\toolu_1.txt"), false), whole);
+    assert_eq!(described(&spilled("", here), false), whole);
+    assert_eq!(described(&spilled("", r"C:\\Users\\u\\tool-results\\toolu_1.txt"), false), whole);
     let preview = "2 result Ok Bash cargo test: ok, 45.2KB, saved beside the transcript";
-    assert_eq!(told(&spilled("", "/elsewhere/gone.txt"), false), preview);
+    assert_eq!(described(&spilled("", "/elsewhere/gone.txt"), false), preview);
     assert_eq!(
-        told(&spilled(r"Exit code 101\n", here), true),
+        described(&spilled(r"Exit code 101\n", here), true),
         "2 result Failed Bash cargo test: exit 101, error[E0308]: mismatched types"
     );
-    let secret = told(&spilled("", "/x/secret.txt"), true);
+    let secret = described(&spilled("", "/x/secret.txt"), true);
     assert!(secret.contains("[redacted:") && !secret.contains("a1B2a1B2"), "{secret}");
 }
 

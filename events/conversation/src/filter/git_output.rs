@@ -20,7 +20,7 @@ const SAYS: &str = ", says ";
 
 /// A commit or a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Printed {
+pub enum GitOutput {
     /// `[main 1a2b3c4] Fix the login`
     Commit {
         /// The hash with as many digits as were printed.
@@ -40,7 +40,7 @@ pub(super) fn unmarked(text: &str) -> Cow<'_, str> {
     }
 }
 
-impl Printed {
+impl GitOutput {
     /// Finds them in an output that is redacted and without colours; the first [`MAX_MADE`].
     pub(crate) fn find_all(output: &str) -> Vec<Self> {
         let lines = output.lines().map(str::trim);
@@ -77,21 +77,21 @@ impl Printed {
     }
 }
 
-fn commit(line: &str) -> Option<Printed> {
+fn commit(line: &str) -> Option<GitOutput> {
     let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let (branch, hash) = place.rsplit_once(' ')?;
     let subject = one_line(subject, SUBJECT_CHARS);
     (is_hash(hash) && !branch.contains(['[', ']']) && !subject.is_empty())
-        .then(|| Printed::Commit { hash: hash.to_owned(), subject })
+        .then(|| GitOutput::Commit { hash: hash.to_owned(), subject })
 }
 
 fn is_hash(word: &str) -> bool {
     HASH_DIGITS.contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-fn pull_request(line: &str) -> Option<Printed> {
+fn pull_request(line: &str) -> Option<GitOutput> {
     let address = line.strip_prefix("https://")?;
-    is_pull_request(address).then(|| Printed::PullRequest(address.to_owned()))
+    is_pull_request(address).then(|| GitOutput::PullRequest(address.to_owned()))
 }
 
 /// `github.com/o/r/pull/12`, `gitlab.com/o/r/-/merge_requests/12`
@@ -114,12 +114,12 @@ mod tests {
     #[test]
     fn what_was_made_is_read_of_the_output() {
         let check = |output: &str, expected: &[&str]| {
-            let printed = Printed::find_all(output);
-            let suffix: Vec<String> = printed.iter().map(Printed::suffix).collect();
+            let printed = GitOutput::find_all(output);
+            let suffix: Vec<String> = printed.iter().map(GitOutput::suffix).collect();
             assert_eq!(suffix, expected, "{output:?}");
             for says in ["", ", says passed", ", says failed: 3 failed, committed nothing"] {
                 let kept = format!("Bash cd x && git commit -F -: ok, 2 lines{}{says}", suffix.concat());
-                assert_eq!(Printed::read(&kept), printed, "{kept}");
+                assert_eq!(GitOutput::read(&kept), printed, "{kept}");
             }
         };
         check("[main 1a2b3c4] Fix the login\n 1 file changed, 1 insertion(+)", &[", committed 1a2b3c4 Fix the login"]);
