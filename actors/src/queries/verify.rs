@@ -26,7 +26,7 @@ use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, 
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::schema::kept::Kept;
+use baton_events::schema::checkpoint_row::CheckpointRow;
 use baton_events::session::Phase;
 use baton_protocol::answer;
 use baton_protocol::answer::Checked;
@@ -290,7 +290,7 @@ impl Rows for Folding<'_, '_> {
     }
 
     fn restore(&mut self, stream: &StreamId, row: &str) -> bool {
-        let read = Kept::read(stream, row);
+        let read = CheckpointRow::read(stream, row);
         self.stored.extend(read.as_ref().map(|read| (stream.clone(), (read.version(), row.to_owned()))));
         read.is_some()
     }
