@@ -41,6 +41,7 @@ pub struct NewRecord {
 pub struct StoredRecord {
     /// Position in the whole journal.
     pub position: Position,
+    /// The stream that it belongs to.
     pub stream: StreamId,
     /// Number in its stream, from 1.
     pub sequence: SequenceNumber,

@@ -46,9 +46,15 @@ pub enum Event {
         group: Option<String>,
     },
     /// A fact is hidden, whatever supports it.
-    FactDeleted { fact: Uuid },
+    FactDeleted {
+        /// The fact.
+        fact: Uuid,
+    },
     /// A deleted fact was asserted again.
-    FactRestored { fact: Uuid },
+    FactRestored {
+        /// The fact.
+        fact: Uuid,
+    },
     /// An entity was recalled in a foreign project for the first time.
     EntityRecalled {
         /// Its uuid in its own project.
@@ -57,7 +63,10 @@ pub enum Event {
         project: String,
     },
     /// A model was enabled: sessions that end from now on are enriched.
-    ModelEnabled { at: Timestamp },
+    ModelEnabled {
+        /// When it was found enabled.
+        at: Timestamp,
+    },
     /// The model was disabled.
     ModelDisabled,
 }

@@ -45,6 +45,7 @@ pub enum Source {
 /// A memo without its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memo {
+    /// The kind of its content.
     pub source: Source,
     /// The group that it belongs to.
     pub group: String,

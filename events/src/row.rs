@@ -9,6 +9,7 @@ use baton_conversation::record::{Position, SequenceNumber};
 pub struct Row {
     /// Number of events folded into the state.
     pub version: SequenceNumber,
+    /// The state after those events.
     pub state: State,
     /// Position at which the content of its episode joined its group.
     pub since: Position,
@@ -19,6 +20,7 @@ pub struct Row {
 pub struct MemoRow {
     /// Number of events folded into the state.
     pub version: SequenceNumber,
+    /// The state after those events.
     pub state: memo::State,
     /// Position at which its words joined its group.
     pub since: Position,
@@ -29,5 +31,6 @@ pub struct MemoRow {
 pub struct HomeRow {
     /// Number of events folded into the state.
     pub version: SequenceNumber,
+    /// The state after those events.
     pub state: home::State,
 }

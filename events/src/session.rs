@@ -369,6 +369,7 @@ impl Aggregate {
         self.answered.iter().any(|(known, _)| known == id)
     }
 
+    /// Id of the session.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
@@ -383,6 +384,7 @@ impl Aggregate {
         self.position
     }
 
+    /// The current state.
     pub fn state(&self) -> &State {
         &self.state
     }

@@ -55,6 +55,7 @@ pub struct Item {
     pub message: Option<Box<str>>,
     /// True if the block belongs to a subagent's conversation inside the main file (old transcripts).
     pub sidechain: bool,
+    /// The content.
     pub body: Body,
 }
 
@@ -136,6 +137,7 @@ pub struct ToolResult {
     pub id: Box<str>,
     /// Name of the tool, if the call is known.
     pub name: Option<String>,
+    /// How it ended.
     pub outcome: Outcome,
     /// Exit code of a command, if the result has one.
     pub exit_code: Option<i32>,
@@ -170,6 +172,7 @@ pub enum Meta {
     Title {
         /// Its source, which decides between several titles.
         source: TitleSource,
+        /// The title.
         text: String,
     },
     /// The git branch from this line on.

@@ -44,6 +44,7 @@ impl Speaker {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message<'a> {
+    /// The speaker.
     pub speaker: Speaker,
     /// Id of the model's message, if it has one.
     pub id: Option<&'a str>,
@@ -64,6 +65,7 @@ pub struct Message<'a> {
 pub struct Part<'a> {
     /// Transcript line.
     pub line: u64,
+    /// The content.
     pub content: Content<'a>,
 }
 
@@ -87,6 +89,7 @@ pub enum Content<'a> {
     Text {
         /// `prompt`, `queued` (and never delivered), `answer`, `media`, `text`, `thinking`, `summary`, `notice`.
         kind: &'static str,
+        /// The text itself.
         text: &'a str,
     },
     /// A tool call, a result, or both.

@@ -119,6 +119,7 @@ impl StreamId {
         Self(format!("session:{id}").into())
     }
 
+    /// The stream of a memo.
     pub fn memo(uuid: Uuid) -> Self {
         Self(format!("{MEMO_PREFIX}{uuid}").into())
     }
@@ -262,12 +263,15 @@ pub struct Metadata {
 pub struct Recorded<E> {
     /// Position in the whole journal.
     pub position: Position,
+    /// The stream that it belongs to.
     pub stream: StreamId,
     /// Number in its stream.
     pub sequence: SequenceNumber,
     /// When it was recorded, by the shell's clock.
     pub at: Timestamp,
+    /// Correlation and cause.
     pub metadata: Metadata,
+    /// The event itself.
     pub event: E,
 }
 

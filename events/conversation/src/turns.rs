@@ -30,7 +30,9 @@ pub struct Unit {
     pub line: u64,
     /// Part of that line's text, from 0: a long text is split.
     pub part: u32,
+    /// Time of the record.
     pub at: Option<Timestamp>,
+    /// The speaker.
     pub role: Role,
     /// Id of its record, or of the call for a tool line. Forks of the session repeat it.
     pub uuid: Option<Box<str>>,

@@ -59,7 +59,7 @@ impl Requests {
     /// The requests of a conversation; linear in the items, times a logarithm. For each message the usage with the
     /// largest output counts, the last one of equals. Messages that no model wrote are left out, and so are those
     /// without message and request id, and those of subagents inside the conversation.
-    pub fn new(items: &[Item]) -> Self {
+    pub fn from_items(items: &[Item]) -> Self {
         Self::filtered(items, false)
     }
 
@@ -115,6 +115,7 @@ impl Requests {
         }
     }
 
+    /// True if there are no requests.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -12,6 +12,7 @@ pub const DESCRIPTION_MAX_CHARS: usize = 2_000;
 /// All text of a memo. Redacted; names and descriptions are single lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
+    /// The name.
     pub name: String,
     /// The text itself; for a triplet the fact as a sentence.
     pub body: String,

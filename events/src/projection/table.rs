@@ -201,6 +201,7 @@ impl SessionTable {
         self.unreadable.iter().map(|(id, events)| (id, *events))
     }
 
+    /// The row of a session.
     pub fn get(&self, id: &SessionId) -> Option<&Arc<Row>> {
         self.rows.get(id)
     }
@@ -276,6 +277,7 @@ impl SessionTable {
         self.memos.size()
     }
 
+    /// The row of the home.
     pub fn home(&self) -> &Arc<HomeRow> {
         &self.home
     }
@@ -301,6 +303,7 @@ impl SessionTable {
         self.rows.size()
     }
 
+    /// True if there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

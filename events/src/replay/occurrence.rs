@@ -12,6 +12,7 @@ use baton_redaction::redact;
 pub struct Occurrence {
     /// Position in the whole log.
     pub position: Position,
+    /// The stream that it belongs to.
     pub stream: StreamId,
     /// Number in its stream.
     pub sequence: SequenceNumber,

@@ -106,7 +106,7 @@ fn run_in(file: &[String], options: Options, size: usize) -> (Vec<Happened>, Rep
         for (number, entry) in section.entries {
             match replay.apply(number, entry) {
                 Ok(Applied::Quiet) => {}
-                Ok(Applied::Event(happened)) => happened.push(*happened),
+                Ok(Applied::Event(event)) => happened.push(*event),
                 Ok(Applied::Enough) => return (happened, replay, None),
                 Err(error) => return (happened, replay, Some(error)),
             }

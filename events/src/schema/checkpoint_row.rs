@@ -73,6 +73,7 @@ struct MemoRowV1 {
     memo: Option<MemoV1>,
 }
 
+/// A memo's row as text.
 pub fn memo(row: &MemoRow) -> String {
     let shape = MemoRowV1 {
         version: row.version.0,
@@ -112,6 +113,7 @@ struct HomeRowV1 {
     model_since: Option<i64>,
 }
 
+/// A home's row as text.
 pub fn home(row: &HomeRow) -> String {
     let home::State { roots, cleared_all, cleared, deleted_facts, recalled, model_since } = &row.state;
     let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();

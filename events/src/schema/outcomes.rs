@@ -55,6 +55,7 @@ pub struct Outcomes {
     pub calls: Calls,
 }
 
+/// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
@@ -173,6 +174,7 @@ pub struct Said {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decided {
+    /// The decision, with its place.
     #[serde(flatten)]
     pub said: Said,
     /// The few files that were changed between the same two prompts; files that the decision names are in its text.

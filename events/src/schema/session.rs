@@ -9,14 +9,11 @@ mod fields;
 mod records_appended;
 pub(super) mod shape;
 
-use uuid::Uuid;
-
 use crate::envelope::StoredRecord;
 use crate::session::{
-    Agent, CloseReason, Counts, EnrichedBy, EpisodeRef, Event, FailureReason, GaveUp, Kind, Place, Signal,
-    SignalDetail, SignalKind, TailDigest, Tier, UnindexedReason,
+    Agent, Counts, EnrichedBy, EpisodeRef, Event, FailureReason, GaveUp, Kind, Place, Signal, SignalDetail, SignalKind,
+    TailDigest, Tier, UnindexedReason,
 };
-use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
 

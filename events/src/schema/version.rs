@@ -8,10 +8,14 @@ use serde::{Deserialize, Serialize};
 pub enum Error {
     /// This version and older ones have no such event.
     #[error("event type {kind:?} is unknown to this version; a newer version of Baton wrote it")]
-    UnknownType { kind: String },
+    UnknownType {
+        /// The type.
+        kind: String,
+    },
     /// A newer version of the program wrote a newer shape.
     #[error("event {kind} has version {found}, this version of Baton reads up to {known}")]
     NewerVersion {
+        /// The type.
         kind: &'static str,
         /// Version in the log.
         found: u32,
@@ -21,6 +25,7 @@ pub enum Error {
     /// The data does not have the shape of its type and version.
     #[error("event {kind} version {v} is not readable: {reason}")]
     Malformed {
+        /// The type.
         kind: &'static str,
         /// Version of the shape.
         v: u32,
@@ -32,6 +37,7 @@ pub enum Error {
 /// An encoded event: its type, the version of its shape, and its data as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
+    /// The type.
     pub kind: &'static str,
     /// Version of the shape.
     pub v: u32,

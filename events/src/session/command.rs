@@ -44,6 +44,7 @@ pub enum Command {
     Fail {
         /// The job.
         effect: EffectId,
+        /// Why it failed.
         why: FailureReason,
     },
     /// Rebuild what is stored although nothing was appended, with the current filter and redaction rules.
@@ -108,6 +109,7 @@ pub enum Command {
     GiveUpEnrichment {
         /// The content.
         content: ContentHash,
+        /// The reason.
         why: GaveUp,
     },
 }
@@ -141,6 +143,7 @@ pub struct CallModel {
     pub content: ContentHash,
     /// Hash of the request.
     pub request: ContentHash,
+    /// Which of the session's requests it is.
     pub ask: Ask,
     /// As [`ModelCall::part`](super::ModelCall::part).
     pub part: u32,
@@ -159,6 +162,7 @@ pub struct CallModel {
 pub struct TakeAnswer {
     /// Number of the call.
     pub id: u32,
+    /// How the call ended.
     pub end: CallEnd,
     /// Tokens, if the endpoint reported them.
     pub tokens: Option<CallTokens>,
@@ -187,6 +191,7 @@ pub enum CallEnd {
     },
     /// There is no usable answer.
     Failed {
+        /// How it ended.
         outcome: CallOutcome,
         /// Delay that the endpoint asked for, bounded by the caller, in milliseconds.
         retry_after_ms: Option<i64>,

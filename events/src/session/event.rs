@@ -46,7 +46,10 @@ pub enum Event {
         identity: FileIdentity,
     },
     /// The transcript has named the session's working directory.
-    Located { place: Place },
+    Located {
+        /// The place.
+        place: Place,
+    },
     /// The transcript has named the session whose subagent this is.
     ParentFound {
         /// The session that spawned it.
@@ -93,7 +96,9 @@ pub enum Event {
     },
     /// The session is over, unless it is resumed.
     Ended {
+        /// Why it is over.
         reason: CloseReason,
+        /// When it was over.
         at: Timestamp,
         /// True if the session itself asked for it.
         by_self: bool,
@@ -127,6 +132,7 @@ pub enum Event {
     IndexingFailed {
         /// The job.
         effect: EffectId,
+        /// Why it failed.
         why: FailureReason,
         /// Failures in a row, this one included.
         attempts: u32,
@@ -134,7 +140,10 @@ pub enum Event {
         retry_at: Timestamp,
     },
     /// The session was abandoned without an index.
-    Abandoned { why: UnindexedReason },
+    Abandoned {
+        /// The reason.
+        why: UnindexedReason,
+    },
     /// A person or agent stopped the tracking of this session.
     TrackingStopped,
     /// Tracking was resumed.
@@ -156,13 +165,17 @@ pub enum Event {
         file_exists: bool,
     },
     /// A hook or a connection reported something about the session.
-    Signalled { signal: Signal },
+    Signalled {
+        /// The signal.
+        signal: Signal,
+    },
     /// A handoff from the previous session was given to this one.
     HandoffOffered {
         /// The episode it is about.
         episode: Uuid,
         /// That episode's session.
         from: SessionId,
+        /// When it was offered.
         at: Timestamp,
     },
     /// A prompt was typed in the session after the handoff: it continues that work.
@@ -171,10 +184,16 @@ pub enum Event {
         episode: Uuid,
     },
     /// The episode is hidden from search and lists until its content changes. Its stored data stays.
-    EpisodeDeleted { episode: Uuid },
+    EpisodeDeleted {
+        /// The episode.
+        episode: Uuid,
+    },
     /// The episode is shown again: its deletion is lifted, and it counts as having joined its group now, so earlier
     /// clears do not hide it.
-    EpisodeRestored { episode: Uuid },
+    EpisodeRestored {
+        /// The episode.
+        episode: Uuid,
+    },
     /// The session's stored text was redacted again by newer rules and changed: other files replace the old ones.
     /// Nothing was read again, and no model was asked.
     Redacted {
@@ -185,6 +204,7 @@ pub enum Event {
     },
     /// A model is to enrich the episode: the session ended while one was enabled, or a person asked for it.
     EnrichmentOwed {
+        /// When it became owed.
         at: Timestamp,
         /// True if a person asked for it.
         asked: bool,
@@ -195,7 +215,10 @@ pub enum Event {
         call: ModelCall,
     },
     /// A call of a model has ended, or is known to have been cut off.
-    ModelAnswered { answer: ModelAnswer },
+    ModelAnswered {
+        /// The result of the call.
+        answer: ModelAnswer,
+    },
     /// The episode is now what a model made of the same content. Its uuid and hash stay.
     Enriched {
         /// The episode.
@@ -211,6 +234,7 @@ pub enum Event {
     EnrichmentGivenUp {
         /// The content.
         content: ContentHash,
+        /// The reason.
         why: GaveUp,
     },
 }
@@ -340,6 +364,7 @@ pub enum Tier {
 /// Identity of an effect: the n-th index job of a session, for one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EffectId {
+    /// The generation.
     pub generation: u32,
     /// Number of the job, from 1 over the session's life.
     pub start: u32,

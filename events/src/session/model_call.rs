@@ -134,6 +134,7 @@ pub struct ModelCall {
     pub content: ContentHash,
     /// Hash of the request: the same request is not made twice once it has a good answer.
     pub request: ContentHash,
+    /// Which of the session's requests it is.
     pub ask: Ask,
     /// Part number from 1 with [`Ask::Part`]; step number from 1 with [`Ask::Merge`], 0 for its last step; else 0.
     pub part: u32,
@@ -147,6 +148,7 @@ pub struct ModelCall {
     pub tokens_out: u64,
     /// Highest cost by that estimate, in nanodollars; 0 if no price is known.
     pub nanos: u64,
+    /// When the call was recorded.
     pub at: Timestamp,
 }
 
@@ -158,6 +160,7 @@ pub const MAX_MODEL_CHARS: usize = 100;
 pub struct ModelAnswer {
     /// Number of the call.
     pub id: u32,
+    /// How it ended.
     pub outcome: CallOutcome,
     /// Tokens, if the endpoint reported them.
     pub tokens: Option<CallTokens>,
@@ -169,6 +172,7 @@ pub struct ModelAnswer {
     pub answer: Option<ContentHash>,
     /// When to try again, after a failure that may be temporary.
     pub retry_at: Option<Timestamp>,
+    /// When the end was recorded.
     pub at: Timestamp,
 }
 
@@ -177,12 +181,14 @@ pub struct ModelAnswer {
 pub struct EnrichedBy {
     /// Hash of the answer, which is stored beside the conversation.
     pub answer: ContentHash,
+    /// The name of the model.
     pub model: String,
     /// Messages, calls and results in the middle of a very long conversation that the model was not sent.
     pub unseen: u64,
     /// Those of them that no model is ever sent, because only a bounded part of a conversation is held. Also 0 for
     /// events recorded before they were counted.
     pub not_held: u64,
+    /// When it was recorded.
     pub at: Timestamp,
 }
 

@@ -29,6 +29,7 @@ use baton_conversation::record::{SessionId, Timestamp};
 /// A report about a session from outside its transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
+    /// Kind of the signal.
     pub kind: SignalKind,
     /// The agent's own detail: source, reason or trigger.
     pub detail: Option<SignalDetail>,
@@ -197,6 +198,7 @@ impl Signals {
 pub struct Follows {
     /// The session that ended.
     pub session: SessionId,
+    /// When this session replaced it.
     pub at: Timestamp,
 }
 

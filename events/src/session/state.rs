@@ -51,6 +51,7 @@ impl Phase {
 /// Everything that is known of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
+    /// The current phase.
     pub phase: Phase,
     /// The transcript, once discovered.
     pub transcript: Option<Transcript>,
@@ -113,6 +114,7 @@ pub struct Transcript {
     pub agent: Agent,
     /// Absolute path.
     pub path: String,
+    /// The file behind the path.
     pub identity: FileIdentity,
     /// A session of its own or a subagent's.
     pub kind: Kind,
@@ -121,7 +123,9 @@ pub struct Transcript {
 /// See [`State::end`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
+    /// Why it is over.
     pub reason: CloseReason,
+    /// When it was over.
     pub at: Timestamp,
     /// True if the session itself asked for it.
     pub by_self: bool,
@@ -130,6 +134,7 @@ pub struct End {
 /// See [`State::checked`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
+    /// The generation.
     pub generation: u32,
     /// Byte offset.
     pub to: u64,
@@ -138,6 +143,7 @@ pub struct Checked {
 /// See [`State::job`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
+    /// Identity of the job.
     pub effect: EffectId,
     /// Byte offset up to which it reads.
     pub to: u64,

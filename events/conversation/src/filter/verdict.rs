@@ -149,7 +149,7 @@ mod tests {
             let found = Verdict::find(output);
             assert_eq!(found.as_ref().map(|verdict| *verdict == Verdict::Passed), expected, "{output:?} {found:?}");
             let suffix = found.as_ref().map_or_else(String::new, Verdict::suffix);
-            assert_eq!(Verdict::read(&format!("Bash x | tail: ok, 3 lines{told}")), found, "{output:?}");
+            assert_eq!(Verdict::read(&format!("Bash x | tail: ok, 3 lines{suffix}")), found, "{output:?}");
         };
         for passed in [
             "test a ... ok\n\ntest result: ok. 41 passed; 0 failed; 0 ignored",

@@ -145,10 +145,12 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
         self.0.iter().copied()
     }
 
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -6,7 +6,6 @@
 use super::Sink;
 use super::item_writer::ItemWriter;
 use super::location::Located;
-use crate::item::Agent;
 use baton_redaction::raw_json::Fields;
 
 /// Location of an agent's transcripts.

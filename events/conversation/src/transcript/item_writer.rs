@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::filter::open_calls::OpenCalls;
 use crate::filter::result::{Output, summarise};
 use crate::filter::{
     MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,

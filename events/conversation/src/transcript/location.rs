@@ -10,6 +10,7 @@ pub struct Located {
     pub agent: Agent,
     /// The stem of the file name. The records inside may name another one: a subagent's records name the parent.
     pub session: SessionId,
+    /// Kind of the conversation.
     pub kind: Kind,
 }
 

@@ -74,7 +74,7 @@ pub(super) fn answer(line: &mut String, result: &ToolResult) {
 
 /// The part of a result's line that the call's line does not have: `exit 101, error…` of `Bash cargo test: exit 101,
 /// error…`.
-fn news<'a>(call: &str, result: &'a str, name: &str) -> &'a str {
+fn new_part<'a>(call: &str, result: &'a str, name: &str) -> &'a str {
     let Some(rest) = result.strip_prefix(name).filter(|_| !name.is_empty() && call.starts_with(name)) else {
         return result;
     };

@@ -70,6 +70,7 @@ pub struct Enrichment {
 pub struct Cost {
     /// Day on which the calls began, in days since 1970-01-01 (UTC).
     pub day: i64,
+    /// The name of the model.
     pub model: String,
     /// Calls that have ended.
     pub calls: u64,

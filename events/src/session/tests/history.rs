@@ -63,7 +63,7 @@ proptest::proptest! {
         for _ in 0..14 {
             let owed = world.aggregate.pending(&world.policy);
             let Some(effect) = owed.first() else { break };
-            let (command, at) = match effect {
+            let (line, at) = match effect {
                 Effect::Index(_) => ("complete hash=7", now),
                 Effect::Close(_) => ("wake", now),
                 Effect::Enrich(_) if is_asked(&world) => ("answer good", now),
@@ -71,10 +71,10 @@ proptest::proptest! {
                 Effect::Wake(at) => ("wake", *at),
             };
             now = now.max(at);
-            let words: Vec<&str> = command.split_whitespace().collect();
+            let words: Vec<&str> = line.split_whitespace().collect();
             let command = world.command(&words, now);
             let events = world.aggregate.propose(&command, None, &world.policy, now).unwrap();
-            proptest::prop_assert!(!events.is_empty(), "{effect:?} is owed and {wish} does nothing: {:?}", world.aggregate);
+            proptest::prop_assert!(!events.is_empty(), "{effect:?} is owed and {line} does nothing: {:?}", world.aggregate);
             world.record(events, None, now);
             world.replay();
         }

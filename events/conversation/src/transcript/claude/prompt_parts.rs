@@ -35,7 +35,7 @@ impl Author {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     /// As a turn of its own.
-    PromptParts,
+    Typed,
     /// While the agent was working.
     Between,
     /// Not yet: it is in the queue.

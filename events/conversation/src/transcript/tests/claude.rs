@@ -205,7 +205,7 @@ fn a_reason_that_stands_by_itself_is_believed() {
 
 #[test]
 fn a_line_too_long_to_hold_is_counted_by_its_type_or_its_speaker() {
-    let kind = |head: &str| format::kind_of(Agent::ClaudeCode, head.as_bytes());
+    let kind = |head: &str| kind_of(Agent::ClaudeCode, head.as_bytes());
     assert_eq!(kind(r#"{"parentUuid":null,"type":"user","message":{"role":"user","#).as_deref(), Some("user"));
     let late = r#"{"parentUuid":null,"message":{"model":"m","role":"assistant","content":[{"text":"\"role\":\"user\""#;
     assert_eq!(kind(late).as_deref(), Some("assistant"));

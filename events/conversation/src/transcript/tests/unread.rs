@@ -1,6 +1,7 @@
 //! Lines on which the reader itself panics.
 
 use super::*;
+use crate::hash::ContentHash;
 
 #[test]
 fn a_line_over_which_the_reader_stumbles_is_left_out_alone() {
