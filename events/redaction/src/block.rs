@@ -4,9 +4,8 @@
 use super::Cut;
 use super::alphabet::{ALNUM, DIGIT, UNDERSCORE, is, run_end, run_start};
 use super::chance::is_words;
-use super::command::is_password;
-use super::fed::looks_chosen;
 use super::name::{Name, Sign};
+use super::password::{is_password, looks_chosen};
 use super::placeholder::{Held, is_placeholder};
 
 /// Longest value, in bytes.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::Cut;
-use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is, run_end};
+use super::alphabet::{ALNUM, LOWER, UPPER, is, run_end};
 use super::command_line::{Commands, word};
-use super::fed::looks_chosen;
-use super::placeholder::{Held, is_placeholder};
+use super::password::{is_password, looks_chosen};
 
 /// Most words of a command among which its program is looked for: `sudo docker exec -it cache redis-cli`.
 const MAX_WORDS: usize = 12;
@@ -16,11 +15,6 @@ const MAX_WORDS: usize = 12;
 const MAX_WORDS_BETWEEN: usize = 40;
 /// Most words between an option and a program that is not among the first words of its line.
 const MAX_WORDS_NEAR: usize = 20;
-/// Shortest password, in bytes.
-const MIN_PASSWORD_BYTES: usize = 3;
-/// Shortest password of digits alone, in bytes: shorter ones are ports and counts.
-const MIN_NUMBER_BYTES: usize = 6;
-
 /// How an option holds its secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -246,17 +240,4 @@ fn secret(text: &str, at: usize, form: Form) -> Option<Cut> {
         _ => (start, end),
     };
     is_password(&text[start..end]).then_some(Cut { start, end, kind: "password" })
-}
-
-/// Whether what stands in a password's place can be one.
-pub(super) fn is_password(value: &str) -> bool {
-    // A number, but no port, address or date.
-    let digits = value.bytes().filter(|byte| is(*byte, DIGIT)).count();
-    let number = value.bytes().all(|byte| is(byte, DIGIT) || b":./-".contains(&byte));
-    let fits =
-        if number { digits == value.len() && digits >= MIN_NUMBER_BYTES } else { value.len() >= MIN_PASSWORD_BYTES };
-    fits && !value.starts_with(['-', '<', '['])
-        && !value.contains("$(")
-        && !value.contains('`')
-        && !is_placeholder(value, "password", Held::FIRMLY)
 }

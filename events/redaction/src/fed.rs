@@ -1,10 +1,9 @@
 //! Passwords that a program is fed or given in a place of its own: `echo x | sudo -S`, `sudo -S <<< x`, `net use … x`,
 //! `sqlplus a/x@b`, `expect` and its like.
 
-use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is};
-use super::chance::is_words;
-use super::command::is_password;
+use super::alphabet::{ALNUM, floor, is};
 use super::command_line::{Commands, line, word, words};
+use super::password::{is_password, looks_chosen};
 use super::{Cut, assignment, name};
 
 /// How far before an answer the question for a password may stand, in bytes.
@@ -299,18 +298,6 @@ impl Argument {
     fn is_bare(self) -> bool {
         matches!(self, Self::Only | Self::Share | Self::Account)
     }
-}
-
-/// Whether a word is what a person chooses for a password: letters with digits or signs, no word of a language.
-pub(super) fn looks_chosen(value: &str) -> bool {
-    let has = |class| value.bytes().any(|byte| is(byte, class));
-    let digits = value.bytes().filter(|byte| is(*byte, DIGIT)).count();
-    let signs = value.bytes().any(|byte| byte.is_ascii_punctuation() && !b"_-./:,".contains(&byte));
-    let mixed = has(UPPER) && value.bytes().skip(1).any(|byte| is(byte, UPPER)) && has(LOWER);
-    value.len() >= 6
-        && value.bytes().any(|byte| is(byte, ALNUM))
-        && has(LOWER | UPPER)
-        && (signs || (digits > 0 && (digits > 1 || mixed || !is_words(value.as_bytes()))))
 }
 
 /// `user/x@base`, as Oracle's programs and addresses have it. The word that tells begins at `start` and ends at `end`.

@@ -2,20 +2,8 @@
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HEX, HYPHEN, LOWER, PLUS, UNDERSCORE, UPPER, is, run_end};
 use super::chance::{is_hex, is_random, is_uuid, is_words};
-use super::rules::KEYS;
+use super::rules::{Body, KEYS, Key};
 use super::{Cut, past_word};
-
-/// A family of keys.
-pub(super) struct Key {
-    /// How it begins; case counts. At least two characters.
-    pub(super) prefix: &'static str,
-    /// What stands in its place.
-    pub(super) kind: &'static str,
-    /// What its rest is made of.
-    pub(super) body: Body,
-    /// How long it is at least, prefix included, in characters.
-    pub(super) least: usize,
-}
 
 /// How long a line is at least that a terminal breaks, in bytes.
 const MIN_COLUMN: usize = 60;
@@ -23,41 +11,6 @@ const MIN_COLUMN: usize = 60;
 const MIN_REST_CHARS: usize = 6;
 /// Longest rest that is looked at twice, to tell a key from words, in characters; a longer one is a key.
 const MAX_DOUBTFUL_CHARS: usize = 256;
-
-/// The alphabet of a key's rest, and what else is asked of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Body {
-    /// Capitals and digits.
-    Upper,
-    /// Capitals, digits, `-`.
-    UpperHyphen,
-    /// Small letters and digits; both.
-    Lower,
-    /// Letters and digits.
-    Alphanumeric,
-    /// Letters and digits: both, at least.
-    Mixed,
-    /// Digits and `a` to `f`, of one case or the other.
-    Hex,
-    /// The same, and `-`.
-    HexHyphen,
-    /// A UUID.
-    Uuid,
-    /// Letters, digits, `_`; words joined by `_` are not a key.
-    Word,
-    /// Letters, digits, `_`, `-`; words joined by hyphens are not a key.
-    Hyphenated,
-    /// The same, and the look of having been drawn by lot: for prefixes that are words themselves.
-    Random,
-    /// Letters, digits, `_`, `-`, `.`; needs a digit.
-    Dotted,
-    /// Base64: letters, digits, `+`, `/`, `=`.
-    Base64,
-    /// Base64 for URLs: letters, digits, `_`, `-`, `=`, and what the other has.
-    Base64Url,
-    /// Fourteen letters and digits, a point, hexadecimal digits.
-    AirTable,
-}
 
 /// How many values [`pair`] has.
 const PAIRS: usize = 128 * 128;

@@ -2,7 +2,7 @@
 
 use super::Cut;
 use super::alphabet::floor;
-use super::fed::looks_chosen;
+use super::password::looks_chosen;
 use super::placeholder::{Held, is_placeholder};
 
 /// How far behind its name a value may stand, in bytes: `la contraseña de la base de datos es …`.

@@ -53,6 +53,7 @@ mod language;
 mod mention;
 mod name;
 mod pair;
+mod password;
 mod placeholder;
 pub mod raw_json;
 mod rules;
@@ -325,6 +326,11 @@ fn mark_around(text: &str, at: usize) -> Option<Range<usize>> {
         kind.iter().take(MAX_MARK_BYTES).take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
     let end = start + MARK.len() + length + 1;
     (kind.get(length) == Some(&b']') && at < end).then_some(start..end)
+}
+
+/// Whether a mark of redaction begins right before this place.
+fn in_mark(text: &str, start: usize) -> bool {
+    text.as_bytes()[..start].ends_with(MARK.as_bytes())
 }
 
 /// The end of the word that `end` lies in: what is left after a cut never begins in the middle of a word, so that a

@@ -5,10 +5,9 @@ use std::ops::RangeInclusive;
 use super::alphabet::{ALNUM, LOWER, UNDERSCORE, UPPER, floor, is, run_end, run_start};
 use super::assignment::{self, Join, past_blanks};
 use super::chance::is_words;
-use super::command::is_password;
 use super::command_line::word;
-use super::fed::looks_chosen;
 use super::name::{self, Sign};
+use super::password::{is_password, looks_chosen};
 use super::{Cut, MARK};
 
 /// Longest row of a table, in bytes.

@@ -6,7 +6,7 @@
 //!   with `session` or `session_id` redacts.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, UPPER, class, is, run_start};
-use super::run::in_mark;
+use super::in_mark;
 
 /// Longest name that is looked at, in bytes: its end tells.
 const MAX_NAME_BYTES: usize = 64;

@@ -2,8 +2,8 @@
 
 use super::alphabet::{ALNUM, HYPHEN, UNDERSCORE, floor, is, run_end};
 use super::assignment::{self, Join};
-use super::fed::looks_chosen;
 use super::name::{self, Name, Sign};
+use super::password::looks_chosen;
 use super::{Cut, MARK};
 
 /// How far from a value its name may stand, in bytes.

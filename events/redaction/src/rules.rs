@@ -11,7 +11,52 @@
 //! A new family is one row here. What has no prefix (its mark is in the middle, or in front of it) has a rule of its
 //! own in `shape.rs`; what is only told by its name is the matter of `name.rs`.
 
-use super::key::{Body, Key};
+/// A family of keys.
+pub(super) struct Key {
+    /// How it begins; case counts. At least two characters.
+    pub(super) prefix: &'static str,
+    /// What stands in its place.
+    pub(super) kind: &'static str,
+    /// What its rest is made of.
+    pub(super) body: Body,
+    /// How long it is at least, prefix included, in characters.
+    pub(super) least: usize,
+}
+
+/// The alphabet of a key's rest, and what else is asked of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Body {
+    /// Capitals and digits.
+    Upper,
+    /// Capitals, digits, `-`.
+    UpperHyphen,
+    /// Small letters and digits; both.
+    Lower,
+    /// Letters and digits.
+    Alphanumeric,
+    /// Letters and digits: both, at least.
+    Mixed,
+    /// Digits and `a` to `f`, of one case or the other.
+    Hex,
+    /// The same, and `-`.
+    HexHyphen,
+    /// A UUID.
+    Uuid,
+    /// Letters, digits, `_`; words joined by `_` are not a key.
+    Word,
+    /// Letters, digits, `_`, `-`; words joined by hyphens are not a key.
+    Hyphenated,
+    /// The same, and the look of having been drawn by lot: for prefixes that are words themselves.
+    Random,
+    /// Letters, digits, `_`, `-`, `.`; needs a digit.
+    Dotted,
+    /// Base64: letters, digits, `+`, `/`, `=`.
+    Base64,
+    /// Base64 for URLs: letters, digits, `_`, `-`, `=`, and what the other has.
+    Base64Url,
+    /// Fourteen letters and digits, a point, hexadecimal digits.
+    AirTable,
+}
 
 /// A family that may be cut from [`MIN_KEY_CHARS`](super::MIN_KEY_CHARS) on.
 const fn key(prefix: &'static str, kind: &'static str, body: Body) -> Key {

@@ -5,7 +5,7 @@
 
 use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, LOWER, PLUS, TOKEN, UPPER, class, is, run_end};
 use super::chance::{is_dense, is_random};
-use super::{Cut, MARK, MIN_KEY_CHARS, Signs, encoded, key, name, shape, wallet};
+use super::{Cut, MIN_KEY_CHARS, Signs, encoded, key, name, shape, wallet};
 
 /// Shortest text that is cut for being random alone, in characters.
 const MIN_DENSE_CHARS: usize = 32;
@@ -281,9 +281,4 @@ fn is_named_data(bytes: &[u8], start: usize) -> bool {
         end -= 1;
     }
     end < start && name::is_of_data(bytes, end)
-}
-
-/// Whether a mark of redaction begins right before this place.
-pub(super) fn in_mark(text: &str, start: usize) -> bool {
-    text.as_bytes()[..start].ends_with(MARK.as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use super::assignment::{self, Join, past_blanks};
 use super::name::{self, Name, Sign};
-use super::{Cut, header, pair, run, shape, span, url};
+use super::{Cut, header, in_mark, pair, shape, span, url};
 
 /// Names of types that may stand between a name and its `=`: `password: &str = "…"`.
 const TYPES: &[&str] =
@@ -82,7 +82,7 @@ fn colon(text: &str, at: usize) -> Option<Cut> {
         _ => {}
     }
     let before = at.checked_sub(1).map(|at| bytes[at])?;
-    if before == b':' || run::in_mark(text, at + 1) {
+    if before == b':' || in_mark(text, at + 1) {
         return None;
     }
     if matches!(next, b'0'..=b'9' | b'*')
@@ -118,7 +118,7 @@ fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
         Sign::Carrier => pair::value(text, from, name, join),
         Sign::Email if !is_beside_account(text.as_bytes(), name.start) => None,
         Sign::Email => told(text, from, Name { sign: Sign::Account, ..name }, join),
-        _ => assignment::value(text, from, name, join).filter(|cut| !run::in_mark(text, cut.start)),
+        _ => assignment::value(text, from, name, join).filter(|cut| !in_mark(text, cut.start)),
     }
 }
 

@@ -288,6 +288,7 @@ pub(super) fn pgpass(text: &str, colon: usize) -> Option<Cut> {
     }
     let first = end + 1 + (line.len() - password.len());
     let value = std::str::from_utf8(password).ok()?;
-    let plain = !value.contains([' ', ':']) && super::fed::looks_chosen(value) && super::command::is_password(value);
+    let plain =
+        !value.contains([' ', ':']) && super::password::looks_chosen(value) && super::password::is_password(value);
     plain.then_some(Cut { start: first, end: first + value.len(), kind: "password" })
 }

@@ -8,6 +8,7 @@ mod commands;
 mod cuts;
 mod kinds;
 mod repeated;
+mod settings;
 mod stays;
 
 fn check(input: &str, expected: &str) {

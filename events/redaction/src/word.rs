@@ -6,11 +6,12 @@ use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, floor, is,
 use super::announces::{Announces, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
 use super::assignment::{self, Join, past_blanks};
 use super::chance::{is_numbered, is_random, is_respelled};
-use super::command::{Programs, is_password};
+use super::command::Programs;
 use super::command_line;
 use super::cue::{Cues, Finder, Found};
-use super::fed::{self, Argument, Fed, looks_chosen};
+use super::fed::{self, Argument, Fed};
 use super::name::{self, Name, Sign};
+use super::password::{is_password, looks_chosen};
 use super::placeholder::{Held, is_placeholder};
 use super::span::{self, NextEnd};
 use super::{Cut, block, header, language, mention, wallet};
