@@ -14,6 +14,8 @@ mod messages;
 mod passage;
 mod recall;
 mod search;
+mod status;
+mod tracking;
 mod upkeep;
 mod usage;
 mod vault;
@@ -40,6 +42,8 @@ pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
 pub use passage::{Passage, Said};
 pub use recall::{Brief, Day, Past, Recall, RecallEntry, Timeline};
 pub use search::{Hit, Search};
+pub use status::{Log, Memory, Progress, Root, Status};
+pub use tracking::{Sync, Track, TrackedSession, Tracking, Unindexed, UnindexedRow};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Redacting, Repair, Storage, Verify,
 };
@@ -75,6 +79,16 @@ pub struct Freshness {
     /// are any; `down: …` or `off: …`, words alone decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<String>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Problem {
+    /// What.
+    pub what: String,
+    /// What to do.
+    pub fix: String,
 }
 
 /// Result of `sessions`.
@@ -230,257 +244,6 @@ pub struct Close {
     pub message: String,
 }
 
-/// Result of `status`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Status {
-    /// The daemon's process.
-    pub pid: u32,
-    /// The daemon's version.
-    pub version: String,
-    /// Protocol version.
-    pub protocol: u32,
-    /// Where everything lies.
-    pub home: String,
-    /// When the daemon was started, RFC 3339 UTC.
-    pub started_at: String,
-    /// Directories whose transcripts are read.
-    pub roots: Vec<Root>,
-    /// Whether transcripts are still being looked for: then counts say little.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub looking: bool,
-    /// Transcripts found on disk.
-    pub transcripts: u64,
-    /// Sessions by state, without subagents'.
-    pub sessions: BTreeMap<String, u64>,
-    /// Subagents' sessions by state.
-    pub subagents: BTreeMap<String, u64>,
-    /// Reading of history: sessions still to be read.
-    pub backlog: Progress,
-    /// The event log.
-    pub log: Log,
-    /// The searchable memory.
-    pub memory: Memory,
-    /// Whether searches also go by likeness of meaning.
-    pub vectors: Vectors,
-    /// Whether a model makes more of episodes.
-    pub enrichment: Enrichment,
-    /// Notes for people, where they are or were written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vault: Option<Vault>,
-    /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
-    pub storage: Option<Storage>,
-    /// What hooks have said.
-    #[serde(default)]
-    pub hooks: HookSummary,
-    /// What is wrong, each with its fix.
-    pub problems: Vec<Problem>,
-    /// What the person should know who expects more: that tracking is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// Sessions whose episode an older filter made, and `baton reindex` would make anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub older_filter: Option<u64>,
-    /// How far redacting what earlier versions stored is; absent once it is done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub redacting: Option<Redacting>,
-    /// Episodes, notes and facts that were deleted or cleared and that `baton forget --undo` has found again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hidden: Option<u64>,
-}
-
-/// A directory that is watched.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Root {
-    /// The directory.
-    pub path: String,
-    /// Which agent writes there: `claude_code`, `codex`.
-    pub agent: String,
-    /// Whether it is there.
-    pub exists: bool,
-    /// `notify`, or `sweep` where change notification is not to be had.
-    pub watched_by: String,
-    /// Who named it: `default`, `config.json`, or the kind of client that did (`cli`, `mcp`, `hook`).
-    pub named_by: String,
-}
-
-/// How far the reading of history is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Progress {
-    /// Sessions done since there was nothing to do.
-    pub done: u64,
-    /// Sessions still to do.
-    pub pending: u64,
-    /// Bytes of what is done.
-    pub bytes_done: u64,
-    /// Bytes of what is still to do.
-    pub bytes_pending: u64,
-    /// When there was last nothing to do, RFC 3339 UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
-    /// Sessions a second since then, while there is something to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sessions_per_second: Option<f64>,
-}
-
-/// The event log.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Log {
-    /// Last durable position.
-    pub position: u64,
-    /// Segment files.
-    pub segments: u64,
-    /// Bytes of the segments.
-    pub bytes: u64,
-    /// Events that this version cannot read.
-    pub unreadable: u64,
-}
-
-/// The searchable memory.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Memory {
-    /// Position in the log that searches cover.
-    pub position: u64,
-    /// How many events it is behind the log.
-    pub lag: u64,
-    /// Documents.
-    pub documents: u64,
-}
-
-/// Something that is wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Problem {
-    /// What.
-    pub what: String,
-    /// What to do.
-    pub fix: String,
-}
-
-/// Result of `unindexed`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Unindexed {
-    /// `success`.
-    pub status: String,
-    /// How many.
-    pub count: u64,
-    /// Latest activity first.
-    pub sessions: Vec<UnindexedRow>,
-    /// What the person should know who expects more: that tracking is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
-
-/// A session that a query would index.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct UnindexedRow {
-    /// The session.
-    pub session_id: String,
-    /// Its transcript.
-    pub file_path: Option<String>,
-    /// The project's directory.
-    pub project: Option<String>,
-    /// As in [`Row`].
-    pub state: String,
-    /// RFC 3339 UTC.
-    pub last_activity: Option<String>,
-    /// As in [`Row`].
-    pub message_count: u64,
-    /// The session that spawned this one, for a subagent's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent_session_id: Option<String>,
-}
-
-/// Result of `sync`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Sync {
-    /// Sessions in the range.
-    pub sessions: u64,
-    /// Those of them that are not indexed, or grew since.
-    pub would_index: u64,
-    /// Those that were indexed by this call.
-    pub indexed: u64,
-    /// Sessions of their subagents that were or would be indexed with them; not counted above.
-    pub subagents: u64,
-    /// Tokens of the transcripts that were or would be indexed, estimated.
-    pub tokens_raw: u64,
-    /// Tokens of what the filter leaves of them, estimated.
-    pub tokens_filtered: u64,
-    /// What a summary of each by the default model would cost at least, in US dollars; `enrich_cost_estimate` says more.
-    pub llm_cost_estimate: f64,
-    /// Of a dry run: sessions of the range that no model has enriched, indexed or not.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub would_enrich: u64,
-    /// What enriching these would cost with `enrich_model` at most, in US dollars; none where no price of it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub enrich_cost_estimate: Option<f64>,
-    /// The model that would be asked: the configured one, else the one that is meant where none is.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub enrich_model: String,
-    /// Sessions that could not be read or stored, the first few.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<String>,
-    /// How many those are.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub failures: u64,
-    /// What the person should know who expects more: that tracking is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-/// Result of `tracking`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tracking {
-    /// The global switch.
-    pub global_enabled: bool,
-    /// How many sessions are listed.
-    pub active_sessions: u64,
-    /// Tracked sessions that are open.
-    pub sessions: Vec<TrackedSession>,
-    /// Switches of single projects, by path or glob.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub projects: BTreeMap<String, bool>,
-    /// Projects that are never read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub exclude: Vec<String>,
-}
-
-/// An open session that is tracked.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TrackedSession {
-    /// The session.
-    pub session_id: String,
-    /// The project's directory.
-    pub project_root: Option<String>,
-    /// RFC 3339 UTC.
-    pub last_activity: Option<String>,
-}
-
-/// Result of `track` and `untrack`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Track {
-    /// `success` or `error`.
-    pub status: String,
-    /// The session, when it is known which was meant.
-    pub session_id: Option<String>,
-    /// What happened and what to do next.
-    pub message: String,
-}
-
 /// Result of `episodes`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -542,4 +305,8 @@ pub struct ToolContent {
     pub kind: String,
     /// The text.
     pub text: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

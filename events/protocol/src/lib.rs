@@ -7,13 +7,16 @@ pub mod answer;
 mod coding;
 mod enrichment;
 mod forget;
+mod graph;
 mod hook;
+mod log;
 mod memory;
 pub mod method;
 mod recall;
 mod search;
 mod shown;
 pub mod tool;
+mod tracking;
 mod vault;
 
 use serde::{Deserialize, Serialize};
@@ -22,14 +25,17 @@ use serde_json::value::RawValue;
 pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
 pub use enrichment::{CostsParams, EnrichParams};
 pub use forget::{ForgetParams, ReindexParams};
+pub use graph::{During, FactsParams, NodesParams};
 pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
     Spooled, Took,
 };
+pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use shown::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
+pub use tracking::{SyncParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
@@ -225,15 +231,6 @@ pub struct SessionsParams {
     pub subagents: bool,
 }
 
-/// Arguments of `log/verify`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VerifyParams {
-    /// Whether the memory is left out: building one anew takes longest.
-    #[serde(default)]
-    pub quick: bool,
-}
-
 /// Arguments of `close`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -259,103 +256,6 @@ fn thirty_seconds_ms() -> u64 {
     30_000
 }
 
-/// Arguments of `unindexed`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct UnindexedParams {
-    /// Only those of this project.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    /// Whether sessions that nobody works in any more are listed too.
-    pub include_inactive: bool,
-}
-
-impl Default for UnindexedParams {
-    fn default() -> Self {
-        Self { project: None, include_inactive: true }
-    }
-}
-
-/// Arguments of `sync`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SyncParams {
-    /// Only sessions of this project.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    /// Only sessions with activity in so many days; 0 and none: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub days: Option<u32>,
-    /// At most so many, newest first; 0 and none: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_sessions: Option<u32>,
-    /// Look and count only.
-    pub dry_run: bool,
-}
-
-/// Arguments of `tracking`: the switch to set, or none to show it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrackingParams {
-    /// Sets the switch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
-    /// The project whose switch is meant; none: the global one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-}
-
-/// Arguments of `log/read`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogReadParams {
-    /// The first record that is wanted, from 1: its position, or with `session` its place in that session's own history.
-    pub from: u64,
-    /// Instead of `from`: so many from the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last: Option<u32>,
-    /// At most so many; the answer may have fewer, and has none only at the end.
-    pub limit: u32,
-    /// Only records of this session: an id or a unique prefix of one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// How long to wait for a record where there is none yet, in milliseconds. The daemon may answer with none earlier.
-    pub wait_ms: u64,
-    /// Whether to name the sessions of which no group is told.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub forgotten: bool,
-}
-
-impl Default for LogReadParams {
-    fn default() -> Self {
-        Self { from: 1, last: None, limit: 256, session: None, wait_ms: 0, forgotten: false }
-    }
-}
-
-/// Arguments of `track`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrackParams {
-    /// An id or a unique prefix of one; none: the caller's own session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// The group it belongs to from now on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// Whether to track it although a switch says no.
-    pub force: bool,
-    /// Who asks.
-    pub caller: Caller,
-}
-
-/// Arguments of `untrack`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UntrackParams {
-    /// An id or a unique prefix of one.
-    pub session: String,
-}
-
 /// Arguments of `config`: without any, it is shown.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -367,111 +267,6 @@ pub struct ConfigParams {
     pub force: bool,
     /// Say what would become of it, and write nothing.
     pub dry_run: bool,
-}
-
-/// Arguments of `nodes`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NodesParams {
-    /// The words.
-    pub query: String,
-    /// Only what sessions of these groups support; none: all.
-    pub groups: Vec<String>,
-    /// How many.
-    pub limit: u32,
-    /// A node to which the nearest rank first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub center: Option<String>,
-    /// Only nodes with one of these labels; none: all.
-    pub labels: Vec<String>,
-    /// Whether to wait until all history is read.
-    pub wait: bool,
-    /// Where to go on, as the answer before this one said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
-    /// Who asks.
-    pub caller: Caller,
-}
-
-impl Default for NodesParams {
-    fn default() -> Self {
-        Self {
-            query: String::new(),
-            groups: Vec::new(),
-            limit: ten(),
-            center: None,
-            labels: Vec::new(),
-            wait: false,
-            cursor: None,
-            caller: Caller::default(),
-        }
-    }
-}
-
-/// Arguments of `facts`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FactsParams {
-    /// The words.
-    pub query: String,
-    /// Only what sessions of these groups support; none: all.
-    pub groups: Vec<String>,
-    /// How many.
-    pub limit: u32,
-    /// A node whose facts rank first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub center: Option<String>,
-    /// Only facts of these relations, by name; none: all.
-    pub relations: Vec<String>,
-    /// Only facts that began to hold in this time.
-    #[serde(skip_serializing_if = "During::is_open")]
-    pub valid: During,
-    /// Only facts that ceased to hold in this time.
-    #[serde(skip_serializing_if = "During::is_open")]
-    pub invalid: During,
-    /// Whether to wait until all history is read.
-    pub wait: bool,
-    /// Where to go on, as the answer before this one said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
-    /// Who asks.
-    pub caller: Caller,
-}
-
-impl Default for FactsParams {
-    fn default() -> Self {
-        Self {
-            query: String::new(),
-            groups: Vec::new(),
-            limit: ten(),
-            center: None,
-            relations: Vec::new(),
-            valid: During::default(),
-            invalid: During::default(),
-            wait: false,
-            cursor: None,
-            caller: Caller::default(),
-        }
-    }
-}
-
-/// A stretch of time, both ends included: RFC 3339, or a date, which is its midnight UTC.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct During {
-    /// From then on; none: from the beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-    /// Until then; none: for ever.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-}
-
-impl During {
-    /// Whether it leaves nothing out.
-    pub fn is_open(&self) -> bool {
-        self.after.is_none() && self.before.is_none()
-    }
 }
 
 /// Arguments of `episodes`.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
+
 /// What `status` says of enrichment: whether a model makes more of episodes, and what keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -191,9 +193,5 @@ pub struct SessionEnrichment {
 }
 
 fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
+
 /// An episode, of either tier.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -153,9 +155,5 @@ pub struct CommandLine {
 }
 
 fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
+
 /// Result of `forget`: what goes, or with `undo` what comes back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -43,10 +45,6 @@ pub struct Forget {
     pub later: String,
     /// What was done, and what to do next.
     pub message: String,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A session that goes.

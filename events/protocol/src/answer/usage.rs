@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
+
 /// What a session took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -71,8 +73,4 @@ pub struct SubagentUsage {
     pub total: Tokens,
     /// What they cost, as far as prices are known; `null` when none is.
     pub cost_usd: Option<f64>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -1,0 +1,123 @@
+//! The results of the calls that say which sessions are read, and index them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::is_zero;
+
+/// Result of `unindexed`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unindexed {
+    /// `success`.
+    pub status: String,
+    /// How many.
+    pub count: u64,
+    /// Latest activity first.
+    pub sessions: Vec<UnindexedRow>,
+    /// What the person should know who expects more: that tracking is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A session that a query would index.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnindexedRow {
+    /// The session.
+    pub session_id: String,
+    /// Its transcript.
+    pub file_path: Option<String>,
+    /// The project's directory.
+    pub project: Option<String>,
+    /// As in [`Row`].
+    pub state: String,
+    /// RFC 3339 UTC.
+    pub last_activity: Option<String>,
+    /// As in [`Row`].
+    pub message_count: u64,
+    /// The session that spawned this one, for a subagent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session_id: Option<String>,
+}
+
+/// Result of `sync`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sync {
+    /// Sessions in the range.
+    pub sessions: u64,
+    /// Those of them that are not indexed, or grew since.
+    pub would_index: u64,
+    /// Those that were indexed by this call.
+    pub indexed: u64,
+    /// Sessions of their subagents that were or would be indexed with them; not counted above.
+    pub subagents: u64,
+    /// Tokens of the transcripts that were or would be indexed, estimated.
+    pub tokens_raw: u64,
+    /// Tokens of what the filter leaves of them, estimated.
+    pub tokens_filtered: u64,
+    /// What a summary of each by the default model would cost at least, in US dollars; `enrich_cost_estimate` says more.
+    pub llm_cost_estimate: f64,
+    /// Of a dry run: sessions of the range that no model has enriched, indexed or not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub would_enrich: u64,
+    /// What enriching these would cost with `enrich_model` at most, in US dollars; none where no price of it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enrich_cost_estimate: Option<f64>,
+    /// The model that would be asked: the configured one, else the one that is meant where none is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub enrich_model: String,
+    /// Sessions that could not be read or stored, the first few.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
+    /// How many those are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failures: u64,
+    /// What the person should know who expects more: that tracking is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Result of `tracking`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tracking {
+    /// The global switch.
+    pub global_enabled: bool,
+    /// How many sessions are listed.
+    pub active_sessions: u64,
+    /// Tracked sessions that are open.
+    pub sessions: Vec<TrackedSession>,
+    /// Switches of single projects, by path or glob.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub projects: BTreeMap<String, bool>,
+    /// Projects that are never read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+}
+
+/// An open session that is tracked.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrackedSession {
+    /// The session.
+    pub session_id: String,
+    /// The project's directory.
+    pub project_root: Option<String>,
+    /// RFC 3339 UTC.
+    pub last_activity: Option<String>,
+}
+
+/// Result of `track` and `untrack`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Track {
+    /// `success` or `error`.
+    pub status: String,
+    /// The session, when it is known which was meant.
+    pub session_id: Option<String>,
+    /// What happened and what to do next.
+    pub message: String,
+}
