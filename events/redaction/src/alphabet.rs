@@ -1,4 +1,4 @@
-//! Classes of bytes, one bit each, and runs of them.
+//! Character classes of bytes, one bit each, and runs of bytes of given classes.
 
 /// `a` to `z`.
 pub(super) const LOWER: u8 = 1;
@@ -12,13 +12,13 @@ pub(super) const UNDERSCORE: u8 = 8;
 pub(super) const HYPHEN: u8 = 16;
 /// `.` and `~`.
 pub(super) const DOT: u8 = 32;
-/// What Base64 has besides letters and digits: `+`, `/`, `=`.
+/// The characters of Base64 besides letters and digits: `+`, `/`, `=`.
 pub(super) const PLUS: u8 = 64;
-/// Digits, and `a` to `f` of either case.
+/// Digits, and `a` to `f` in either case.
 pub(super) const HEX: u8 = 128;
 /// ASCII letters and digits.
 pub(super) const ALNUM: u8 = LOWER | UPPER | DIGIT;
-/// All that a credential may be made of.
+/// Every character that a credential may contain.
 pub(super) const TOKEN: u8 = ALNUM | UNDERSCORE | HYPHEN | DOT | PLUS;
 
 const CLASSES: [u8; 256] = {
@@ -44,33 +44,33 @@ const CLASSES: [u8; 256] = {
     }
 };
 
-/// The classes of a byte.
+/// Returns the classes of a byte.
 pub(super) const fn class(byte: u8) -> u8 {
     CLASSES[byte as usize]
 }
 
-/// Whether a byte is of one of the classes.
+/// True if the byte belongs to one of the classes.
 pub(super) const fn is(byte: u8, classes: u8) -> bool {
     class(byte) & classes != 0
 }
 
-/// Whether a byte may announce or join something that is no long run of [`TOKEN`]: all but letters, digits, and what
-/// words and paths are joined by.
+/// True if the byte may announce or join something other than a long run of [`TOKEN`]: everything but letters, digits
+/// and the characters that join words and paths.
 pub(super) const fn is_sign(byte: u8) -> bool {
     !is(byte, ALNUM | UNDERSCORE | HYPHEN | DOT) && byte != b'/'
 }
 
-/// The end of the longest run of such bytes from `from` on.
+/// Returns the end of the longest run of bytes of these classes that starts at `from`.
 pub(super) fn run_end(bytes: &[u8], from: usize, classes: u8) -> usize {
     from + bytes[from..].iter().take_while(|byte| is(**byte, classes)).count()
 }
 
-/// The beginning of the longest run of such bytes before `end`, of at most `most` of them.
+/// Returns the start of the longest run of bytes of these classes that ends at `end`, at most `most` bytes long.
 pub(super) fn run_start(bytes: &[u8], end: usize, most: usize, classes: u8) -> usize {
     end - bytes[..end].iter().rev().take(most).take_while(|byte| is(**byte, classes)).count()
 }
 
-/// The last boundary of a character at or before a place. Every bound that counts bytes ends at one.
+/// Returns the last character boundary at or before `at`. Every limit counted in bytes is rounded down with it.
 pub(super) fn floor(bytes: &[u8], at: usize) -> usize {
     let continues = |byte: &u8| *byte & 0xC0 == 0x80;
     if bytes.get(at).is_none_or(|byte| !continues(byte)) {

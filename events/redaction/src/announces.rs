@@ -1,37 +1,37 @@
-//! Which words announce a secret, and what each of them announces: tables, nothing else.
+//! Tables of the words that announce a secret, and of what each announces.
 
 use super::fed::Argument;
 
-/// What a word may announce.
+/// What a word announces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Announces {
     Pem,
     Bearer,
-    /// A name of a password: in a sentence, a call, a tag, a table.
+    /// A name of a password: in a sentence, a call, a tag or a table.
     Named,
-    /// The same in another language.
+    /// A name of a password in another language.
     Foreign,
-    /// The end of a telling name in a table, with one character more.
+    /// The end of a sensitive name in a table, plus one more character.
     Cell,
     /// `ENV API_KEY …`, `setx TOKEN …`.
     Set,
     Identified,
-    /// `docker login -u x -p …`, and what asks for a password in the same way.
+    /// `docker login -u x -p …`, and programs that take a password the same way.
     Login,
     Tag,
     Attribute,
     Email,
-    /// The bracket behind a telling name of a function.
+    /// The opening bracket after a sensitive function name.
     Call,
-    /// A function that is given a name and a value.
+    /// A function that takes a name and a value.
     Pair,
     Phrase,
     Vault,
     Cluster,
     Secure,
-    /// A call that is given a password as the argument of that number.
+    /// A call whose argument at this index is a password.
     Given(usize),
-    /// A program that takes a password in that place.
+    /// A program that takes a password at this place among its arguments.
     Program(Argument),
     Oracle,
     Switch,
@@ -43,7 +43,7 @@ pub(super) enum Announces {
     Spoken(Dialect),
 }
 
-/// A protocol whose lines a person reads.
+/// A text protocol whose commands carry passwords.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Redis,
@@ -51,7 +51,8 @@ pub(super) enum Dialect {
     Imap,
 }
 
-/// Literals that cannot be missing; case counts, which keeps them rare. Of two at one cue the first holds.
+/// Literals to search for. They are case-sensitive, which keeps false matches rare. If two rows share a cue, the first
+/// that matches wins.
 pub(super) const WORDS: &[(&str, Announces)] = &[
     ("-BEGIN ", Announces::Pem),
     ("- BEGIN ", Announces::Pem),
@@ -99,7 +100,7 @@ pub(super) const WORDS: &[(&str, Announces)] = &[
     ("kind: Secret\n", Announces::Cluster),
 ];
 
-/// The same of programs and protocols.
+/// Literals of programs and protocols.
 pub(super) const CALLS: &[(&str, Announces)] = &[
     ("ConvertTo-SecureString", Announces::Secure),
     ("put-parameter ", Announces::Program(Argument::Named)),
@@ -140,7 +141,7 @@ pub(super) const CALLS: &[(&str, Announces)] = &[
     (" LOGIN ", Announces::Spoken(Dialect::Imap)),
 ];
 
-/// The same of functions: each ends with its bracket, and has three bytes before it at least.
+/// Literals of functions. Each ends with its opening bracket and has at least three bytes before it.
 pub(super) const FUNCTIONS: &[(&str, Announces)] = &[
     ("Key(", Announces::Call),
     ("_key(", Announces::Call),
@@ -174,7 +175,8 @@ pub(super) const FUNCTIONS: &[(&str, Announces)] = &[
     ("xhr.open(", Announces::Given(4)),
 ];
 
-/// The rows of [`FUNCTIONS`], one bit each, that have a byte in the first, second and third place before the bracket.
+/// For the first, second and third byte before the bracket: the rows of [`FUNCTIONS`], one bit each, that have a given
+/// byte there.
 pub(super) static BEFORE: [[u32; 256]; 3] = {
     let mut rows = [[0; 256]; 3];
     let mut row = 0;

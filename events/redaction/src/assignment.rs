@@ -1,4 +1,4 @@
-//! Values whose name says that they are secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
+//! Values whose names mark them as secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
 
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is};
 use super::chance::{is_numbered, is_random, is_respelled, is_uuid, is_words};
@@ -6,41 +6,42 @@ use super::name::{Name, Sign};
 use super::placeholder::{Held, is_placeholder};
 use super::{Cut, block};
 
-/// Shortest value of letters alone that counts as a secret, in characters.
+/// Shortest secret of letters alone, in characters.
 const MIN_WORD_CHARS: usize = 8;
-/// Shortest value of letters with digits or signs, in characters.
+/// Shortest secret of letters with digits or punctuation, in characters.
 const MIN_VALUE_CHARS: usize = 6;
-/// Shortest value where the name is a weak sign (`token`), in characters.
+/// Shortest secret after a weak name (`token`), in characters.
 const MIN_WEAK_CHARS: usize = 16;
-/// The same right behind `=`, where two digits and more are in it, or where a digit stands for a letter, in characters.
+/// Shortest secret after a weak name if it follows `=` directly and has at least two digits, or if a digit stands for a
+/// letter, in characters.
 const MIN_TIGHT_CHARS: usize = 8;
-/// How many digits a number has that is a secret; what has fewer numbers the pins of a board.
+/// Number of digits of a secret number. Shorter numbers denote the pins of a board.
 const PIN_DIGITS: std::ops::RangeInclusive<usize> = 6..=12;
-/// Shortest value where the name is a faint sign (`key`), in characters.
+/// Shortest secret after a faint name (`key`), in characters.
 const MIN_FAINT_CHARS: usize = 20;
-/// How much of a value is looked at to judge it, in bytes; a longer one is cut whole.
+/// Length of the prefix by which a value is judged, in bytes. A longer secret is cut whole.
 const MAX_JUDGED_BYTES: usize = 512;
-/// Most blanks before a value: aligned tables have more, secrets do not stand behind them.
+/// Most spaces before a value. Aligned tables have more, but hold no secrets.
 const MAX_BLANKS: usize = 8;
-/// How much of a value is looked at behind a sign that may end it, in bytes.
+/// How far to read past a character that may end a value, in bytes.
 const MAX_REST_BYTES: usize = 64;
-/// Longest value with blanks in it, in bytes.
+/// Longest value that contains spaces, in bytes.
 const MAX_SPOKEN_BYTES: usize = 200;
 
-/// How name and value are joined.
+/// How a name and its value are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Join {
-    /// `=` with nothing around it: shells, URLs, command lines.
+    /// `=` without spaces around it: shells, URLs, command lines.
     Tight,
-    /// `=` or `:` as programs and settings have it.
+    /// `=` or `:` as in programs and settings.
     Loose,
-    /// A blank behind an option: `--password x`, which sentences have too.
+    /// A space after an option: `--password x`. Sentences have this form too.
     Option,
-    /// A part of a URL's query.
+    /// A parameter of a URL's query.
     Query,
 }
 
-/// The value that begins after the separator that ends at `from`, if it is a secret.
+/// Returns the value after the separator that ends at `from` if it is a secret.
 pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
     let bytes = text.as_bytes();
     let at = past_blanks(bytes, from);
@@ -68,7 +69,7 @@ pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<C
     (likely && !is_placeholder(secret, word, held)).then_some(cut)
 }
 
-/// Past blanks and colours.
+/// Skips spaces, tabs and one colour sequence.
 pub(super) fn past_blanks(bytes: &[u8], from: usize) -> usize {
     let blanks = |from: usize| {
         from + bytes[from..].iter().take(MAX_BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
@@ -81,12 +82,12 @@ pub(super) fn past_blanks(bytes: &[u8], from: usize) -> usize {
     at
 }
 
-/// Where a value lies, and how it is written.
+/// The position of a value and how it is written.
 struct Value {
     start: usize,
     end: usize,
     quoted: bool,
-    /// A bracket follows: it is a call, an index or a type.
+    /// A bracket follows: a call, an index or a type.
     called: bool,
 }
 
@@ -97,7 +98,7 @@ impl Value {
             && matches!(bytes.get(at + 1), Some(b'"' | b'\''));
         let at = at + usize::from(marked);
         let slashes = bytes[at..].iter().take(7).take_while(|byte| **byte == b'\\').count();
-        // ODBC holds a value in braces.
+        // ODBC puts a value in braces.
         if bytes.get(at) == Some(&b'{') && bytes[name.start..at].to_ascii_lowercase().ends_with(b"pwd=") {
             let window = &bytes[at..bytes.len().min(at + MAX_SPOKEN_BYTES)];
             let end = at + memchr::memchr(b'}', window).filter(|end| *end > 1)?;
@@ -111,7 +112,7 @@ impl Value {
         }
     }
 
-    /// What stands between two quotes, which `slashes` backslashes escape.
+    /// Reads the text between two quotes that are each escaped by `slashes` backslashes.
     fn quoted(bytes: &[u8], open: usize, quote: u8, slashes: usize, name: Name) -> Option<Self> {
         let mut start = open + 1;
         while bytes.get(start) == Some(&quote) && start < open + 3 {
@@ -123,7 +124,8 @@ impl Value {
             let escapes = bytes[at..].iter().take(8).take_while(|byte| **byte == b'\\').count();
             if escapes > 0 {
                 let next = bytes.get(at + escapes).copied();
-                // A quote with as many backslashes as the first closes; with more it belongs to the value.
+                // A quote with at most as many backslashes as the opening one closes; with more it belongs to the
+                // value.
                 if (next == Some(quote) && escapes <= slashes) || matches!(next, Some(b'n' | b'r' | b't')) {
                     break;
                 }
@@ -150,9 +152,9 @@ impl Value {
         (ends && fits && end > start).then_some(Self { start, end, quoted: true, called: false })
     }
 
-    /// A value without quotes.
+    /// Reads a value without quotes.
     fn bare(bytes: &[u8], start: usize, name: Name, join: Join) -> Self {
-        // In an environment's file a value reaches to the end of its line, whatever is in it.
+        // In an environment file a value extends to the end of its line, whatever it contains.
         let lined = name.sign == Sign::Strong && begins_line(bytes, name.start);
         let whole = join == Join::Tight && name.screams && begins_line(bytes, name.start);
         let part = |byte: u8| match byte {
@@ -161,7 +163,7 @@ impl Value {
             b'#' => join != Join::Query,
             _ => !byte.is_ascii_whitespace() && !byte.is_ascii_control(),
         };
-        // A longer value that is no secret is not followed to its end.
+        // A longer value that is not a secret is not read to its end.
         let mut most = start + MAX_JUDGED_BYTES;
         let mut end = start;
         while let Some(&byte) = bytes.get(end).filter(|_| end <= most) {
@@ -182,11 +184,11 @@ impl Value {
                 most = usize::MAX;
             }
         }
-        // The bound counts bytes, and a character has up to four.
+        // The limit counts bytes; a character has up to four.
         if end > most {
             end = floor(bytes, end);
         }
-        // What ends a sentence or a list does not belong to it.
+        // Punctuation that ends a sentence or a list is not part of the value.
         while end > start && matches!(bytes[end - 1], b'.' | b',' | b')' | b':') {
             end -= 1;
         }
@@ -195,7 +197,8 @@ impl Value {
     }
 }
 
-/// Whether a value goes on behind a sign that may end one: to the end of its line, and not with another name.
+/// True if the value continues after a character that might end it: up to the end of the line, and not with another
+/// name.
 fn goes_on(bytes: &[u8], at: usize, whole: bool) -> bool {
     let stops = |byte: &u8| byte.is_ascii_whitespace() || b":=()".contains(byte);
     let rest = &bytes[at + 1..bytes.len().min(at + 1 + MAX_REST_BYTES)];
@@ -209,7 +212,7 @@ fn goes_on(bytes: &[u8], at: usize, whole: bool) -> bool {
         && rest.iter().any(|byte| is(*byte, DIGIT))
 }
 
-/// Past what may stand within a word: a colour, or a backslash at the end of a line.
+/// Skips what may interrupt a word: a colour sequence, or a backslash at the end of a line.
 fn past_break(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest.starts_with(b"\\\n") {
@@ -220,14 +223,14 @@ fn past_break(bytes: &[u8], at: usize) -> Option<usize> {
     (rest.get(body + 2) == Some(&b'm')).then_some(at + body + 3)
 }
 
-/// Whether a name is the first of its line, or comes after `export`, `ENV` and alike.
+/// True if a name is the first on its line, or follows `export`, `ENV` and the like.
 fn begins_line(bytes: &[u8], start: usize) -> bool {
     let before = &bytes[start.saturating_sub(16)..start];
     let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     matches!(line, b"" | b"+" | b"-" | b">" | b"export" | b"ENV" | b"ARG" | b"set" | b"declare -x" | b"+export" | b"-e")
 }
 
-/// Whether a value is a secret of which only the beginning is judged. Prose without blanks is none.
+/// True if a value that is too long to judge whole is a secret. Prose without spaces is not.
 fn is_long_secret(start: usize, bytes: &[u8], name: Name, join: Join) -> bool {
     let head = &bytes[start..start + MAX_JUDGED_BYTES];
     match name.sign {
@@ -238,7 +241,7 @@ fn is_long_secret(start: usize, bytes: &[u8], name: Name, join: Join) -> bool {
     }
 }
 
-/// Whether a value is one, by its name and its form.
+/// True if a value is a secret, judged by its name and its form.
 fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
     let bytes = value.as_bytes();
     let length = bytes.len();
@@ -276,14 +279,14 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
     }
 }
 
-/// Whether a value behind `token=` is one that somebody chose: letters, and digits that number nothing.
+/// True if a value after `token=` looks chosen: letters, and digits that are more than a counter.
 fn is_tight(value: &[u8], quoted: bool) -> bool {
     let digits = value.iter().filter(|byte| is(**byte, DIGIT)).count();
     let letters = value.iter().any(|byte| is(*byte, LOWER | UPPER));
     value.len() >= MIN_TIGHT_CHARS && digits >= 2 && letters && !is_words(value) && (quoted || !is_code(value, false))
 }
 
-/// Whether a value is one small word alone at the end of a line of settings: `KEYSTORE_PASSWORD: abcdefgh`.
+/// True if a value is one lowercase word alone at the end of a settings line: `KEYSTORE_PASSWORD: abcdefgh`.
 fn is_line(text: &str, value: &Value, name: Name, join: Join) -> bool {
     let secret = &text.as_bytes()[value.start..value.end];
     let ends = |rest: &str| rest.is_empty() || rest.starts_with(['\n', '\r', '"']) || rest.starts_with("\\n");
@@ -296,18 +299,18 @@ fn is_line(text: &str, value: &Value, name: Name, join: Join) -> bool {
         && ends(&text[value.end..])
 }
 
-/// Whether a value can be what somebody chose for a password or was given for a key: no name of a variable.
+/// True if a value may be a chosen password or an issued key, rather than the name of a variable.
 fn is_chosen(value: &[u8], name: Name, join: Join, quoted: bool) -> bool {
     let joined = matches!(join, Join::Tight | Join::Query);
     let letter = |byte: &u8| is(*byte, LOWER | UPPER) || *byte >= 0x80 || matches!(byte, b'_' | b'.' | b':' | b'-');
     let letters = value.iter().all(letter);
     let word = value.iter().all(|byte| is(*byte, LOWER));
     let number = value.iter().all(|byte| is(*byte, DIGIT) || *byte == b'.');
-    // As environments are set: no code is there.
+    // Environment assignments hold no code.
     if letters && name.screams && join == Join::Tight {
         return value.len() >= MIN_VALUE_CHARS;
     }
-    // A word of another script is a label or prose, as in a table of translations: `"password": "Пароль"`.
+    // A word in another script is a label or prose, as in a table of translations: `"password": "Пароль"`.
     let label = !joined && !value.is_ascii();
     if letters {
         return value.len() >= MIN_WORD_CHARS && ((quoted && !label) || (joined && word));
@@ -316,7 +319,7 @@ fn is_chosen(value: &[u8], name: Name, join: Join, quoted: bool) -> bool {
     value.len() >= MIN_VALUE_CHARS && (!number || quoted || joined) && (quoted || !is_code(value, set))
 }
 
-/// Whether a value without quotes reads as code: `user.password2`, `a?.b1`, `Kind::A1`. Where an environment is set, code is
+/// True if an unquoted value reads as code: `user.password2`, `a?.b1`, `Kind::A1`. In environment assignments code is
 /// rare and passwords look like it: `Winter25.Snow`.
 fn is_code(value: &[u8], set: bool) -> bool {
     let mut bytes = value.iter().peekable();

@@ -1,5 +1,5 @@
-//! Values that stand below their names, in several pieces, or within what makes them: blocks of YAML, the next line, texts
-//! that are put together, `Some("x")`.
+//! Values on the line below their names, split into pieces, or wrapped in a constructor: YAML blocks, the next line,
+//! concatenated strings, `Some("x")`.
 
 use super::Cut;
 use super::alphabet::{ALNUM, DIGIT, UNDERSCORE, is, run_end, run_start};
@@ -14,7 +14,7 @@ const MAX_VALUE_BYTES: usize = 512;
 const MAX_LINES: usize = 64;
 /// Most empty lines before a value.
 const MAX_EMPTY: usize = 2;
-/// What makes a secret of a text that it is given.
+/// Functions and constructors that wrap a secret given as text.
 const MAKERS: &[&str] = &[
     "Some",
     "Ok",
@@ -43,8 +43,8 @@ const MAKERS: &[&str] = &[
     "base64encode",
 ];
 
-/// Where the text begins of the line that comes next, past line ends, numbers of lines and fences; and whether it is right
-/// below.
+/// Returns the start of the text on the next non-empty line, after line ends, line numbers and code fences. `None` if
+/// `at` is not at the end of its line.
 fn next_line(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut end = at;
@@ -73,7 +73,7 @@ fn next_line(text: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// The end of the line that `at` lies in, without blanks.
+/// Returns the end of the line that contains `at`, without trailing whitespace.
 fn line_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let window = &bytes[at..bytes.len().min(at + MAX_VALUE_BYTES)];
@@ -82,7 +82,7 @@ fn line_end(text: &str, at: usize) -> usize {
     at + text[at..end].trim_end().len()
 }
 
-/// The value below a name whose line ends at `at`, or has only the mark of a block there.
+/// Returns the value below a name if the line ends at `at`, or holds only a block indicator there.
 pub(super) fn below(text: &str, at: usize, name: Name) -> Option<Cut> {
     let bytes = text.as_bytes();
     let mark = bytes.get(at).copied();
@@ -119,7 +119,7 @@ pub(super) fn below(text: &str, at: usize, name: Name) -> Option<Cut> {
     if !single || !likely || !is_password(value) || is_placeholder(value, &text[name.start..at], held) {
         return None;
     }
-    // The other items of a list, or lines of a block.
+    // The remaining items of a list.
     for _ in 0..MAX_LINES {
         let Some(next) = next_line(text, line_end(text, end)).filter(|_| item) else { break };
         let last = line_end(text, next);
@@ -132,7 +132,7 @@ pub(super) fn below(text: &str, at: usize, name: Name) -> Option<Cut> {
     Some(Cut { start, end, kind: "secret" })
 }
 
-/// The end of the line that opens a document in a script or in a setting: `<<EOF`, `<<-'EOF'`.
+/// Returns the end of the line that opens a here-document in a script or a setting: `<<EOF`, `<<-'EOF'`.
 fn heredoc(bytes: &[u8], at: usize) -> Option<usize> {
     let end = at
         + 2
@@ -144,8 +144,8 @@ fn heredoc(bytes: &[u8], at: usize) -> Option<usize> {
     (end > at + 2 && bytes.get(end) == Some(&b'\n')).then_some(end)
 }
 
-/// The beginning of the text in quotes that `at` leads to: past a bracket, a tag or an anchor of YAML, and what makes a
-/// value of a text.
+/// Returns the start of the quoted text that `at` leads to, past a YAML tag or anchor and past wrapping constructors.
+/// Returns `at` if there is none.
 pub(super) fn past_makers(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut from = at;
@@ -179,7 +179,7 @@ pub(super) fn past_makers(text: &str, at: usize) -> usize {
         }
         from = path + 1 + bytes[path + 1..].iter().take(40).take_while(|byte| byte.is_ascii_whitespace()).count();
     }
-    // `N'x'`, as SQL has it.
+    // `N'x'` in SQL.
     if matches!(bytes.get(from), Some(b'N' | b'E')) && bytes.get(from + 1) == Some(&b'\'') {
         from += 1;
     }
@@ -189,8 +189,8 @@ pub(super) fn past_makers(text: &str, at: usize) -> usize {
     if quoted || tagged { from } else { at }
 }
 
-/// What a text in quotes goes on with, if it is put together of several: the pieces joined, and the end of the last. `close`
-/// is at the quote that ends the first piece.
+/// Joins the pieces of a text that is concatenated from several quoted ones, and returns it with the end of the last
+/// piece. `close` is the position of the quote that ends the first piece.
 pub(super) fn pieces(text: &str, start: usize, close: usize) -> Option<(String, usize)> {
     let bytes = text.as_bytes();
     let quote = *bytes.get(close).filter(|byte| matches!(byte, b'"' | b'\''))?;

@@ -1,25 +1,25 @@
-//! What was drawn by lot, and what a person wrote.
+//! Tells random text from text that a person wrote.
 //!
 //! # Decisions
 //!
-//! - Chance is asked last. A text under 64 bytes of letters, digits and `_-./~` can only hide a run and is
-//!   searched for nothing else; one of up to 1 KiB only in those ways that begin at a sign which it has.
+//! - Randomness is tested last. A text under 64 bytes of letters, digits and `_-./~` can only hide a run and is
+//!   searched for nothing else; a text of up to 1 KiB is searched only by the finders whose trigger bytes it contains.
 
 use super::alphabet::{DIGIT, HEX, LOWER, UPPER, is};
 
-/// Longest word of a name that is made of words, in characters.
+/// Longest word in a name made of words, in characters.
 const MAX_WORD_CHARS: usize = 14;
 /// Longest number in such a name, in digits.
 const MAX_NUMBER_DIGITS: usize = 4;
-/// Longest text that is judged, in bytes: what is said of its beginning is said of all.
+/// Length of the prefix by which a text is judged, in bytes.
 const MAX_JUDGED_BYTES: usize = 256;
-/// Entropy above which a text is not in any language, in tenths of a bit for each character. English in Base64 has 4.2
-/// bits at most, and 32 characters drawn of 64 have 4.3 at least in 999 of 1,000 cases.
+/// Entropy above which a text is in no language, in tenths of a bit per character. English in Base64 has at most 4.2
+/// bits; 32 random characters out of 64 have at least 4.3 in 999 of 1,000 cases.
 const MIN_TENTH_BITS: u64 = 41;
-/// How many bits behind the point a logarithm has.
+/// Fraction bits of a fixed-point logarithm.
 const FRACTION_BITS: u32 = 24;
-/// `n * log2(n)` of every count that a judged text can have, with [`FRACTION_BITS`] behind the point. Integers, for a
-/// platform's logarithms differ in their last bits, and what is cut decides a hash.
+/// `n * log2(n)` for every count in a judged text, with [`FRACTION_BITS`] fraction bits. Integers, because
+/// floating-point logarithms differ between platforms in their last bits, and the result decides a content hash.
 const COUNT_LOG2: [u64; MAX_JUDGED_BYTES + 1] = {
     let mut table = [0; MAX_JUDGED_BYTES + 1];
     let mut count = 1;
@@ -30,10 +30,10 @@ const COUNT_LOG2: [u64; MAX_JUDGED_BYTES + 1] = {
     table
 };
 
-/// The logarithm of a number below 2^32, with [`FRACTION_BITS`] behind the point, rounded down.
+/// Returns the logarithm of a number below 2^32, with [`FRACTION_BITS`] fraction bits, rounded down.
 const fn log2(number: u64) -> u64 {
     let whole = number.ilog2();
-    // The number as 1.x with 31 bits behind the point; squaring it doubles its logarithm.
+    // The number as 1.x with 31 fraction bits; squaring it doubles its logarithm.
     let mut square = number << (31 - whole);
     let mut log = whole as u64;
     let mut bit = 0;
@@ -49,7 +49,7 @@ const fn log2(number: u64) -> u64 {
     log
 }
 
-/// Whether a text is words joined by `-` or `_`, as names of packages, of CSS classes and of settings are:
+/// True if a text is words joined by `-` or `_`, like the names of packages, CSS classes and settings:
 /// `learn-based-tool`, `container-id-1`.
 pub(super) fn is_words(body: &[u8]) -> bool {
     body.split(|byte| matches!(byte, b'-' | b'_')).all(|word| {
@@ -61,26 +61,26 @@ pub(super) fn is_words(body: &[u8]) -> bool {
     })
 }
 
-/// What a text's characters are, and how they follow each other.
+/// Counts of a text's character classes and of the changes between them.
 struct Census {
-    /// How often the class of characters changes from one to the next. The step from a capital to a small letter does
-    /// not count: words begin so.
+    /// How often the character class changes from one character to the next. The step from an uppercase to a lowercase
+    /// letter does not count, because words begin that way.
     turns: usize,
-    /// How often it could.
+    /// How often it could have changed.
     pairs: usize,
     lower: usize,
     upper: usize,
     digits: usize,
 }
 
-/// How many characters are looked at together: few enough that a byte can count them.
+/// Number of characters counted together: few enough that a byte holds the count.
 const BLOCK: usize = 128;
 
 impl Census {
-    /// Written so that the compiler makes vector instructions of it.
+    /// Written so that the compiler vectorises it.
     fn of(text: &[u8]) -> Self {
         let mut census = Self { turns: 0, pairs: 0, lower: 0, upper: 0, digits: 0 };
-        // One bit each: small letter, capital, digit.
+        // One bit each: lowercase, uppercase, digit.
         let mut classes = [0_u8; MAX_JUDGED_BYTES];
         let text = &text[..text.len().min(MAX_JUDGED_BYTES)];
         let classes = &mut classes[..text.len()];
@@ -110,7 +110,7 @@ impl Census {
     }
 }
 
-/// Whether letters and digits follow each other as only the lot lets them: `9f8e7d6c5b4a`, not `step-2-of-12`.
+/// True if letters and digits alternate as only random text does: `9f8e7d6c5b4a`, not `step-2-of-12`.
 pub(super) fn is_random(text: &[u8]) -> bool {
     let census = Census::of(text);
     let rest = || text.get(MAX_JUDGED_BYTES..).unwrap_or_default();
@@ -121,15 +121,15 @@ pub(super) fn is_random(text: &[u8]) -> bool {
         && has(census.lower + census.upper, LOWER | UPPER)
 }
 
-/// Whether a text of Base64 or of letters and digits can be nothing but random: small letters, capitals and digits
-/// mixed, and no two alike more often than by chance. It is no longer than what is judged.
+/// True if a Base64 or alphanumeric text can only be random: lowercase, uppercase and digits mixed, with no more
+/// repetition than chance allows. Judges only the first [`MAX_JUDGED_BYTES`]; callers pass no longer text.
 pub(super) fn is_dense(text: &[u8]) -> bool {
     let census = Census::of(text);
     let mixed = census.digits >= 3 && census.lower >= 3 && census.upper >= 3;
     mixed && census.turns * 10 >= census.pairs * 3 && is_above_language(text)
 }
 
-/// Whether Shannon's entropy of the text, `log2(n) - sum(count * log2(count)) / n`, is above [`MIN_TENTH_BITS`].
+/// True if the Shannon entropy of the text, `log2(n) - sum(count * log2(count)) / n`, is at least [`MIN_TENTH_BITS`].
 fn is_above_language(text: &[u8]) -> bool {
     let text = &text[..text.len().min(MAX_JUDGED_BYTES)];
     let mut counts = [0_u16; 256];
@@ -139,10 +139,10 @@ fn is_above_language(text: &[u8]) -> bool {
     bits * 10 >= (text.len() as u64 * MIN_TENTH_BITS) << FRACTION_BITS
 }
 
-/// Whether a text is one word, of capitals and small letters, in which a digit stands for a letter: `Vault0fTears`.
+/// True if a text is one mixed-case word in which a digit stands for a letter: `Vault0fTears`.
 pub(super) fn is_respelled(text: &[u8]) -> bool {
     let has = |class| text.iter().any(|byte| is(*byte, class));
-    // `k8s`, `log4j` and `Base64Url` have their digits for something else.
+    // `k8s`, `log4j` and `Base64Url` contain digits for other reasons.
     let stands_in = |four: &[u8]| {
         let round = four[1] == b'0' && is(four[2], LOWER);
         is(four[0], LOWER | UPPER)
@@ -154,7 +154,7 @@ pub(super) fn is_respelled(text: &[u8]) -> bool {
         && text.windows(4).any(stands_in)
 }
 
-/// Whether a text is one word that begins with a capital, and three digits or more: `Hunter2024`.
+/// True if a text is one capitalised word followed by three to eight digits: `Hunter2024`.
 pub(super) fn is_numbered(text: &[u8]) -> bool {
     let letters = text.iter().take_while(|byte| is(**byte, LOWER | UPPER)).count();
     let (word, digits) = text.split_at(letters);
@@ -165,12 +165,12 @@ pub(super) fn is_numbered(text: &[u8]) -> bool {
         && digits.iter().all(|byte| is(*byte, DIGIT))
 }
 
-/// Whether a text is hexadecimal.
+/// True if every byte is a hexadecimal digit.
 pub(super) fn is_hex(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| is(*byte, HEX))
 }
 
-/// Whether these are a UUID as it is usually written.
+/// True if the bytes are a UUID in its usual hyphenated form.
 pub(super) fn is_uuid(bytes: &[u8]) -> bool {
     let group = |part: &[u8], length| part.len() == length && is_hex(part);
     let mut groups = bytes.split(|byte| *byte == b'-');
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn entropy_is_judged_at_its_border() {
-        // 17 characters that are all different have 4.09 bits each, and 18 have 4.17.
+        // 17 distinct characters have 4.09 bits each, 18 have 4.17.
         let different = |count: u8| (b'a'..b'a' + count).collect::<Vec<_>>();
         assert!(!is_above_language(&different(17)) && is_above_language(&different(18)));
         assert!(!is_above_language(&different(17).repeat(7)) && is_above_language(&different(18).repeat(7)));

@@ -1,4 +1,4 @@
-//! Passwords in the options of programs: one table of programs and of what their options hold.
+//! Passwords in program options: a table of programs and the options that hold secrets.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,14 +8,14 @@ use super::alphabet::{ALNUM, LOWER, UPPER, is, run_end};
 use super::command_line::{Commands, word};
 use super::password::{is_password, looks_chosen};
 
-/// Most words of a command among which its program is looked for: `sudo docker exec -it cache redis-cli`.
+/// Most words at the start of a command among which its program is sought: `sudo docker exec -it cache redis-cli`.
 const MAX_WORDS: usize = 12;
-/// Most words between a program and an option, for what a word holds that nobody would choose. Words are counted, for a cut
-/// makes the text between shorter.
+/// Most words between a program and its option if the option's value does not look like a chosen password. Counted in
+/// words, because a cut shortens the text between.
 const MAX_WORDS_BETWEEN: usize = 40;
-/// Most words between an option and a program that is not among the first words of its line.
+/// Most words between an option and a program that is not among the first words of its command.
 const MAX_WORDS_NEAR: usize = 20;
-/// How an option holds its secret.
+/// Where an option holds its secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// In the next word.
@@ -24,17 +24,17 @@ pub(super) enum Form {
     Joined,
     /// In either.
     Either,
-    /// Behind the first of such a character of either, which a user's name stands before.
+    /// In either, after the first such character, which follows a user name.
     Behind(u8),
-    /// Behind `pass:` in the next word.
+    /// After `pass:` in the next word.
     Source,
 }
 
 use Form::{Apart, Behind, Either, Joined, Source};
 
-/// Names of options without their hyphens.
+/// Option names without hyphens.
 type Options = &'static [(&'static str, Form)];
-/// Options, and programs that have them.
+/// Options, and the programs that have them.
 pub(super) type Row = (Options, &'static [&'static str]);
 
 pub(super) const TABLE: &[Row] = &[
@@ -84,26 +84,26 @@ static PROGRAMS: LazyLock<BTreeMap<&str, Options>> = LazyLock::new(|| {
     TABLE.iter().flat_map(|(options, names)| names.iter().map(move |name| (*name, *options))).collect()
 });
 
-/// What is remembered of the command that was read last, so that no word is read twice.
+/// State of the command read last, so that no word is read twice.
 #[derive(Default)]
 pub(super) struct Programs {
     commands: Commands,
-    /// Where the command begins.
+    /// Where the command starts.
     start: usize,
-    /// Up to here its words were read.
+    /// Its words were read up to here.
     read: usize,
-    /// How many of them are neither options nor what an option names.
+    /// How many of them are neither options nor the argument of a long option.
     words: usize,
-    /// Whether the last word was an option that names something: `--name mongo`.
+    /// True if the last word was a long option, which names the next word: `--name mongo`.
     named: bool,
-    /// The known program among the first words, and which word it is.
+    /// The first known program among the first [`MAX_WORDS`] words, and the number of that word.
     first: Option<(Options, usize)>,
     /// The last known program, likewise.
     last: Option<(Options, usize)>,
 }
 
 impl Programs {
-    /// The password in an option of a program, whose name begins at `at`, behind one hyphen.
+    /// Returns the password in a single-hyphen option whose name starts at `at`.
     pub(super) fn short(&mut self, text: &str, at: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
         if !may_be_told(bytes, at) {
@@ -114,8 +114,8 @@ impl Programs {
         (near || looks_chosen(&text[cut.start..cut.end])).then_some(cut)
     }
 
-    /// `--user me%x`: the password that some programs take joined to a user's name. The option begins at `start`, its name
-    /// ends at `end`.
+    /// `--user me%x`: returns the password that some programs take joined to a user name. The option starts at `start`,
+    /// its name ends at `end`.
     pub(super) fn user(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
         let (options, _) = self.of(bytes, start)?;
@@ -123,8 +123,9 @@ impl Programs {
         secret(text, past_joint(bytes, run_end(bytes, end, LOWER))?, form)
     }
 
-    /// The options of the program whose command an option that begins at `at` lies in, and whether it is near enough to be
-    /// believed whatever the option holds: the first known word among the first ones of the command, or the last one.
+    /// Returns the options of the program that an option at `at` belongs to, and whether the program is near enough
+    /// that the option's value need not look like a password. The program is the first known one among the first words
+    /// of the command, or else the last known one.
     fn of(&mut self, bytes: &[u8], at: usize) -> Option<(Options, bool)> {
         let start = self.commands.start_of(bytes, at);
         if start != self.start || at < self.read {
@@ -166,14 +167,14 @@ impl Programs {
     }
 }
 
-/// The options of a program by its name, which a path may stand before.
+/// Returns the options of a program by its name, which a path may precede.
 fn known(word: &[u8]) -> Option<Options> {
     let start = memchr::memrchr(b'/', word).map_or(0, |slash| slash + 1);
     let name = std::str::from_utf8(&word[start..]).ok()?;
     PROGRAMS.get(name.strip_suffix(".exe").unwrap_or(name)).copied()
 }
 
-/// Whether some program has an option of that name that holds a secret: most options end here.
+/// False if no program in the table has such an option. Most options are rejected here.
 fn may_be_told(bytes: &[u8], at: usize) -> bool {
     match bytes.get(at).copied().unwrap_or_default() {
         b'p' | b'P' | b'a' | b'A' | b'w' | b'u' | b'U' | b'N' | b'X' | b'k' | b'K' | b'h' | b'd' | b's' | b'n'
@@ -184,7 +185,7 @@ fn may_be_told(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// The password of the option whose name begins at `at`.
+/// Returns the password in the option whose name starts at `at`.
 fn option(text: &str, at: usize, options: Options) -> Option<Cut> {
     let bytes = text.as_bytes();
     let name = at + bytes[at..].iter().take(16).take_while(|byte| is(**byte, ALNUM)).count();
@@ -197,7 +198,7 @@ fn option(text: &str, at: usize, options: Options) -> Option<Cut> {
         match form {
             Apart => secret(text, apart?, *form),
             Joined => secret(text, joined?, *form),
-            // `-port` is an option of its own.
+            // `-port` is a different option.
             Either if apart.is_none() => {
                 let quoted = matches!(bytes.get(joined?), Some(b'"' | b'\''));
                 secret(text, joined?, *form).filter(|cut| quoted || looks_chosen(&text[cut.start..cut.end]))
@@ -207,7 +208,7 @@ fn option(text: &str, at: usize, options: Options) -> Option<Cut> {
     })
 }
 
-/// Where the word behind an option begins: past blanks, `=`, or the end of one word of a list and the beginning of the next.
+/// Returns the start of the word after an option: past spaces, `=`, or the boundary between two quoted list items.
 fn past_joint(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) == Some(&b'=') {
         return Some(at + 1);
@@ -219,11 +220,11 @@ fn past_joint(bytes: &[u8], at: usize) -> Option<usize> {
     (listed || blanks > 0).then_some(joint + blanks)
 }
 
-/// What an option holds, if it is a secret.
+/// Returns the secret that starts at `at` in the given form.
 fn secret(text: &str, at: usize, form: Form) -> Option<Cut> {
     let (start, end) = word(text, at)?;
     let value = &text[start..end];
-    // What is joined may be quoted for itself: `me:'x'`.
+    // A joined value may be quoted by itself: `me:'x'`.
     let rest = |from: usize| match text.as_bytes().get(from) {
         Some(b'"' | b'\'') if start == at => word(text, from),
         _ => Some((from, end)),
@@ -231,7 +232,7 @@ fn secret(text: &str, at: usize, form: Form) -> Option<Cut> {
     let (start, end) = match form {
         Behind(mark) => {
             let skipped = value.bytes().position(|byte| byte == mark)? + 1;
-            // `DOMAIN\user`, a user's name or none.
+            // `DOMAIN\user`, a user name, or nothing.
             let user = &value[..skipped - 1];
             let named = user.bytes().all(|byte| is(byte, ALNUM) || b"_-.@\\/+".contains(&byte) || byte >= 0x80);
             named.then(|| rest(start + skipped)).flatten()?

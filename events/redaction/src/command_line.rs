@@ -1,24 +1,24 @@
-//! Command lines: where a command begins, and the words that it is made of. Every place that is given back is the boundary
-//! of a character.
+//! Command lines: where a command starts, and its words. Every position returned is a character boundary.
 
 use super::alphabet::floor;
 
-/// How much of a command is read behind a place, in bytes.
+/// How much of a command is read from a position on, in bytes.
 const MAX_COMMAND_BYTES: usize = 2_000;
 /// Longest word that is read, in bytes.
 const MAX_WORD_BYTES: usize = 512;
 
-/// Where commands begin, found once on the way through a text.
+/// Finds where commands start in one pass over a text.
 #[derive(Default)]
 pub(super) struct Commands {
-    /// Up to here the text was looked through.
+    /// The text was searched up to here.
     seen: usize,
-    /// Where the command begins that this place lies in.
+    /// Start of the command that contains this position.
     start: usize,
 }
 
 impl Commands {
-    /// Where the command begins that `at` lies in. Places only grow; from a smaller one on the text is looked through anew.
+    /// Returns the start of the command that contains `at`. Positions should grow from call to call; a smaller one
+    /// restarts the search.
     pub(super) fn start_of(&mut self, bytes: &[u8], at: usize) -> usize {
         if at < self.seen {
             *self = Self::default();
@@ -38,7 +38,8 @@ impl Commands {
     }
 }
 
-/// What follows a place in its line, lines that a backslash continues included; nothing where a character is parted.
+/// Returns the rest of the line from `at`, including lines continued by a backslash. Empty if `at` is not a character
+/// boundary.
 pub(super) fn line(text: &str, at: usize) -> &str {
     let bytes = text.as_bytes();
     let end = floor(bytes, bytes.len().min(at + MAX_COMMAND_BYTES));
@@ -47,12 +48,12 @@ pub(super) fn line(text: &str, at: usize) -> &str {
     &rest[..memchr::memchr_iter(b'\n', rest.as_bytes()).find(ends).unwrap_or(rest.len())]
 }
 
-/// Whether a byte ends a command, or what it is told.
+/// True if the byte ends a command or its arguments.
 fn ends_command(byte: u8) -> bool {
     matches!(byte, b';' | b'|' | b'&' | b'>' | b'<')
 }
 
-/// The words of the command that goes on at `from`, without their quotes, to its end, or so many of them.
+/// Returns the words of the command from `from` to its end, without their quotes, at most `most` of them.
 pub(super) fn words(text: &str, from: usize, most: usize) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let end = from + line(text, from).len();
@@ -67,7 +68,7 @@ pub(super) fn words(text: &str, from: usize, most: usize) -> Vec<(usize, usize)>
         if bytes[at..end].first().is_none_or(|byte| ends_command(*byte)) {
             break;
         }
-        // A share's name begins with a backslash, at which words end elsewhere.
+        // A share name starts with a backslash, which ends other words.
         let (start, last) = word(text, at).unwrap_or((at, at));
         let closes = |byte: &&u8| start > at && matches!(**byte, b'\\' | b'"' | b'\'');
         let tail = last.min(end) + bytes[last.min(end)..end].iter().take_while(closes).count();
@@ -78,7 +79,7 @@ pub(super) fn words(text: &str, from: usize, most: usize) -> Vec<(usize, usize)>
     words
 }
 
-/// The word of a command that begins at `at`, without its quotes: where it begins and ends.
+/// Returns the start and end of the word at `at`, without its quotes.
 pub(super) fn word(text: &str, at: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     if !text.is_char_boundary(at) {

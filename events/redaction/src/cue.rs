@@ -1,41 +1,41 @@
-//! Words that are looked for together: by a few bytes of each, its cue, and then by the whole word.
+//! Searches for many words at once: first for a few bytes of each, its cue, then for the whole word.
 //!
-//! Vector instructions look for as many as 32 cues of four bytes in one pass. What makes a pass slow are places that look
-//! like a cue and are none, and each pass has only eight masks: so cues are bytes that are rare in texts, words that share
-//! a cue cost nothing more, and the order of the cues decides which of them share a mask.
+//! Vector instructions search for up to 32 cues of four bytes in one pass. False candidates, which match a cue but no
+//! word, make a pass slow, and each pass has only eight masks. Therefore cues are bytes that are rare in texts, words
+//! that share a cue cost nothing more, and the order of the cues decides which of them share a mask.
 
 use aho_corasick::packed::{self, Searcher};
 use aho_corasick::{AhoCorasick, Input, Match, MatchKind, Span};
 
-/// Most cues of one table: more take twice the time.
+/// Most cues of one table; more would take twice the time.
 const MAX_CUES: usize = 32;
 /// Shortest cue, in bytes.
 const MIN_CUE_BYTES: usize = 4;
 
-/// A table of words, and what looks for them.
+/// A table of words and its searcher.
 pub(super) struct Cues<T: 'static> {
     rows: &'static [(&'static str, T)],
-    /// For each cue: the rows that hold it, and how far behind their beginning it stands.
+    /// For each cue: the rows that contain it, and its offset in their words.
     held: Vec<Vec<(usize, usize)>>,
     finder: Finder,
 }
 
-/// What looks for several texts in one pass: of two at one place, the first.
+/// Searches for several texts in one pass. If two match at one position, the first in the list wins.
 pub(super) struct Finder {
     fast: Option<Searcher>,
-    /// For machines that have no such instructions.
+    /// For machines without vector instructions.
     slow: AhoCorasick,
 }
 
 impl Finder {
-    /// Building from constants cannot fail. Tests build every one.
+    /// Cannot fail for the constant tables; tests build every one.
     pub(super) fn new(texts: &[&str]) -> Option<Self> {
         let fast = packed::Config::new().match_kind(packed::MatchKind::LeftmostFirst).builder().extend(texts).build();
         let slow = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(texts).ok()?;
         Some(Self { fast, slow })
     }
 
-    /// The first of them that begins at `at` or later.
+    /// Returns the first match that starts at `at` or later.
     pub(super) fn find(&self, bytes: &[u8], at: usize) -> Option<Match> {
         match &self.fast {
             Some(fast) => fast.find_in(bytes, Span::from(at..bytes.len())),
@@ -52,7 +52,7 @@ pub(super) struct Found<T> {
 }
 
 impl<T: Copy> Cues<T> {
-    /// `None` where a row holds no cue, or the cues are too many or too short. Tests build every table.
+    /// Returns `None` if a row contains no cue, or the cues are too many or too short. Tests build every table.
     pub(super) fn new(rows: &'static [(&'static str, T)], cues: &[&str]) -> Option<Self> {
         let mut held = vec![Vec::new(); cues.len()];
         for (row, (word, _)) in rows.iter().enumerate() {
@@ -63,11 +63,11 @@ impl<T: Copy> Cues<T> {
         fits.then_some(Self { rows, held, finder: Finder::new(cues)? })
     }
 
-    /// The first word that begins at `from` or later and whose cue stands at `at` or later. `at` moves behind it.
+    /// Returns the first word that starts at `from` or later and whose cue is at `at` or later. Advances `at` past it.
     pub(super) fn find(&self, text: &str, from: usize, at: &mut usize) -> Option<Found<T>> {
         let bytes = text.as_bytes();
         while *at < bytes.len() {
-            // Nothing is left to look through.
+            // No cue is left.
             let Some(cue) = self.finder.find(bytes, *at) else { break };
             *at = cue.start() + 1;
             for (row, before) in &self.held[cue.pattern().as_usize()] {

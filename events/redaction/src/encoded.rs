@@ -1,16 +1,16 @@
-//! Secrets in texts that are held in Base64: an environment, a URL, a JSON object.
+//! Secrets in Base64-encoded text: an environment, a URL, a JSON object.
 
 use super::alphabet::{ALNUM, HYPHEN, PLUS, UNDERSCORE, run_end};
 
 /// Shortest run that is decoded, in characters.
 const MIN_CHARS: usize = 20;
-/// Longest run that is decoded, in characters; more is data.
+/// Longest run that is decoded, in characters; longer runs are data.
 const MAX_CHARS: usize = 64 * 1024;
-/// How much must be text for the rest to be decoded, in characters.
+/// Length of the prefix that must decode to text before the rest is decoded, in characters.
 const PROBE_CHARS: usize = 16;
-/// Shortest line of encoded text that goes on in the next one, in characters.
+/// Shortest encoded line that may continue on the next, in characters.
 const MIN_LINE_CHARS: usize = 60;
-/// Longest such line, in characters.
+/// Longest encoded line that may continue on the next, in characters.
 const MAX_LINE_CHARS: usize = 76;
 
 const fn value(byte: u8) -> Option<u8> {
@@ -24,18 +24,18 @@ const fn value(byte: u8) -> Option<u8> {
     }
 }
 
-/// A text that is decoded line by line.
+/// A text decoded line by line.
 #[derive(Default)]
 struct Decoded {
     out: Vec<u8>,
-    /// How many bytes of it are text.
+    /// How many bytes of `out` are valid text.
     text: usize,
-    /// What was read and is no byte yet, and how many bits of it there are.
+    /// Bits that were read but do not fill a byte yet, and their number.
     rest: (u32, u32),
 }
 
 impl Decoded {
-    /// Takes one line more. `None`, and as if it had not been there, if it holds no text.
+    /// Decodes one more line. If it holds no text, returns `None` and leaves `self` unchanged.
     fn take(&mut self, line: &[u8]) -> Option<()> {
         let (before, (mut bits, mut held)) = (self.out.len(), self.rest);
         for value in line.iter().filter_map(|byte| value(*byte)) {
@@ -49,7 +49,7 @@ impl Decoded {
         }
         match std::str::from_utf8(&self.out[self.text..]) {
             Ok(text) => self.text += text.len(),
-            // A character may go on in the next line.
+            // A character may continue on the next line.
             Err(wrong) if wrong.error_len().is_none() => self.text += wrong.valid_up_to(),
             Err(_) => {
                 self.out.truncate(before);
@@ -66,7 +66,7 @@ impl Decoded {
     }
 }
 
-/// Whether the first characters hold text.
+/// True if the first [`PROBE_CHARS`] characters decode to plain text.
 fn is_text(bytes: &[u8]) -> bool {
     let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t' | 0);
     bytes.len() >= PROBE_CHARS
@@ -76,8 +76,8 @@ fn is_text(bytes: &[u8]) -> bool {
         })
 }
 
-/// The end of the run of Base64 that begins at `start`, if it holds a text, and the text; nothing of one that is too
-/// long. Lines that go on behind the longest text are one of their own.
+/// Returns the end of the Base64 run that starts at `start`, and its text, if it decodes to text. The text is empty if
+/// the run is too long. Lines beyond the longest text are treated as a run of their own.
 pub(super) fn at(text: &str, start: usize) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     if !is_text(&bytes[start..bytes.len().min(start + PROBE_CHARS)]) {
@@ -94,7 +94,7 @@ pub(super) fn at(text: &str, start: usize) -> Option<(usize, String)> {
     }
     let mut decoded = Decoded::default();
     decoded.take(&bytes[start..end])?;
-    // Lines of one length, as `base64` writes them.
+    // Lines of equal length, as `base64` writes them.
     while (MIN_LINE_CHARS..=MAX_LINE_CHARS).contains(&length) && end - start < MAX_CHARS {
         let line = end + bytes[end..].iter().take(40).take_while(|byte| byte.is_ascii_whitespace()).count();
         let next = run_end(bytes, line, classes);
