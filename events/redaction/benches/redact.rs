@@ -1,7 +1,8 @@
-//! How fast secrets are looked for, in what sessions are made of.
+//! Speed of redaction on what sessions consist of.
 //!
-//! `cargo bench -p baton-redaction --bench redact`. All texts are made up, one megabyte each; the first five hold no secret, `named`
-//! has a telling word and a separator in every line, `secrets` one credential in every second line.
+//! `cargo bench -p baton-redaction --bench redact`. All texts are generated, one megabyte each. The first five contain
+//! no secret, `named` has a sensitive word and a separator on every line, `secrets` one credential on every second
+//! line.
 
 use baton_redaction::redact;
 use divan::Bencher;
@@ -13,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// A text of that many bytes, of what `line` writes for a growing number.
+/// A text of that many bytes: `line` is called with growing numbers.
 fn text(line: impl Fn(usize) -> String) -> String {
     let mut out = String::with_capacity(BYTES + 1_000);
     for n in 0.. {
@@ -25,7 +26,7 @@ fn text(line: impl Fn(usize) -> String) -> String {
     out
 }
 
-/// Letters and digits as a lottery writes them, from a number.
+/// Pseudo-random letters and digits, from a seed.
 fn drawn(seed: usize, alphabet: &[u8], chars: usize) -> String {
     let mut state = seed as u64 ^ 0x9E37_79B9_7F4A_7C15;
     let mut next = || {
@@ -123,7 +124,7 @@ fn looking(bencher: Bencher<'_, '_>, kind: &str) {
     bencher.counter(BytesCount::of_str(&text)).bench_local(|| redact(divan::black_box(&text)).len());
 }
 
-/// Many short texts, as items are: what one look costs before it has begun.
+/// Many short texts, like items: the fixed cost of one call.
 #[divan::bench]
 fn short(bencher: Bencher<'_, '_>) {
     let text = prose();

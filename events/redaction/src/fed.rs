@@ -1,23 +1,23 @@
-//! Passwords that a program is fed or given in a place of its own: `echo x | sudo -S`, `sudo -S <<< x`, `net use … x`,
-//! `sqlplus a/x@b`, `expect` and its like.
+//! Passwords that a program reads from its input or takes as a positional argument: `echo x | sudo -S`, `sudo -S <<<
+//! x`, `net use … x`, `sqlplus a/x@b`, `expect` scripts and the like.
 
 use super::alphabet::{ALNUM, floor, is};
 use super::command_line::{Commands, line, word, words};
 use super::password::{is_password, looks_chosen};
 use super::{Cut, assignment, name};
 
-/// How far before an answer the question for a password may stand, in bytes.
+/// How far before an answer the password prompt may be, in bytes.
 const MAX_QUESTION_BYTES: usize = 300;
-/// Most answers to one question.
+/// Most answers to one prompt.
 const MAX_ANSWERS: usize = 2;
 /// Most words of a command that are read.
 const MAX_WORDS: usize = 20;
-/// The same where a command may stand in a sentence, which begins before it.
+/// The same where a sentence may precede the command.
 const MAX_WORDS_BEFORE: usize = 64;
-/// Most programs of a pipe that are looked at behind what is written into it.
+/// Most programs of a pipeline that are checked for reading the password.
 const MAX_READERS: usize = 4;
 
-/// What a command has in it that is fed a password.
+/// Marks in a command that reads a password from its input.
 const FED: &[&str] = &[
     "--password-stdin",
     "--with-token",
@@ -36,15 +36,15 @@ const FED: &[&str] = &[
     "secret create",
 ];
 
-/// What a command takes that is fed something.
+/// What a command reads from its input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taken {
     Password,
-    /// A user and a password, a colon between them.
+    /// A user and a password, separated by a colon.
     Pair,
 }
 
-/// What the command of these words takes, if it is fed a secret.
+/// Returns what the command of these words reads from its input, if that is a secret.
 fn taken(text: &str, words: &[(usize, usize)]) -> Option<Taken> {
     let said: Vec<&str> = words
         .iter()
@@ -59,7 +59,7 @@ fn taken(text: &str, words: &[(usize, usize)]) -> Option<Taken> {
     fed.then_some(Taken::Password)
 }
 
-/// Whether `sudo` is told to read a password: `sudo -S`, `sudo -u me -kS`.
+/// True if `sudo` reads a password from its input: `sudo -S`, `sudo -u me -kS`.
 fn is_sudo(said: &[&str]) -> bool {
     let sudo = said.iter().position(|word| *word == "sudo" || word.ends_with("/sudo"));
     let mut options = said.iter().skip(sudo.map_or(said.len(), |at| at + 1));
@@ -68,7 +68,7 @@ fn is_sudo(said: &[&str]) -> bool {
         if *option == "--stdin" || (short && option.contains('S')) {
             return true;
         }
-        // These name a user, a group, a prompt, a host.
+        // Options for a user, a group, a prompt, a host, with their value in the next word.
         if short && option.ends_with(['u', 'g', 'p', 'h', 'C', 'T']) {
             options.next();
         }
@@ -76,7 +76,7 @@ fn is_sudo(said: &[&str]) -> bool {
     false
 }
 
-/// Whether the program of a command is `passwd`.
+/// True if the program of a command is `passwd`.
 fn is_passwd(said: &[&str]) -> bool {
     let program =
         said.iter().find(|word| !(word.starts_with('-') || word.contains('=') || ["sudo", "env"].contains(*word)));
@@ -87,7 +87,8 @@ fn password(text: &str, (start, end): (usize, usize)) -> Option<Cut> {
     is_password(&text[start..end]).then_some(Cut { start, end, kind: "password" })
 }
 
-/// `echo x | …`, `printf '%s' x | …`: what is written, if who reads it takes a password. `end` is behind `echo `.
+/// `echo x | …`, `printf '%s' x | …`: returns what is written if a program down the pipe reads a password. `end` is the
+/// end of `echo `.
 pub(super) fn written(text: &str, end: usize) -> Option<Cut> {
     if !line(text, end).contains('|') {
         return None;
@@ -102,7 +103,7 @@ pub(super) fn written(text: &str, end: usize) -> Option<Cut> {
     answer(text, start, last, takes)
 }
 
-/// What the programs take that the pipe leads to which follows at `from`.
+/// Returns what the programs of the pipeline after `from` read, if one of them reads a secret.
 fn readers(text: &str, mut from: usize) -> Option<Taken> {
     for _ in 0..MAX_READERS {
         let rest = line(text, from);
@@ -119,7 +120,7 @@ fn readers(text: &str, mut from: usize) -> Option<Taken> {
     None
 }
 
-/// What a word says that a program is fed: a password, one twice, or a user's.
+/// Returns the password in a word that a program reads: alone, repeated, or after a user name.
 fn answer(text: &str, start: usize, last: usize, takes: Taken) -> Option<Cut> {
     let said = &text[start..last];
     let start = match takes {
@@ -127,28 +128,28 @@ fn answer(text: &str, start: usize, last: usize, takes: Taken) -> Option<Cut> {
         Taken::Password => start,
     };
     let end = text[start..last].find("\\n").map_or(last, |at| start + at);
-    // `a\na`, as `passwd` asks twice.
+    // `a\na`: `passwd` asks twice.
     let end = if text[end..last].trim_start_matches("\\n") == &text[start..end] { last } else { end };
     password(text, (start, end))
 }
 
-/// What is remembered from one look to the next.
+/// State kept between calls.
 #[derive(Default)]
 pub(super) struct Fed {
     commands: Commands,
-    /// Passwords in the documents that were met, in order.
+    /// Passwords in the here-documents found so far, in order.
     lines: Vec<Cut>,
-    /// Where the last of these documents ends.
+    /// End of the last of these documents.
     end: usize,
 }
 
 impl Fed {
-    /// The first password of the documents that were met, from `from` on.
+    /// Returns the first password of these documents at or after `from`.
     pub(super) fn line(&self, from: usize) -> Option<Cut> {
         self.lines.get(self.lines.partition_point(|cut| cut.start < from)).copied()
     }
 
-    /// `… <<< x`. The mark begins at `start` and ends at `end`.
+    /// `… <<< x`. The `<<<` starts at `start`; `end` is behind it.
     pub(super) fn here(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
         let takes = taken(text, &words(text, self.commands.start_of(text.as_bytes(), start), MAX_WORDS_BEFORE))?;
         let blanks = text.as_bytes()[end..].iter().take_while(|byte| **byte == b' ').count();
@@ -156,8 +157,8 @@ impl Fed {
         answer(text, start, last, takes)
     }
 
-    /// `chpasswd <<EOF`, `--password-stdin <<EOF`: what a program reads from the lines that follow, to the word behind the mark
-    /// that ends at `end`. A document is looked through once.
+    /// `chpasswd <<EOF`, `--password-stdin <<EOF`: collects the passwords in the lines from the mark that ends at `end`
+    /// to its delimiter. Each document is searched once.
     pub(super) fn document(&mut self, text: &str, end: usize) -> Option<Cut> {
         if text[end..].starts_with('<') {
             return self.here(text, end - 2, end + 1);
@@ -169,7 +170,7 @@ impl Fed {
         let named = first.trim_start_matches(['-', ' ']);
         let (from, to) = word(text, end + (first.len() - named.len()))?;
         let stop = &text[from..to];
-        // JSON and logs write the end of a line as two characters or more.
+        // JSON and logs write a line end as two characters or more.
         let tail = &text[to..end + first.len()];
         let broken = tail.find("\\n").map(|at| {
             let slashes = tail[..at].len() - tail[..at].trim_end_matches('\\').len();
@@ -183,7 +184,7 @@ impl Fed {
                 told.find(':').filter(|colon| pairs && !told[..*colon].contains(' ')).map_or(0, |colon| colon + 1);
             let ends = || document_line(text, next, newline).is_some_and(|next| ends_document(next, stop));
             let value = told[user..].trim_end();
-            // Where no end is in sight, a line with blanks may be one of the text behind the command.
+            // If the delimiter is not in sight, a line with spaces may be text after the command.
             let foreign = if pairs { user == 0 || value.starts_with(' ') } else { value.contains(' ') && !ends() };
             if foreign {
                 break;
@@ -198,7 +199,7 @@ impl Fed {
         None
     }
 
-    /// `/p:x` of a program of Windows. `end` is behind the colon.
+    /// `/p:x` of a Windows program. `end` is behind the colon.
     pub(super) fn switch(&mut self, text: &str, end: usize) -> Option<Cut> {
         const PROGRAMS: &[&str] =
             &["freerdp", "cmdkey", "mstsc", "runas", "schtasks", "wfreerdp", "dism", "signtool", "sqlpackage"];
@@ -213,7 +214,7 @@ impl Fed {
     }
 }
 
-/// The line of a document that begins at `at`, if there is one.
+/// Returns the line of a document that starts at `at`, if a line starts there.
 fn document_line<'t>(text: &'t str, at: usize, newline: &str) -> Option<&'t str> {
     text.get(..at).filter(|before| before.ends_with(newline))?;
     let rest = line(text, at);
@@ -225,8 +226,8 @@ fn ends_document(row: &str, stop: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
 }
 
-/// The password among the arguments of a program that takes it by its place. `end` is behind the program's name, which
-/// `which` tells.
+/// Returns the password that a program takes as a positional argument. `end` is the end of the program's name, `which`
+/// says where its password is.
 pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
     let all = words(text, end, MAX_WORDS);
     let said = |at: usize| all.get(at).map_or("", |(start, last)| &text[*start..*last]);
@@ -270,40 +271,40 @@ pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
     password(text, (start, last)).filter(|_| !sentence)
 }
 
-/// Which of a program's arguments is its password.
+/// Which argument of a program is its password.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Argument {
-    /// The one of that number among those that are no options, from 0 on.
+    /// The argument with this index among those that are not options.
     Number(usize),
-    /// The second behind `add_user` or `change_password`.
+    /// The second after `add_user` or `change_password`.
     Managed,
-    /// The last of `htpasswd -b FILE USER X`, `-nb USER X`.
+    /// The `X` of `htpasswd -b FILE USER X` or `-nb USER X`.
     Batch,
-    /// The one that is neither a share nor an option: `net use`.
+    /// The first that is neither a share nor an option: `net use`.
     Share,
-    /// The second, if it is no option: `net user`.
+    /// The second, unless it is a switch: `net user`.
     Account,
     /// The only one.
     Only,
-    /// The one behind an option for values: `--value x`.
+    /// The value of a value option: `--value x`.
     Named,
-    /// What follows the second `=` of `--from-literal=name=x`.
+    /// The text after the second `=` of `--from-literal=name=x`.
     Literal,
-    /// The second, where the first is a telling name: `configure set NAME X`.
+    /// The second, if the first is a sensitive name: `configure set NAME X`.
     Set,
 }
 
 impl Argument {
-    /// Whether sentences have the same words, so that the value must tell.
+    /// True if ordinary sentences contain the same words, so that the value itself must look like a password.
     fn is_bare(self) -> bool {
         matches!(self, Self::Only | Self::Share | Self::Account)
     }
 }
 
-/// `user/x@base`, as Oracle's programs and addresses have it. The word that tells begins at `start` and ends at `end`.
+/// `user/x@base`, as in Oracle programs and URLs. The announcing word spans `start` to `end`.
 pub(super) fn oracle(text: &str, start: usize, end: usize) -> Option<Cut> {
     let connects = text[start..end].starts_with("conn ");
-    // Connections are called so in sentences and code, too.
+    // Sentences and code use the word for connections, too.
     let before = text[..start].trim_end_matches(' ');
     if connects && !before.is_empty() && !before.ends_with(['\n', '>', '"', '\'', ';']) && !before.ends_with("\\n") {
         return None;
@@ -317,14 +318,14 @@ pub(super) fn oracle(text: &str, start: usize, end: usize) -> Option<Cut> {
     let said = &text[start..end];
     let value = match said.find('@').filter(|_| start == from) {
         Some(end) => &said[..end],
-        // Without a database: only what looks like a password, for paths have slashes too.
+        // Without a database only what looks like a password, because paths contain slashes too.
         None if start > from || (!connects && looks_chosen(said) && !said.contains('/')) => said,
         None => return None,
     };
     (named && !value.contains('/')).then(|| password(text, (start, start + value.len()))).flatten()
 }
 
-/// What an `expect` script sends after it was asked for a password: `send "x\r"`. The word begins at `start`, and ends at
+/// Returns what an `expect` script sends after a password prompt: `send "x\r"`. The announcing word spans `start` to
 /// `end`.
 pub(super) fn sent(text: &str, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
@@ -333,7 +334,7 @@ pub(super) fn sent(text: &str, start: usize, end: usize) -> Option<Cut> {
     if !matches!(bytes.get(at + slashes), Some(b'"' | b'\'')) {
         return None;
     }
-    // `socket.send "…"` sends something else.
+    // `socket.send "…"` is something else.
     let called = start > 0 && (is(bytes[start - 1], ALNUM) || bytes[start - 1] == b'.');
     let before = &text[floor(bytes, start.saturating_sub(MAX_QUESTION_BYTES))..start];
     let asked = question(before).filter(|_| !called || text[start..end].ends_with('('))?;
@@ -346,7 +347,7 @@ pub(super) fn sent(text: &str, start: usize, end: usize) -> Option<Cut> {
     looks_chosen(&text[start..last]).then(|| password(text, (start, last))).flatten()
 }
 
-/// Where a text last asks for a password.
+/// Returns the end of the last password prompt in a text.
 fn question(text: &str) -> Option<usize> {
     let words = ["assword", "assphrase", "asscode"].iter().filter_map(|word| text.rfind(word));
     let letter = |at: usize| text.as_bytes().get(at).is_some_and(|byte| is(*byte, ALNUM));

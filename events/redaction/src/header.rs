@@ -1,4 +1,4 @@
-//! Headers that say who asks: `Authorization`, `Cookie`, as a protocol, a program or a log writes them.
+//! Headers that authenticate a request: `Authorization`, `Cookie`, as written by a protocol, a program or a log.
 
 use super::Cut;
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, PLUS, TOKEN, UNDERSCORE, UPPER, is, run_end};
@@ -7,7 +7,7 @@ use super::chance::is_random;
 use super::placeholder::{Held, is_placeholder};
 use super::{MIN_KEY_CHARS, past_word};
 
-/// Ways to say who asks, in small letters.
+/// Authentication schemes, in lowercase.
 const SCHEMES: &[&str] = &[
     "bearer",
     "basic",
@@ -26,18 +26,18 @@ const SCHEMES: &[&str] = &[
     "aws4-hmac-sha256",
     "jwt",
 ];
-/// Shortest credential behind a scheme, in characters.
+/// Shortest credential after a known scheme, in characters.
 const MIN_CREDENTIAL_CHARS: usize = 6;
-/// Shortest value of a cookie that may be a secret, in characters.
+/// Shortest cookie value that may be a secret, in characters.
 const MIN_COOKIE_CHARS: usize = 8;
-/// What a cookie may have that is no pair.
+/// Cookie attributes without a value.
 const FLAGS: &[&str] = &["HttpOnly", "Secure", "Partitioned"];
-/// Longest date at which a cookie ends, in bytes.
+/// Longest expiry date of a cookie, in bytes.
 const MAX_DATE_BYTES: usize = 32;
-/// How much of a header is looked at to find such a cookie, in bytes.
+/// How far into a header a cookie of that length is sought, in bytes.
 const MAX_JUDGED_BYTES: usize = 512;
 
-/// What follows `Authorization:`: the credential behind the scheme, or one without.
+/// Returns the credential after `Authorization:`, behind a scheme or alone.
 pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let scheme = past_quotes(bytes, from);
@@ -65,7 +65,7 @@ pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
     })
 }
 
-/// The answer to a challenge, of which the password can be guessed.
+/// Returns the response to a digest challenge, from which the password can be guessed.
 fn digest(bytes: &[u8], from: usize) -> Option<Cut> {
     const NAME: &[u8] = b"response=";
     let window = &bytes[from..bytes.len().min(from + MAX_JUDGED_BYTES)];
@@ -75,7 +75,7 @@ fn digest(bytes: &[u8], from: usize) -> Option<Cut> {
     (end - start >= MIN_KEY_CHARS).then_some(Cut { start, end, kind: "authorization" })
 }
 
-/// `Bearer X` outside a header, with an X that can only be a token.
+/// `Bearer X` outside a header, where X can only be a token.
 pub(super) fn bearer(text: &str, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     if start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_alphanumeric()) {
@@ -87,8 +87,8 @@ pub(super) fn bearer(text: &str, start: usize, end: usize) -> Option<Cut> {
     plausible.then(|| Cut { start: value, end: past_word(text, end), kind: "authorization" })
 }
 
-/// What follows `Cookie:` or `Set-Cookie:`: pairs joined by `;`, with what the latter says of them. The sentence that may
-/// stand behind is not one of them.
+/// Returns the pairs and attributes after `Cookie:` or `Set-Cookie:`, joined by `;`. Text of a sentence that follows is
+/// not included.
 pub(super) fn cookie(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let start = past_quotes(bytes, from);
@@ -115,7 +115,7 @@ pub(super) fn cookie(text: &str, from: usize) -> Option<Cut> {
     judged.then_some(Cut { start, end, kind: "cookie" })
 }
 
-/// Where the value of the pair that begins at `from` begins, and where it ends: `sid=x`, `HttpOnly`, `Expires=` a date.
+/// Returns the start and end of the value in the pair at `from`: `sid=x`, `HttpOnly`, `Expires=` with a date.
 fn pair(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let name = run_end(bytes, from, ALNUM | UNDERSCORE | HYPHEN | DOT);
     let is = |known: &str| bytes[from..name].eq_ignore_ascii_case(known.as_bytes());
@@ -144,13 +144,14 @@ fn pair(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     Some((value, end))
 }
 
-/// Over blanks, quotes and backslashes.
+/// Skips spaces, quotes, backslashes, `=` and `>`, at most ten of them.
 fn past_quotes(bytes: &[u8], from: usize) -> usize {
     let quote = |byte: &&u8| matches!(**byte, b'"' | b'\'' | b'`' | b'\\' | b' ' | b'\t' | b'=' | b'>');
     from + bytes[from..].iter().take(10).take_while(quote).count()
 }
 
-/// The end of what a credential is made of in a header: no brackets, so that neither a mark nor a placeholder is one.
+/// Returns the end of the characters that a credential in a header may contain. Brackets are not among them, so neither
+/// a redaction mark nor a placeholder is taken for a credential.
 fn credential_end(bytes: &[u8], from: usize) -> usize {
     let mut end = from;
     loop {
@@ -167,7 +168,7 @@ fn credential_end(bytes: &[u8], from: usize) -> usize {
     end
 }
 
-/// Whether this is a word of a sentence: `Basic authentication`, `bearer tokens`.
+/// True if the value is a word of a sentence: `Basic authentication`, `bearer tokens`.
 fn is_word(told: &[u8]) -> bool {
     let rest = told.get(1..).unwrap_or_default();
     told.iter().all(|byte| is(*byte, LOWER | UPPER | HYPHEN | PLUS))

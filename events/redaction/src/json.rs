@@ -1,5 +1,5 @@
-//! Redaction of JSON: of every text in it, as the value of the field that holds it. Its form stays valid, which redaction of
-//! the whole would not promise.
+//! Redaction of JSON: every text is redacted as the value of its field. The result stays valid JSON, which redacting
+//! the whole as text would not guarantee.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use super::{MARK, redact};
 use crate::raw_json as raw;
 use crate::raw_json::{Raw, Text};
 
-/// Fields that a value is in whose name stands in the field beside it, and those that the name may be in, in small letters:
-/// `{"name": "DB_PASSWORD", "value": "…"}`.
+/// Fields that hold a value whose name is in another field of the object, and the fields that may hold that name, in
+/// lowercase: `{"name": "DB_PASSWORD", "value": "…"}`.
 const PAIRS: &[(&str, &[&str])] = &[
     (
         "value",
@@ -36,21 +36,21 @@ const PAIRS: &[(&str, &[&str])] = &[
     ("text", &["element", "selector", "label", "field"]),
     ("v", &["k", "key"]),
 ];
-/// The name of whatever a Secret of Kubernetes holds.
+/// Stands for the name of every value in a Kubernetes Secret.
 const HELD: &str = "data-of-a-secret";
-/// Fields that add nothing to the name above them: `{"password": {"plaintext": "…"}}`.
+/// Field names that add nothing to the name above them: `{"password": {"plaintext": "…"}}`.
 const SAME: &[&str] = &["value", "values", "default", "raw", "plain", "plaintext", "string", "current", "new", "old"];
-/// Fields that name the program whose arguments an array in the field beside holds.
+/// Fields that name the program whose arguments an array in the same object holds.
 const PROGRAMS: &[&str] = &["command", "cmd", "program", "executable", "exec", "bin"];
 /// Longest label that is read, in bytes.
 const MAX_LABEL_BYTES: usize = 100;
-/// Most words of it: `Password field of the form`.
+/// Most words of a label: `Password field of the form`.
 const MAX_LABEL_WORDS: usize = 8;
-/// How many levels of JSON within a text within JSON are taken apart.
+/// How many levels of JSON inside JSON strings are parsed.
 const MAX_NESTED: usize = 4;
 
-/// One JSON value without what must not be shown; `None` where nothing is to be redacted in it, as in almost all. What is no
-/// JSON is redacted as a text.
+/// Redacts a JSON value. Returns `None` if nothing needs redacting, which is the usual case. Input that is not JSON is
+/// redacted as plain text.
 pub fn redact_json(json: &str) -> Option<String> {
     let mut suspect = false;
     let mut reader = serde_json::Deserializer::from_str(json);
@@ -63,19 +63,20 @@ pub fn redact_json(json: &str) -> Option<String> {
     if suspect { rewritten("", json, MAX_NESTED) } else { None }
 }
 
-/// The same value with every text in it redacted, names of fields included.
+/// Redacts every text in the value, field names included.
 pub fn redact_value(value: Value) -> Value {
     let clean = rewritten("", &value.to_string(), MAX_NESTED);
     clean.map_or(value, |clean| serde_json::from_str(&clean).unwrap_or_else(|_| format!("{MARK}unchecked]").into()))
 }
 
-/// A text as the value of a field of this name.
+/// Redacts a text as the value of the field `name`.
 pub fn redact_text(name: &str, text: &str) -> String {
     nested_text(name, text, MAX_NESTED)
 }
 
-/// The name by which a field's value is judged: its own; that of the field beside it which names it; or, where its own adds
-/// nothing, `outer`, the name of what holds the object. `beside` looks up another field of the object.
+/// Returns the name by which a field's value is judged: the name in a neighbouring field that names it; `outer`, the
+/// name of what holds the object, if its own name adds nothing; else its own name. `beside` looks up another field of
+/// the object.
 pub fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Cow<'n, str> {
     let labels = PAIRS.iter().filter(|(value, _)| key.eq_ignore_ascii_case(value)).flat_map(|(_, names)| *names);
     if let Some(name) = labels.filter_map(|label| beside(label)).find_map(|label| telling(&label).map(str::to_owned)) {
@@ -85,19 +86,20 @@ pub fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option
     if adds_nothing && tells(outer) { Cow::Borrowed(outer) } else { Cow::Borrowed(key) }
 }
 
-/// The name by which a text in an array is judged: that of the option before it (`["--password", "…"]`), or the array's.
+/// Returns the name by which a text in an array is judged: that of the option before it (`["--password", "…"]`), or
+/// else the array's.
 pub fn name_in<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
     let option = before.filter(|_| !text.starts_with('-')).and_then(|option| option.strip_prefix('-'));
     option.map_or(array, |option| option.trim_start_matches('-'))
 }
 
-/// The program whose arguments an object holds, if a field names it. `beside` looks up a field of the object.
+/// Returns the program whose arguments an object holds, if a field names it. `beside` looks up a field of the object.
 pub fn program_of<'n>(beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Option<Cow<'n, str>> {
     PROGRAMS.iter().find_map(|name| beside(name))
 }
 
-/// Redacts the arguments of a program as its command line has them: `["sshpass", "-p", "…"]`, or `["-p", "…"]` where the field
-/// beside names the program.
+/// Redacts the arguments of a program as on a command line: `["sshpass", "-p", "…"]`, or `["-p", "…"]` if `program`
+/// comes from a neighbouring field.
 pub fn redact_arguments(program: Option<&str>, arguments: &mut Vec<Value>) {
     let texts = arguments.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
     if let Some(clean) = texts.and_then(|texts| clean_arguments(program, &texts)) {
@@ -105,7 +107,7 @@ pub fn redact_arguments(program: Option<&str>, arguments: &mut Vec<Value>) {
     }
 }
 
-/// The same of texts; `None` where nothing is to be redacted in them.
+/// Redacts arguments given as texts. Returns `None` if nothing needs redacting.
 fn clean_arguments(program: Option<&str>, texts: &[impl AsRef<str>]) -> Option<Vec<String>> {
     if !texts.iter().any(|text| text.as_ref().starts_with('-')) {
         return None;
@@ -114,16 +116,16 @@ fn clean_arguments(program: Option<&str>, texts: &[impl AsRef<str>]) -> Option<V
     let Cow::Owned(clean) = redact(&line) else { return None };
     let first = usize::from(program.is_some());
     let clean = serde_json::from_str::<Vec<String>>(&clean).ok().filter(|clean| clean.len() == texts.len() + first);
-    // Where a cut reaches over several of them, what is left of none can be told.
+    // If a cut spans several arguments, the remains cannot be assigned to any of them.
     Some(clean.map_or_else(|| vec![format!("{MARK}secret]"); texts.len()], |clean| clean[first..].to_vec()))
 }
 
-/// Whether a field of this name may hold a secret. Names that are not ASCII are left to the rules for texts.
+/// True if a field of this name may hold a secret. Names that are not ASCII are left to the rules for texts.
 fn tells(name: &str) -> bool {
     name::before(name, name.len()).is_some() || !name.is_ascii()
 }
 
-/// The beginning of a label that tells: `Password` of `Password field`.
+/// Returns the sensitive prefix of a label: `Password` of `Password field`.
 fn telling(label: &str) -> Option<&str> {
     if label.len() > MAX_LABEL_BYTES || tells(label) {
         return Some(label).filter(|label| label.len() <= MAX_LABEL_BYTES);
@@ -133,14 +135,14 @@ fn telling(label: &str) -> Option<&str> {
     starts.find(|start| name::before(start, start.len()).is_some_and(|name| name.sign == Sign::Strong))
 }
 
-/// Whether a text may be JSON itself.
+/// True if a text may itself be JSON.
 fn may_be_json(text: &str) -> bool {
     let text = text.trim();
     (text.starts_with('{') && text.ends_with('}')) || (text.starts_with('[') && text.ends_with(']'))
 }
 
-/// The JSON that a field of this name holds, without what must not be shown; `None` where nothing is to be redacted in it,
-/// or where it is none.
+/// Returns the redacted form of the JSON that field `name` holds. `None` if nothing needs redacting, or if it is not
+/// JSON.
 fn rewritten(name: &str, json: &str, depth: usize) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(json).ok()?;
     let whole = format!("[{json}]");
@@ -149,8 +151,8 @@ fn rewritten(name: &str, json: &str, depth: usize) -> Option<String> {
     writer.changed.then_some(writer.out)
 }
 
-/// Writes JSON anew, value by value as they are written, so that numbers keep their digits and fields that are there twice
-/// are looked at twice.
+/// Rewrites JSON value by value from its source, so that numbers keep their digits and every occurrence of a duplicate
+/// field is checked.
 struct Writer {
     out: String,
     changed: bool,
@@ -186,7 +188,7 @@ impl Writer {
         }
     }
 
-    /// An array in a field of that name, which the arguments of `program` may be.
+    /// An array in field `name` whose elements may be the arguments of `program`.
     fn array(&mut self, name: &str, program: Option<&str>, array: raw::Value<'_>, depth: usize) {
         let option = |value: raw::Value<'_>| value.text().is_some_and(|text| text.raw().starts_with(b"-"));
         let texts = || array.elements().map(|value| value.text().map(Text::decode)).collect::<Option<Vec<_>>>();
@@ -223,7 +225,7 @@ impl Writer {
         for (key, decoded, value) in &fields {
             self.out.push(joint);
             joint = ',';
-            // Names that become one mark are told apart, for a reader keeps one field of a name.
+            // Names redacted to the same mark are numbered, because readers keep only one field per name.
             self.text(*key, |key| match redact(key) {
                 Cow::Borrowed(key) => key.to_owned(),
                 Cow::Owned(mark) => {
@@ -243,7 +245,7 @@ impl Writer {
     }
 }
 
-/// What stands in place of a number, if a field of this name holds a secret in it.
+/// Returns the replacement for a number if a field of this name holds a secret in it.
 pub fn number_of(name: &str, digits: &str) -> Option<String> {
     if !tells(name) {
         return None;
@@ -263,18 +265,19 @@ fn nested_text(name: &str, text: &str, depth: usize) -> String {
     if tells(name) { by_name(name, clean) } else { clean }
 }
 
-/// A clean text behind its name, as a line of JSON has both: so every rule for texts holds here, too.
+/// Redacts a text that is already clean by itself together with its name, as one line of JSON, so that every rule for
+/// texts applies.
 fn by_name(name: &str, text: String) -> String {
     let start = format!("{}: ", Value::from(name));
     let line = format!("{start}{}", Value::from(text.as_str()));
     let Cow::Owned(clean) = redact(&line) else { return text };
     let value = clean.strip_prefix(&start).and_then(|value| serde_json::from_str::<String>(value).ok());
-    // A rule for texts sees one line of a value.
+    // The rules for texts see only one line of a value.
     let is_first_line = |value: &String| value.starts_with(MARK) && !text.starts_with(MARK) && text.contains('\n');
     value.filter(|value| !is_first_line(value)).unwrap_or_else(|| format!("{MARK}secret]"))
 }
 
-/// Passes over a value and keeps nothing of it but whether redaction may change it.
+/// Visits a value and records only whether redaction might change it.
 struct Texts<'a>(&'a mut bool);
 
 impl<'de> DeserializeSeed<'de> for Texts<'_> {
@@ -292,7 +295,8 @@ impl<'de> Visitor<'de> for Texts<'_> {
         f.write_str("JSON")
     }
 
-    /// A text that tells may be the name of a field, or of the value beside it; one with a hyphen the option of a program.
+    /// A sensitive text may be the name of a field or of a neighbouring value; a text that starts with a hyphen may be
+    /// an option of a program.
     fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
         let tells = || text.starts_with('-') || may_be_json(text) || telling(text).is_some();
         *self.0 = *self.0 || matches!(redact(text), Cow::Owned(_)) || tells();
@@ -363,7 +367,7 @@ mod tests {
         check(&format!("no json {SECRET}"), Some("no json"));
     }
 
-    /// Values that only the name of their field tells, `§` in its place.
+    /// Values that only their field names give away; `§` marks their place.
     const NAMED: &[(&str, &str)] = &[
         (r#"{"password":"§","n":1}"#, "kW8xyzq7Lm2p"),
         (r#"{"apiKey":"§"}"#, "Zx81kLmn29Qp"),

@@ -1,28 +1,28 @@
-//! How a row of the table is held against a text.
+//! Matches the rows of the key table against a text.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HEX, HYPHEN, LOWER, PLUS, UNDERSCORE, UPPER, is, run_end};
 use super::chance::{is_hex, is_random, is_uuid, is_words};
 use super::rules::{Body, KEYS, Key};
 use super::{Cut, past_word};
 
-/// How long a line is at least that a terminal breaks, in bytes.
+/// Shortest line that a terminal wraps, in bytes.
 const MIN_COLUMN: usize = 60;
-/// Shortest end of a key that is in a line of its own, in characters.
+/// Shortest end of a key on a line of its own, in characters.
 const MIN_REST_CHARS: usize = 6;
-/// Longest rest that is looked at twice, to tell a key from words, in characters; a longer one is a key.
+/// Longest body that is read a second time to tell a key from words, in characters. A longer one is a key.
 const MAX_DOUBTFUL_CHARS: usize = 256;
 
-/// How many values [`pair`] has.
+/// Number of values of [`pair`].
 const PAIRS: usize = 128 * 128;
 
-/// Two bytes as one number. No prefix has other than ASCII.
+/// Combines two bytes into one number. All prefixes are ASCII.
 const fn pair(first: u8, second: u8) -> usize {
     ((first & 127) as usize) << 7 | (second & 127) as usize
 }
 
-/// Which rows of the table begin with two given bytes: the first of them, from 1 on, or 0.
+/// For each pair of bytes, the first row of the table that begins with it, counted from 1; 0 for none.
 static FIRST: [u16; PAIRS] = ROWS.0;
-/// The next row that begins with the same two bytes as a row, in the same way.
+/// For each row, the next row that begins with the same two bytes, counted from 1; 0 for none.
 static NEXT: [u16; KEYS.len() + 1] = ROWS.1;
 
 const ROWS: ([u16; PAIRS], [u16; KEYS.len() + 1]) = {
@@ -39,7 +39,7 @@ const ROWS: ([u16; PAIRS], [u16; KEYS.len() + 1]) = {
     (first, next)
 };
 
-/// The longest key that begins exactly here. The caller has seen that a word may begin here.
+/// Returns the longest key that starts at `start`. The caller has checked that a word may start there.
 #[inline]
 pub(super) fn at(text: &str, start: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
@@ -49,7 +49,7 @@ pub(super) fn at(text: &str, start: usize) -> Option<Cut> {
     }
 }
 
-/// The longest key of these rows.
+/// Returns the longest key of the rows chained from `row`.
 fn longest(text: &str, start: usize, mut row: usize) -> Option<Cut> {
     let mut longest: Option<Cut> = None;
     while row > 0 {
@@ -64,20 +64,20 @@ fn longest(text: &str, start: usize, mut row: usize) -> Option<Cut> {
 }
 
 impl Key {
-    /// The whole key that begins at `start`, if it is one.
+    /// Returns the whole key at `start` if this row matches.
     fn cut(&self, text: &str, start: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
-        // Without a call: two bytes are alike already, and few of the next.
+        // Compared inline: the first two bytes are known to match, and few of the next do.
         let mut head = bytes[start..].iter();
         if !self.prefix.bytes().all(|byte| head.next() == Some(&byte)) {
             return None;
         }
         let body = start + self.prefix.len();
-        // One that is longer than what is judged is none, and is not followed to its end.
+        // A longer body cannot match, so it is not read to its end.
         let exact = self.body == Body::AirTable;
         let most = if exact { bytes.len().min(body + MAX_DOUBTFUL_CHARS + 1) } else { bytes.len() };
         let mut end = run_end(&bytes[..most], body, self.body.alphabet());
-        // What ends a sentence does not belong to it.
+        // Punctuation at the end of a sentence is not part of the key.
         while end > body && matches!(bytes[end - 1], b'.' | b'-') {
             end -= 1;
         }
@@ -88,7 +88,8 @@ impl Key {
 }
 
 impl Key {
-    /// The end of a key that a terminal has broken at the end of a line: nothing else is in the next one.
+    /// Returns the end of a key that a terminal wrapped onto the next line, if that line holds nothing else. Else
+    /// returns `end`.
     fn past_line(&self, text: &str, end: usize) -> usize {
         let bytes = text.as_bytes();
         let next = match bytes.get(end..end + 2) {
@@ -106,7 +107,7 @@ impl Key {
 }
 
 impl Body {
-    /// The classes of characters that the rest is made of.
+    /// Returns the character classes of the body.
     const fn alphabet(self) -> u8 {
         match self {
             Self::Upper => UPPER | DIGIT,
@@ -123,7 +124,7 @@ impl Body {
         }
     }
 
-    /// Whether the rest can be that of a key.
+    /// True if the body may be that of a key.
     fn plausible(self, body: &[u8]) -> bool {
         let has = |class| body.iter().any(|byte| is(*byte, class));
         match self {

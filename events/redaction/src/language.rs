@@ -5,16 +5,17 @@ use super::alphabet::floor;
 use super::password::looks_chosen;
 use super::placeholder::{Held, is_placeholder};
 
-/// How far behind its name a value may stand, in bytes: `la contraseña de la base de datos es …`.
+/// Longest distance between a name and its value, in bytes: `la contraseña de la base de datos es …`.
 const MAX_BETWEEN_BYTES: usize = 80;
 /// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 256;
-/// Shortest value that is held by a sign or by quotes, in bytes.
+/// Shortest value, in bytes.
 const MIN_VALUE_BYTES: usize = 6;
 
-/// Words for a password, as [`super::word`] looks for them. What may follow them without a separator is in [`VERBS`].
+/// Words for a password, which [`super::word`] searches for. [`VERBS`] lists what may follow them instead of a
+/// separator.
 pub(super) const NAMES: &[&str] = &[
-    // Spanish, French, Portuguese, Italian; the last three letters of what may begin with a capital are enough.
+    // Spanish, French, Portuguese, Italian. The first letter is left out where it may be a capital.
     "ontrase\u{f1}a",
     "ontrasena",
     "ot de passe",
@@ -73,7 +74,7 @@ pub(super) const NAMES: &[&str] = &[
     "รหัสผ่าน",
 ];
 
-/// What stands between a name and its value in a sentence.
+/// Words between a name and its value in a sentence.
 const VERBS: &[&str] = &[
     " es ",
     " est ",
@@ -108,7 +109,7 @@ const SIGNS: &[&str] = &[":", "\u{ff1a}", "=", "\u{ff1d}"];
 /// Quotes that open a value.
 const QUOTES: &[char] = &['"', '\'', '`', '«', '»', '“', '”', '„', '「', '『', '‘', '’', '*'];
 
-/// The password behind a name that ends at `end`.
+/// Returns the password after a name that ends at `end`.
 pub(super) fn value(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = &text[end..floor(bytes, bytes.len().min(end + MAX_BETWEEN_BYTES))];
@@ -117,7 +118,7 @@ pub(super) fn value(text: &str, end: usize) -> Option<Cut> {
     let sign = SIGNS.iter().filter_map(|sign| window.find(sign).map(|at| (at, at + sign.len(), true)));
     let verb = VERBS.iter().filter_map(|verb| window.find(verb).map(|at| (at, at + verb.len(), false)));
     let (between, from, signed) = sign.chain(verb).min_by_key(|(at, to, _)| (*at, usize::MAX - to))?;
-    // Right behind a name a value is likely; behind more words, only what looks like one.
+    // Directly after a name any value is likely; after more words, only one that looks like a password.
     let near = signed && window[..between].chars().filter(|c| c.is_alphanumeric()).count() <= 1;
     let from = end + from;
     let skipped = |c: char| c.is_whitespace() || QUOTES.contains(&c);

@@ -1,33 +1,33 @@
-//! What must never be kept: text in, the same text without secrets out.
+//! Removes secrets from text.
 //!
-//! Two things are cut. What a person marked with `<private>…</private>` (an unclosed mark reaches to
-//! the end, one that was never opened to the beginning), and what looks like a credential. A cut leaves `[redacted:<kind>]` in its place. Credentials are told
+//! Two things are cut: passages that a person marked with `<private>…</private>` (an unclosed mark extends to the end,
+//! one that was never opened to the beginning), and what looks like a credential. Each cut is replaced by
+//! `[redacted:<kind>]`. Credentials are recognised
 //!
-//! - by how they begin ([`rules`]: one table), or by their form ([`shape`]);
+//! - by their prefix ([`rules`]: one table) or their format ([`shape`]);
 //! - by the name of what holds them ([`name`], [`assignment`]): `password=…`, `"api_key": "…"`, `DB_SECRET: …`;
-//! - by where they stand: in a URL ([`url`]), a header ([`header`]), a block ([`span`], [`block`]), behind a word or an option
-//!   ([`word`]), in a call or a table ([`mention`]), beside a field that names them ([`pair`]);
+//! - by their place: in a URL ([`url`]), a header ([`header`]), a block ([`span`], [`block`]), after a word or an
+//!   option ([`word`]), in a call or a table ([`mention`]), in a field that a neighbouring field names ([`pair`]);
 //! - by the program that takes them ([`command`], [`fed`]), or by a name in another language ([`language`]);
-//! - by nothing but chance: 32 and more letters of both cases and digits, alone, as only a lottery writes them ([`run`]).
+//! - by randomness alone: 32 or more letters of both cases and digits, standing alone ([`run`]).
 //!
-//! What is written otherwise than it is read is looked at as it is read, too: colours, escapes and wide forms ([`view`]), Base64
-//! ([`encoded`]).
+//! Text that is written differently from how it reads is also searched as it reads: colours, escapes and full-width
+//! forms ([`view`]), Base64 ([`encoded`]).
 //!
-//! What stands in a secret's place and is none stays: [`placeholder`].
+//! Placeholders in the place of a secret stay: [`placeholder`].
 //!
-//! Promises: [`redact`] is idempotent, linear in the text's length, borrows when there is nothing to cut,
-//! and keeps everything outside a cut byte for byte. It looks at one text at a time: a caller must not shorten a text, or
-//! take it apart, before it was redacted, for half a key is no longer known for one.
+//! [`redact`] is idempotent, takes time linear in the text's length, borrows if there is nothing to cut, and keeps
+//! everything outside a cut byte for byte. It sees one text at a time. Callers must not shorten or split a text before
+//! redacting it, because half a key is no longer recognised as one.
 //!
-//! Speed: nothing is looked for byte by byte. Long runs are found by looking at every twentieth byte, separators and
-//! words by vector instructions; names are read only at separators, values only behind names that tell. A short text is
-//! looked at only in the ways that begin at a sign which it has.
+//! Speed: nothing is searched byte by byte. Long runs are found by probing blocks of twenty bytes, separators and words
+//! by vector instructions. Names are read only at separators, values only after sensitive names. A short text is
+//! searched only by the finders whose trigger bytes it contains.
 //!
 //! # Decisions
 //!
-//! - Redaction is our own table: of the known rule libraries one (kingfisher) needs a newer Rust and a regex
-//!   engine in C++, others run one regular expression per rule. A test counts some 400 kinds of secrets and 200
-//!   look-alikes.
+//! - Redaction is our own table. Of the known rule libraries one (kingfisher) needs a newer Rust and a regex engine in
+//!   C++; others run one regular expression per rule. A test counts some 400 kinds of secrets and 200 look-alikes.
 //! - A `</private>` that was never opened redacts from the beginning of its text.
 
 #![deny(clippy::float_arithmetic, reason = "platforms differ in it, and what is cut decides a content hash")]
@@ -69,24 +69,23 @@ mod word;
 /// Shortest credential with a well-known prefix, prefix included, in characters.
 pub const MIN_KEY_CHARS: usize = 20;
 
-/// How much text a private key block may have before its end is no longer looked for, in bytes. RSA keys of
-/// 16,384 bits take 13 KB.
+/// Longest private key block for which the end is sought, in bytes. RSA keys of 16,384 bits take 13 KB.
 const MAX_PEM_BYTES: usize = 16 * 1024;
 
-/// Longest text that is tried for being one plain word, in bytes.
+/// Texts below this length may qualify as plain words, in bytes.
 const MAX_PLAIN_BYTES: usize = 64;
 
-/// Most times that a text is looked at. The second look finds nothing, but for what a cut has laid bare (a name that was
-/// part of a longer word, a run that has become shorter); the third has never found anything.
+/// Most passes over a text. The second pass finds only what a cut has exposed (a name that was part of a longer word, a
+/// run that has become shorter); the third has never found anything.
 const MAX_LOOKS: usize = 6;
 
-/// What starts every mark in the text's place; it never starts a secret itself.
+/// Start of every redaction mark. It never starts a secret itself.
 const MARK: &str = "[redacted:";
 
-/// Longest mark, in bytes.
+/// Longest redaction mark, in bytes.
 const MAX_MARK_BYTES: usize = 48;
 
-/// A part of the text that must go.
+/// A part of the text to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
     start: usize,
@@ -94,16 +93,16 @@ struct Cut {
     kind: &'static str,
 }
 
-/// The text without secrets and without what was marked private.
+/// Returns the text without secrets and without passages marked private.
 ///
-/// Borrowed when there is nothing to cut. Applying it again changes nothing.
+/// Borrowed if there is nothing to cut. Idempotent.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // Words, names of files and ids: most texts are such. Only a run can be a secret in them, and no UUID is one.
+    // Most texts are words, file names and ids. The only secret they can contain is a long run, and a UUID is none.
     let plain = text.len() < MAX_PLAIN_BYTES && !text.bytes().any(alphabet::is_sign);
     if plain && (text.len() < MIN_KEY_CHARS || chance::is_uuid(text.as_bytes())) {
         return Cow::Borrowed(text);
     }
-    // If it cannot be looked at, nothing may pass.
+    // Without its tables redaction lets nothing pass.
     if !word::is_built() {
         return Cow::Owned(format!("{MARK}unchecked]"));
     }
@@ -126,7 +125,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     clean.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Redacts a text that is owned anyway, without copying it when it is clean.
+/// Redacts an owned text, without copying it if it is clean.
 pub fn redact_owned(text: String) -> String {
     match redact(&text) {
         Cow::Borrowed(_) => text,
@@ -134,8 +133,8 @@ pub fn redact_owned(text: String) -> String {
     }
 }
 
-/// The text without private passages, if it has any. They go before everything else, so that nothing that begins
-/// before a mark can hide it.
+/// Returns the text without private passages, if it has any. They are cut first, so that a secret that starts before a
+/// mark cannot hide it.
 fn without_private(text: &str, signs: Signs) -> Option<String> {
     if !signs.has(Signs::TAG | Signs::ESCAPES) {
         return None;
@@ -144,18 +143,18 @@ fn without_private(text: &str, signs: Signs) -> Option<String> {
     without(text, |_| passages.next())
 }
 
-/// The same of a text that has nothing but long runs.
+/// Runs one pass for long runs only.
 fn look_at_runs(text: &str) -> Option<String> {
     let mut runs = run::Runs::default();
     without(text, |from| runs.find(text, from))
 }
 
-/// The text without the credentials that one look finds, if it finds any.
+/// Runs one pass, and returns the text without the credentials found, if any.
 fn look(text: &str, signs: Signs) -> Option<String> {
     without(text, finder(text, signs))
 }
 
-/// The same where the text is written otherwise than it is read: found in its view, cut from the text.
+/// Runs one pass over the text's view, and cuts what it finds from the text.
 fn look_at_view(text: &str, signs: Signs) -> Option<String> {
     let view = if signs.has(Signs::ESCAPES | Signs::WIDE) { view::View::of(text)? } else { return None };
     let mut next = finder(&view.text, Signs::of(&view.text));
@@ -172,7 +171,7 @@ fn look_at_view(text: &str, signs: Signs) -> Option<String> {
     })
 }
 
-/// What finds the first credential of a text from a place on. Places only grow.
+/// Returns a function that finds the first credential at or after a position. Positions must only grow.
 fn finder(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
     let mut runs = run::Runs::default();
     let mut words = word::Words::default();
@@ -195,15 +194,15 @@ fn finder(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
                 *ahead = found.map_or(Ahead::Nothing, Ahead::Known);
             }
         }
-        // The first wins; of two at one place the one that knows what it is, then the one that reaches farther.
+        // The first wins. At one position the specific kind wins, then the longer cut.
         let vague = |cut: &Cut| matches!(cut.kind, "secret" | "high_entropy");
         let found = ahead.iter().filter_map(|ahead| ahead.cut()).chain(words.column(from));
         found.min_by_key(|cut| (cut.start, vague(cut), Reverse(cut.end)))
     }
 }
 
-/// Which bytes stand in a text that something may begin at, one bit for each kind. Many ways of looking need one of them, and
-/// most texts are short: one pass saves the others.
+/// The kinds of trigger bytes in a text, one bit each. Many finders need one of them, and most texts are short, so one
+/// pass saves running the others.
 #[derive(Clone, Copy, Default)]
 struct Signs(u8);
 
@@ -214,13 +213,14 @@ impl Signs {
     const HYPHEN: u8 = 2;
     /// `(`.
     const BRACKET: u8 = 4;
-    /// What is not ASCII.
+    /// Not ASCII.
     const WIDE: u8 = 8;
     /// An escape, `%`, `\\`, `&`.
     const ESCAPES: u8 = 16;
     /// `<`.
     const TAG: u8 = 32;
-    /// A longer text has most of them, and is looked through in every way, in bytes.
+    /// Longest text that is checked for trigger bytes, in bytes. A longer one has most of them and is searched by every
+    /// finder.
     const MAX_BYTES: usize = 1_024;
 
     const fn of_byte(byte: u8) -> u8 {
@@ -236,7 +236,7 @@ impl Signs {
             | (is(byte, b'<') * Self::TAG)
     }
 
-    /// Written so that the compiler makes vector instructions of it, but for the rest behind the last block.
+    /// Written so that the compiler vectorises it, except for the bytes after the last block.
     fn of(text: &str) -> Self {
         static OF_BYTE: [u8; 256] = {
             let mut signs = [0; 256];
@@ -255,13 +255,13 @@ impl Signs {
         Self(rest.iter().fold(seen, |seen, byte| seen | OF_BYTE[usize::from(*byte)]))
     }
 
-    /// Whether one of these kinds is there.
+    /// True if the text contains one of these kinds.
     fn has(self, kinds: u8) -> bool {
         self.0 & kinds != 0
     }
 }
 
-/// What a way of looking will find next. Most find nothing, of which little is written.
+/// What a finder will find next. Most find nothing, and then are not run again.
 #[derive(Clone, Copy)]
 enum Ahead {
     Unknown,
@@ -270,7 +270,7 @@ enum Ahead {
 }
 
 impl Ahead {
-    /// Whether it has to look again: not yet looked, or what it found is behind.
+    /// True if the finder has to run: it has not run yet, or its last result is behind `from`.
     fn is_before(self, from: usize) -> bool {
         match self {
             Self::Unknown => true,
@@ -287,18 +287,18 @@ impl Ahead {
     }
 }
 
-/// The text without what `next` finds from a place on, if it finds anything. No cut parts a mark.
+/// Returns the text without the cuts that `next` finds, if there are any. A cut never splits a redaction mark.
 fn without(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<String> {
     let mut out = String::new();
     let (mut copied, mut is_cut) = (0, false);
     while let Some(cut) = next(copied) {
         let (first, last) = (mark_around(text, cut.start), mark_around(text, cut.end));
-        // A cut that begins before the last one's end is the rest of one secret.
+        // A cut that starts before the end of the last one is the rest of the same secret.
         let start = first.as_ref().map_or(cut.start, |mark| mark.start).max(copied);
         let end = last.as_ref().map_or(cut.end, |mark| mark.end).max(copied);
         let within = first.or_else(|| last.filter(|mark| mark.start == cut.start));
         if let Some(mark) = within.filter(|mark| mark.end == end) {
-            // Nothing but a part of what stands for a secret.
+            // Only part of a redaction mark.
             out.push_str(&text[copied..mark.end.max(copied)]);
         } else {
             is_cut = true;
@@ -316,7 +316,7 @@ fn without(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<Str
     Some(out)
 }
 
-/// The mark that a place lies within.
+/// Returns the redaction mark that contains the position.
 fn mark_around(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let floor = at.saturating_sub(MAX_MARK_BYTES);
@@ -328,13 +328,13 @@ fn mark_around(text: &str, at: usize) -> Option<Range<usize>> {
     (kind.get(length) == Some(&b']') && at < end).then_some(start..end)
 }
 
-/// Whether a mark of redaction begins right before this place.
+/// True if the position is directly behind the start of a redaction mark.
 fn in_mark(text: &str, start: usize) -> bool {
     text.as_bytes()[..start].ends_with(MARK.as_bytes())
 }
 
-/// The end of the word that `end` lies in: what is left after a cut never begins in the middle of a word, so that a
-/// second look finds nothing that the first did not.
+/// Returns the end of the word that contains `end`. What is left after a cut must not begin in the middle of a word, so
+/// that a second pass finds nothing that the first did not.
 fn past_word(text: &str, end: usize) -> usize {
     end + text[end..].chars().take_while(|c| c.is_alphanumeric()).map(char::len_utf8).sum::<usize>()
 }

@@ -1,4 +1,5 @@
-//! Values that follow a telling name without a separator: in a call, in a cell, in a column, or in what is built of a text.
+//! Values that follow a sensitive name without a separator: in a call, a table cell or column, or an expression that
+//! builds a text.
 
 use std::ops::RangeInclusive;
 
@@ -12,17 +13,18 @@ use super::{Cut, MARK};
 
 /// Longest row of a table, in bytes.
 const MAX_ROW_BYTES: usize = 1_000;
-/// Most rows that are looked through.
+/// Most rows of a table that are searched.
 const MAX_ROWS: usize = 1_000;
 /// Longest list of arguments, in bytes.
 const MAX_CALL_BYTES: usize = 400;
-/// What a function does that is told a name and gives a value: its argument is no value.
+/// Prefixes of functions that look a value up by name: their argument is not the value.
 const READS: &[&str] = &[
     "get", "fetch", "read", "find", "load", "has", "is", "check", "valid", "hash", "ask", "prompt", "input", "require",
     "lookup", "resolve", "want", "expect", "label", "query", "select", "delete", "remove", "forgot", "reset", "show",
 ];
 
-/// `setPassword("x")`, `.api_key('x')`: the argument of a function that a telling name names. `end` is at its bracket.
+/// `setPassword("x")`, `.api_key('x')`: returns the argument of a function with a sensitive name. `end` is at its
+/// opening bracket.
 pub(super) fn call(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let open = end + 1;
@@ -37,17 +39,17 @@ pub(super) fn call(text: &str, end: usize) -> Option<Cut> {
     }
     let cut = assignment::value(text, open, name, Join::Loose)?;
     let value = &text[cut.start..cut.end];
-    // What nobody has to remember is drawn by lot: `new AccessToken("lock&key")` is a sample.
+    // A secret that need not be remembered is random: `new AccessToken("lock&key")` is a sample.
     let drawn = name.spoken || value.bytes().any(|byte| byte.is_ascii_digit());
     (drawn && plausible(value)).then_some(cut)
 }
 
-/// `define('DB_PASSWORD', 'x')`, `put("password", "x")`: the second argument, where the first is a telling name. `end` is at
-/// the quote behind the name.
+/// `define('DB_PASSWORD', 'x')`, `put("password", "x")`: returns the second argument if the first is a sensitive name.
+/// `end` is at the quote behind the name.
 pub(super) fn argument(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let comma = end + bytes[end..].iter().take(4).take_while(|byte| matches!(byte, b'\\' | b'"' | b'\'')).count();
-    // `"password" to "x"`, as Kotlin has it.
+    // `"password" to "x"` in Kotlin.
     let pair = bytes[comma..].starts_with(b" to ");
     if comma == end || !(pair || bytes.get(comma) == Some(&b',')) {
         return None;
@@ -63,7 +65,8 @@ pub(super) fn argument(text: &str, end: usize) -> Option<Cut> {
     ((pair || opens == Some(&b'(')) && plausible(&text[cut.start..cut.end])).then_some(cut)
 }
 
-/// `<entry key="password">x</entry>`: what a tag holds that names it in an attribute. `end` is at the quote behind the name.
+/// `<entry key="password">x</entry>`: returns the content of a tag that names it in an attribute. `end` is at the quote
+/// behind the name.
 pub(super) fn attribute(text: &str, end: usize) -> Option<Cut> {
     let inside = text[end..].strip_prefix(['"', '\''])?.strip_prefix('>')?;
     let start = text.len() - inside.len();
@@ -74,7 +77,7 @@ pub(super) fn attribute(text: &str, end: usize) -> Option<Cut> {
     chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
 
-/// The same at the bracket of a function that is known to take both, so that any telling name will do.
+/// Like [`argument`], for a function that is known to take a name and a value. `open` is behind its bracket.
 pub(super) fn named_argument(text: &str, open: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let (start, end) = word(text, open + bytes[open..].iter().take(4).take_while(|byte| **byte == b' ').count())?;
@@ -84,12 +87,12 @@ pub(super) fn named_argument(text: &str, open: usize) -> Option<Cut> {
     argument(text, end)
 }
 
-/// Whether a value in quotes is more than a word or a name of something.
+/// True if a quoted value is more than a word or a name.
 fn plausible(value: &str) -> bool {
     looks_chosen(value) || (value.len() >= 16 && !is_words(value.as_bytes()))
 }
 
-/// `<td>Password</td><td>x</td>`: what the next cell holds. `end` is at the end of the first.
+/// `<td>Password</td><td>x</td>`: returns the content of the next cell. `end` is at the end of the first.
 pub(super) fn cell(text: &str, end: usize) -> Option<Cut> {
     let rest = &text[end..floor(text.as_bytes(), text.len().min(end + 120))];
     let closed = rest.trim_start_matches([':', ' ']).strip_prefix("</")?;
@@ -103,7 +106,7 @@ pub(super) fn cell(text: &str, end: usize) -> Option<Cut> {
     chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
 
-/// Calls that are given a password among other arguments, and which one it is.
+/// Returns the argument with index `number` of a call that takes a password there. `open` is behind its bracket.
 pub(super) fn given(text: &str, open: usize, number: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = &text[open..floor(bytes, bytes.len().min(open + MAX_CALL_BYTES))];
@@ -130,7 +133,7 @@ pub(super) fn given(text: &str, open: usize, number: usize) -> Option<Cut> {
     None
 }
 
-/// What PowerShell makes a secure text of. `end` is behind the word.
+/// Returns the argument that PowerShell turns into a secure string. `end` is behind the announcing word.
 pub(super) fn secure(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let line = &text[end..floor(bytes, bytes.len().min(end + 200))];
@@ -155,7 +158,7 @@ pub(super) fn secure(text: &str, end: usize) -> Option<Cut> {
     None
 }
 
-/// The line that `at` lies in, without its end; nothing of one that is too long.
+/// Returns the start and end of the line that contains `at`. `None` if it is too long.
 fn line(text: &str, at: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let first = at.saturating_sub(MAX_ROW_BYTES);
@@ -167,8 +170,8 @@ fn line(text: &str, at: usize) -> Option<(usize, usize)> {
     Some((start, end))
 }
 
-/// Every password in the column that a telling name heads, or in the cell beside one; and where the table ends. `end` is
-/// behind the name.
+/// Returns every password in the column under a sensitive heading, or in the cell next to a sensitive name, and the end
+/// of the table. `end` is behind the name.
 pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
     if !fills_cell(text.as_bytes(), end) {
         return (Vec::new(), end);
@@ -193,7 +196,7 @@ pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
     let names = row.split(separator).all(|field| {
         field.bytes().all(|byte| is(byte, ALNUM | UNDERSCORE) || b" \"'-.\r".contains(&byte) || byte >= 0x80)
     });
-    // A list has such rows before it, and a head has a name in every column.
+    // A list has similar rows before it; a heading has a name in every column.
     let first = start
         .checked_sub(1)
         .and_then(|end| line(text, end))
@@ -217,8 +220,8 @@ pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
     (cuts, last)
 }
 
-/// Whether a name that ends at `end` is the end of its cell, but for a word more and what is around it: most names in a
-/// text are not, and their lines need not be read.
+/// True if a name that ends at `end` also ends its cell, apart from one more word and surrounding quotes. Most names in
+/// a text do not, and then their lines need not be read.
 fn fills_cell(bytes: &[u8], end: usize) -> bool {
     let past_around = |at: usize| {
         let around = |byte: &&u8| matches!(**byte, b' ' | b'"' | b'\'' | b'`' | b'*' | b'\\');
@@ -228,7 +231,7 @@ fn fills_cell(bytes: &[u8], end: usize) -> bool {
     matches!(bytes.get(past_around(word)), None | Some(b'|' | b',' | b';' | b'\t' | b'\n' | b'\r'))
 }
 
-/// The cells of a row, or the rows of a table, and where each begins. The first begins at `start`.
+/// Returns the cells of a row, or the rows of a table, with the position of each. The first starts at `start`.
 fn cells(row: &str, start: usize, separator: char) -> impl Iterator<Item = (usize, &str)> {
     let mut from = start;
     row.split(separator).map(move |cell| {
@@ -238,13 +241,13 @@ fn cells(row: &str, start: usize, separator: char) -> impl Iterator<Item = (usiz
     })
 }
 
-/// What a cell that begins at `at` holds, without what is around it, and where that begins.
+/// Returns the content of a cell that starts at `at`, stripped of the characters in `around`, and its position.
 fn bare<'a>(at: usize, cell: &'a str, around: &[char]) -> (usize, &'a str) {
     let rest = cell.trim_start_matches(around);
     (at + (cell.len() - rest.len()), rest.trim_end_matches(around))
 }
 
-/// The columns of a row that telling names head whose cells hold nothing else, and where these cells lie.
+/// Returns the columns under sensitive names whose cells hold nothing else, with the position of each heading cell.
 fn headings(text: &str, start: usize, row: &str, separator: char) -> Vec<(usize, RangeInclusive<usize>)> {
     if separator == '\n' {
         return Vec::new();
@@ -258,7 +261,7 @@ fn headings(text: &str, start: usize, row: &str, separator: char) -> Vec<(usize,
     cells(row, start, separator).enumerate().filter_map(telling).collect()
 }
 
-/// The password that a cell holds which begins at `at`, without what is around it.
+/// Returns the password in a cell that starts at `at`, without surrounding quotes and spaces.
 fn password(at: usize, cell: &str, strict: bool) -> Option<Cut> {
     let (start, value) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r', '\t']);
     let likely = looks_chosen(value) || (!strict && value.len() >= 8 && !is_words(value.as_bytes()));
@@ -267,7 +270,7 @@ fn password(at: usize, cell: &str, strict: bool) -> Option<Cut> {
     fits.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
 
-/// Every value of the Secret of Kubernetes whose kind is said right before `at`.
+/// Returns every value of the Kubernetes Secret whose `kind` line ends at `at`.
 pub(super) fn cluster(text: &str, at: usize) -> Vec<Cut> {
     const KIND: &str = "kind: Secret\n";
     const MAX_BYTES: usize = 8_192;
@@ -277,7 +280,7 @@ pub(super) fn cluster(text: &str, at: usize) -> Vec<Cut> {
     if !bytes[..kind - base].ends_with(b"\n") && kind > base {
         return Vec::new();
     }
-    // The lines of the object, as far as they are its own.
+    // The lines that belong to the object.
     let depth = |row: &str| row.len() - row.trim_start_matches([' ', '-']).len();
     let is_own =
         |row: &str| row.trim().is_empty() || (depth(row) >= base && !row.starts_with("---") && !row.starts_with("```"));
@@ -289,7 +292,7 @@ pub(super) fn cluster(text: &str, at: usize) -> Vec<Cut> {
             break;
         }
         from -= row.len();
-        // Objects begin so, in the order in which people write them and in that of the alphabet.
+        // Objects start with this line, both as people write them and in alphabetical order.
         if opens(row, "apiVersion:") {
             break;
         }
@@ -315,7 +318,7 @@ pub(super) fn cluster(text: &str, at: usize) -> Vec<Cut> {
     cuts
 }
 
-/// What follows the head of a vault of Ansible: lines of hexadecimal digits.
+/// Returns the hexadecimal lines after the header of an Ansible vault.
 pub(super) fn vault(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let head = end + memchr::memchr(b'\n', &bytes[end..bytes.len().min(end + 64)])?;

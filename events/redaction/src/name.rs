@@ -1,73 +1,74 @@
-//! Names that say what their value is: `DB_PASSWORD`, `apiKey`, `X-Auth-Token`, `refresh_token`.
+//! Names that say what their value is: `DB_PASSWORD`, `apiKey`, `X-Auth-Token`, `refresh_token`. Such a name is called
+//! sensitive.
 //!
 //! # Decisions
 //!
-//! - A name is read from its end, in a tree built at compile time. Ids of sessions are not secrets: no name
-//!   with `session` or `session_id` redacts.
+//! - A name is read from its end, in a tree built at compile time. Session ids are not secrets: `session` and
+//!   `session_id` redact nothing.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, UPPER, class, is, run_start};
 use super::in_mark;
 
-/// Longest name that is looked at, in bytes: its end tells.
+/// Length of the end of a name that is read, in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// Most blanks between a name and what follows.
+/// Most spaces between a name and what follows.
 const MAX_BLANKS: usize = 8;
 /// Most quotes, brackets and backslashes there.
 const MAX_CLOSERS: usize = 5;
-/// Most digits at the end of a name that only count it: `API_KEY_2`.
+/// Most digits at the end of a name that number it: `API_KEY_2`.
 const MAX_DIGITS: usize = 3;
-/// What a name is made of.
+/// Characters of a name.
 const NAME: u8 = ALNUM | UNDERSCORE | HYPHEN | DOT;
 
-/// How sure a name makes that its value is a secret.
+/// How strongly a name indicates that its value is a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sign {
-    /// A value of few characters is enough.
+    /// A short value is enough.
     Strong,
-    /// The value must look drawn by lot: `token`, `auth`.
+    /// The value must look random: `token`, `auth`.
     Weak,
-    /// A short word for a password that other things are called too: `pass`, `pw`. What stands before it makes it strong.
+    /// A short word for a password that also names other things: `pass`, `pw`. A prefix makes it strong.
     Pass,
-    /// The same of what proves who asks, where it is in capitals: `NPM_AUTH`.
+    /// A short word for a credential, strong with a prefix in uppercase: `NPM_AUTH`. Else it is weak.
     Auth,
-    /// The value must look drawn by lot, be long, and no UUID: `key`. `api key` is strong.
+    /// The value must look random, be long and be no UUID: `key`. `api key` is strong.
     Faint,
-    /// The value is a number, and longer than one of a part: `pin`.
+    /// The value is a number, longer than the number of a pin of a board: `pin`.
     Pin,
-    /// Only in a URL's query: elsewhere it proves something and gives nothing.
+    /// A signature: only in a URL's query, because elsewhere it proves something but grants nothing.
     Signed,
-    /// A header that says who asks.
+    /// An authorization header.
     Authorization,
-    /// A header of cookies.
+    /// A cookie header.
     Cookie,
-    /// Which account a person has with whoever runs the model.
+    /// A person's account with the provider of the model.
     Account,
-    /// An address, which is an account's where one is named beside it.
+    /// An address. It is an account if one is named near it.
     Email,
-    /// A part of a key file of PuTTY.
+    /// A field of a PuTTY key file.
     Putty,
-    /// What a server gives to be changed for a token: in a URL's query only, and only if drawn by lot.
+    /// A code that a server exchanges for a token: only in a URL's query, and only if it looks random.
     Code,
     /// A field that holds the value of what another field names: `value`, `default`.
     Carrier,
-    /// Nothing: what such a name holds may be seen by all.
+    /// Public: the value is no secret.
     Open,
 }
 
-/// A name right before a place.
+/// A name that ends at a given position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name {
-    /// Where it begins.
+    /// Where it starts.
     pub(super) start: usize,
     pub(super) sign: Sign,
-    /// Capitals only, as names in environments are.
+    /// Uppercase only, as in environments.
     pub(super) screams: bool,
-    /// It ends in a word for what a person chooses and remembers: such values may be words with blanks.
+    /// It ends in a word for something that a person chooses and remembers; the value may consist of several words.
     pub(super) spoken: bool,
 }
 
-/// Ends of names, without their separators and in small letters, and what they tell. The first that fits holds.
-/// `session` and `session_id` are none: what they hold names a conversation, and whoever reads it must find it again.
+/// Ends of names, in lowercase without separators, and their meaning. The first that matches wins. `session` and
+/// `session_id` are missing on purpose: they identify a conversation, which a reader must be able to find again.
 const ENDS: &[(&str, Sign)] = &[
     ("proxyauthorization", Sign::Authorization),
     ("authorization", Sign::Authorization),
@@ -163,7 +164,7 @@ const ENDS: &[(&str, Sign)] = &[
     ("configkey", Sign::Open),
     ("storagekey", Sign::Open),
 ];
-/// The same, where the end must be a word of its own: `MYSQL_PASS`, not `bypass`.
+/// Ends of names that must be a word of their own: `MYSQL_PASS`, not `bypass`.
 const WORDS: &[(&str, Sign)] = &[
     ("pass", Sign::Pass),
     ("pw", Sign::Pass),
@@ -185,7 +186,7 @@ const WORDS: &[(&str, Sign)] = &[
     ("pat", Sign::Faint),
     ("dsn", Sign::Faint),
 ];
-/// Ends of names that add nothing to what was said before them.
+/// Ends of names that do not change the meaning of what precedes them.
 const TAILS: &[&str] = &[
     "base",
     "value",
@@ -209,7 +210,7 @@ const TAILS: &[&str] = &[
     "again",
     "repeat",
 ];
-/// Ends of names whose values look like secrets and are not.
+/// Ends of names whose values look like secrets but are not.
 const DATA: &[&str] = &[
     "hash",
     "sha",
@@ -251,24 +252,24 @@ const DATA: &[&str] = &[
     "iv",
 ];
 
-/// Every end of a name, read backwards, as a tree: the last letter first.
+/// All ends of names as a tree, last letter first.
 static TREE: Tree = Tree::of_all();
 
-/// Most places in the tree, as many as the ends have letters. Building it fails when there are more.
+/// Most nodes of the tree: the total number of letters. Building it fails to compile if there are more.
 const MAX_PLACES: usize = 880;
-/// No end is complete here.
+/// No end is complete at this node.
 const NONE: u8 = u8::MAX;
 
 struct Tree {
-    /// The next place for a letter; 0 where no end goes on so.
+    /// The next node for each letter; 0 if no end continues with it.
     next: [[u16; 32]; MAX_PLACES],
-    /// Which of [`ENDS`] is complete at a place.
+    /// The index in [`ENDS`] of the end that is complete at a node.
     ends: [u8; MAX_PLACES],
-    /// Which of [`WORDS`].
+    /// The same for [`WORDS`].
     words: [u8; MAX_PLACES],
-    /// Whether one of [`TAILS`] is.
+    /// True if one of [`TAILS`] is complete at a node.
     tails: [bool; MAX_PLACES],
-    /// How many places there are.
+    /// Number of nodes.
     places: usize,
 }
 
@@ -281,7 +282,7 @@ impl Tree {
             tails: [false; MAX_PLACES],
             places: 1,
         };
-        // From the last to the first, so that of two that are alike the first holds.
+        // From last to first, so that the first of two equal ends wins.
         let mut at = ENDS.len();
         while at > 0 {
             at -= 1;
@@ -303,7 +304,7 @@ impl Tree {
         tree
     }
 
-    /// Whether the last three letters of a name are enough to see that it has no end.
+    /// True if the last three letters of a name suffice to see that it has no known end.
     #[inline]
     fn is_dead_end(&self, name: &[u8]) -> bool {
         let [before, last_but_one, last] = match name.last_chunk() {
@@ -328,7 +329,7 @@ impl Tree {
         place == 0 || !(on || self.words[place] != NONE)
     }
 
-    /// The place of an end, made where it is missing.
+    /// Returns the node of an end, adding nodes where needed.
     const fn add(&mut self, end: &str) -> usize {
         let bytes = end.as_bytes();
         let mut place = 0;
@@ -346,7 +347,8 @@ impl Tree {
     }
 }
 
-/// A letter's column in the tree, the same for either case; of the digits only those of `i18n` have one of their own.
+/// Returns the column of a letter in the tree, equal for both cases. Of the digits only those of `i18n` have columns of
+/// their own.
 const fn letter(byte: u8) -> usize {
     match byte {
         b'1' => 27,
@@ -356,7 +358,7 @@ const fn letter(byte: u8) -> usize {
     }
 }
 
-/// The name that ends right before `end`, but for blanks, quotes and brackets, if it tells something.
+/// Returns the sensitive name that ends before `end`, apart from spaces, quotes and brackets.
 pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     let bytes = text.as_bytes();
     let end = name_end(bytes, end);
@@ -378,7 +380,7 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
         && bytes[start.saturating_sub(4)..start].eq_ignore_ascii_case(b"api ");
     let name = &bytes[start..letters];
     let screams = name.iter().all(|byte| !is(*byte, LOWER)) && name.iter().any(|byte| is(*byte, UPPER));
-    // `DB_PASS` and `smtpPass` say more than `pass`.
+    // `DB_PASS` and `smtpPass` are more specific than `pass`.
     let prefixed = || !matches!(name.iter().filter(|byte| is(**byte, ALNUM)).count(), 2 | 4);
     let sign = match sign {
         Sign::Pass if prefixed() => Sign::Strong,
@@ -390,9 +392,9 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     Some(Name { start, sign, screams, spoken })
 }
 
-/// The end of the name before a place: over blanks, then over what may close a name.
+/// Returns the end of the name before a position, skipping spaces and then closing quotes and brackets.
 fn name_end(bytes: &[u8], end: usize) -> usize {
-    // As it is most often: right there, or behind one quote.
+    // The most frequent cases: directly there, or behind one quote.
     match *bytes[..end].last_chunk().unwrap_or(&[0; 2]) {
         [_, last] if is(last, ALNUM) => return end,
         [last, b'"'] if is(last, ALNUM) => return end - 1,
@@ -405,7 +407,8 @@ fn name_end(bytes: &[u8], end: usize) -> usize {
     over(end, MAX_CLOSERS, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\' | b'*' | b'?'))
 }
 
-/// What a name says by its end. What stands before the name does not matter.
+/// Returns the meaning of a name by its end, and whether it names something that a person remembers. What precedes the
+/// name is ignored.
 fn sign(text: &[u8]) -> Option<(Sign, bool)> {
     let found = Found::of(text);
     let found = match found.tail {
@@ -427,14 +430,14 @@ fn sign(text: &[u8]) -> Option<(Sign, bool)> {
     found.word.map(|sign| (sign, false))
 }
 
-/// The ends that a name has.
+/// The known ends of a name.
 #[derive(Default)]
 struct Found {
     /// The first of [`ENDS`].
     end: Option<(&'static str, Sign)>,
     /// The first of [`WORDS`] that is a word of its own.
     word: Option<Sign>,
-    /// How long the one of [`TAILS`] is, if it is a word of its own, in bytes.
+    /// Length in bytes of the matching entry of [`TAILS`], if it is a word of its own.
     tail: Option<usize>,
 }
 
@@ -469,14 +472,14 @@ impl Found {
     }
 }
 
-/// Whether the last `length` bytes of a name are a word of their own.
+/// True if the last `length` bytes of a name are a word of their own.
 fn is_word(name: &[u8], length: usize) -> bool {
     let Some(at) = name.len().checked_sub(length) else { return false };
     let Some(before) = at.checked_sub(1) else { return true };
     !is(name[before], ALNUM) || (is(name[at], UPPER) && !is(name[before], UPPER))
 }
 
-/// Whether the name before a place says that its value is a check sum, an id, or public.
+/// True if the name before a position says that its value is a checksum, an id or public.
 pub(super) fn is_of_data(bytes: &[u8], end: usize) -> bool {
     let end = name_end(bytes, end);
     let start = run_start(bytes, end, MAX_NAME_BYTES, NAME);

@@ -1,4 +1,4 @@
-//! Names and values that stand beside each other as fields: `{"name": "DB_PASSWORD", "value": "x"}`.
+//! Names and values in neighbouring fields: `{"name": "DB_PASSWORD", "value": "x"}`.
 
 use super::alphabet::{ALNUM, HYPHEN, UNDERSCORE, floor, is, run_end};
 use super::assignment::{self, Join};
@@ -6,14 +6,14 @@ use super::name::{self, Name, Sign};
 use super::password::looks_chosen;
 use super::{Cut, MARK};
 
-/// How far from a value its name may stand, in bytes.
+/// Longest distance between a value and its name, in bytes.
 const MAX_BESIDE_BYTES: usize = 240;
 /// Fields that hold a name.
 const FIELDS: &[&str] = &["name", "Name", "NAME", "key", "Key", "ariable", "arameter"];
-/// Fields that may hold one, where none of these is.
+/// Fields that may hold a name if none of [`FIELDS`] does.
 const KINDS: &[&str] = &["\"type", "\"id"];
 
-/// The value of a field that is called `value` or alike, if the field beside it names a secret.
+/// Returns the value of a field called `value` or the like if a neighbouring field names a secret.
 pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<Cut> {
     let strong = Name { sign: Sign::Strong, screams: false, spoken: false, ..field };
     let cut = assignment::value(text, from, strong, join)?;
@@ -33,7 +33,7 @@ pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<
     matches!(sign, Sign::Strong | Sign::Weak).then_some(cut)
 }
 
-/// What the name in the last field of a name says, or in the first.
+/// Returns the meaning of the name in the last of these fields, or in the first.
 fn named(text: &str, fields: &[&str], last: bool) -> Option<Sign> {
     let places = fields.iter().filter_map(|field| {
         let at = if last { text.rfind(field) } else { text.find(field) };
@@ -50,7 +50,7 @@ fn named(text: &str, fields: &[&str], last: bool) -> Option<Sign> {
     name::before(text, stop).map(|name| name.sign)
 }
 
-/// What the name says whose braces were opened last: `variable "db_password" {`, `"db_password": {`.
+/// Returns the meaning of the name before the last opened brace: `variable "db_password" {`, `"db_password": {`.
 fn opened(text: &str) -> Option<Sign> {
     let brace = text.rfind('{')?;
     let head = text[..brace].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);

@@ -1,4 +1,4 @@
-//! What a person may have chosen for a password.
+//! Tests whether a value may be a password that a person chose.
 
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
 use super::chance::is_words;
@@ -6,12 +6,12 @@ use super::placeholder::{Held, is_placeholder};
 
 /// Shortest password, in bytes.
 const MIN_PASSWORD_BYTES: usize = 3;
-/// Shortest password of digits alone, in bytes: shorter ones are ports and counts.
+/// Shortest password of digits alone, in bytes. Shorter numbers are ports and counts.
 const MIN_NUMBER_BYTES: usize = 6;
 
-/// Whether what stands in a password's place can be one.
+/// True if a value in the place of a password may be one.
 pub(super) fn is_password(value: &str) -> bool {
-    // A number, but no port, address or date.
+    // A number, but not a port, an address or a date.
     let digits = value.bytes().filter(|byte| is(*byte, DIGIT)).count();
     let number = value.bytes().all(|byte| is(byte, DIGIT) || b":./-".contains(&byte));
     let fits =
@@ -22,7 +22,7 @@ pub(super) fn is_password(value: &str) -> bool {
         && !is_placeholder(value, "password", Held::FIRMLY)
 }
 
-/// Whether a word is what a person chooses for a password: letters with digits or signs, no word of a language.
+/// True if a word looks like a chosen password: letters with digits or punctuation, and no ordinary word.
 pub(super) fn looks_chosen(value: &str) -> bool {
     let has = |class| value.bytes().any(|byte| is(byte, class));
     let digits = value.bytes().filter(|byte| is(*byte, DIGIT)).count();

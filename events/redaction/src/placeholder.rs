@@ -1,15 +1,15 @@
-//! Values that stand where a secret would: asked for, read from elsewhere, or known to everybody.
+//! Values in the place of a secret that are none: still to be filled in, read from elsewhere, or known to everybody.
 //!
-//! They stay. `changeme` and `xxxx` protect nothing, `$TOKEN` and `${{ secrets.X }}` say where the secret is kept, and what
-//! they say is worth remembering. Everything else behind a telling name goes, weak passwords (`hunter2`, `postgres1`) too,
-//! and those that only begin like a placeholder (`Enterprise2024!`, `$ummer2024`).
+//! They stay. `changeme` and `xxxx` protect nothing; `$TOKEN` and `${{ secrets.X }}` say where the secret is kept,
+//! which is worth remembering. Everything else after a sensitive name is cut, including weak passwords (`hunter2`,
+//! `postgres1`) and values that only begin like a placeholder (`Enterprise2024!`, `$ummer2024`).
 
 use super::MARK;
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
 use super::chance::is_words;
 
-/// Words for a value that is still to come: whole (`ChangeMe`), counted (`dummy123`), or followed by words
-/// (`your-api-key-here`, `required|min:8`). In small letters.
+/// Words for a value that is still to be filled in: whole (`ChangeMe`), numbered (`dummy123`), or followed by words
+/// (`your-api-key-here`, `required|min:8`). In lowercase.
 const STAND_INS: &[&str] = &[
     "change-me",
     "change-this",
@@ -30,18 +30,18 @@ const STAND_INS: &[&str] = &[
     "todo",
     "your",
 ];
-/// The same, which passwords begin with as well: only alone, in a sentence, or with a word of [`ASKED`] behind them.
+/// Stand-ins with which passwords begin as well. They count only alone, in a sentence, or before a word of [`ASKED`].
 const WEAK_STAND_INS: &[&str] = &["enter", "hidden", "string"];
-/// The same, as tests have them: small letters only.
+/// Stand-ins used in tests. They count only in lowercase.
 const MADE_UP: &[&str] = &["fake", "foo", "foobar", "mock", "test"];
-/// Values of every language that hold nothing.
+/// Literals without content, of any language.
 const LITERALS: &[&str] = &["false", "none", "null", "true", "undefined"];
-/// What stand-ins ask for, in small letters.
+/// Words for what a stand-in asks for, in lowercase.
 const ASKED: &[&str] = &[
     "access", "account", "api", "auth", "client", "code", "cred", "here", "kennw", "key", "login", "name", "pass",
     "phrase", "pin", "private", "secret", "text", "this", "token", "user", "value", "with",
 ];
-/// How code begins that reads a value from elsewhere; a path of names follows.
+/// Beginnings of code that reads a value from elsewhere; a path of names follows.
 const CODE: &[&str] = &[
     "args.",
     "config.",
@@ -67,40 +67,40 @@ const CODE: &[&str] = &[
     "this.",
     "user.",
 ];
-/// How a place begins where the value lies; a path or a name follows.
+/// Beginnings of a reference to where the value is kept; a path or a name follows.
 const PLACES: &[&str] = &["../", "./", "env:", "file:", "key:", "projects/", "ref:", "ssm:", "vault:", "~/"];
-/// Beginnings after which anything may come: masks, types, addresses, what is encrypted.
+/// Beginnings that anything may follow: masks, types, URLs, encrypted values.
 const MARKS: &[&str] = &[
     "&str", "***", "...", "arn:", "box<", "enc[", "env(", "http://", "https://", "op://", "option<", "redis://",
     "ref+", "vec<",
 ];
-/// Beginnings of values where the rest has no digit: `my-key`, but `my-very-own-key-2024` may be one that somebody uses.
+/// Beginnings of values that are placeholders without a digit: `my-key`, whereas `my-very-own-key-2024` may be in use.
 const SPOKEN: &[&str] = &["my-", "my_", "some-", "some_", "a-", "the-", "no-"];
-/// Words that no secret has in it, whatever the language: they name the field.
+/// Parts of words for secrets. A value that contains one may be the name of a field.
 const INSIDE: &[&str] =
     &["passw", "kennw", "geheim", "contrase", "senha", "secret", "token", "api_key", "api-key", "apikey", "credential"];
-/// Beginnings of password hashes: they are kept in place of passwords, and can be broken.
+/// Beginnings of password hashes. They are stored in place of passwords and can be cracked, so they are cut.
 const HASHES: &[&str] = &["$2a$", "$2b$", "$2y$", "$argon2", "$6$", "$5$", "$1$", "$y$", "$scrypt", "$pbkdf2"];
 
-/// How many characters of a secret somebody shows who hides the rest, at each end.
+/// Most characters that a masked secret shows at each end.
 const MAX_SHOWN_CHARS: usize = 4;
 
-/// How a value is held by what stands before it.
+/// How the text around a value holds it.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
     pub(super) quoted: bool,
-    /// In quotes, right behind `=`, or behind an option: no code stands there, so that a digit in it is a value's.
+    /// In quotes, directly behind `=`, or behind an option: no code occurs there, so a digit belongs to a value.
     pub(super) joined: bool,
-    /// Set for good, as in `.env`, where no names of fields stand.
+    /// Assigned in an environment, as in `.env`, where no field names occur.
     pub(super) set: bool,
 }
 
 impl Held {
-    /// By a place where nothing but a secret stands.
+    /// For places where only a secret can be.
     pub(super) const FIRMLY: Self = Self { quoted: true, joined: true, set: true };
 }
 
-/// Whether a value stands in a secret's place. `name` is what stands before it.
+/// True if a value in the place of a secret is none. `name` is the text before it.
 pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
     let bytes = value.as_bytes();
     let Some(first) = bytes.first() else { return true };
@@ -125,13 +125,14 @@ pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
         || is_masked(bytes)
 }
 
-/// What stands behind each of the beginnings that a value has, whatever their case.
+/// Returns what follows each of the beginnings that a value has, ignoring case.
 fn after_any<'v>(starts: &'static [&str], value: &'v str) -> impl Iterator<Item = &'v str> {
     let same = |start: &str, head: &str| head.eq_ignore_ascii_case(start);
     starts.iter().filter_map(move |start| value.get(start.len()..).filter(|_| same(start, &value[..start.len()])))
 }
 
-/// Whether a value has a part that is filled in later: `${NAME}`, `{{ name }}`. One that begins so may be cut off.
+/// True if part of a value is filled in later: `${NAME}`, `{{ name }}`. A value that begins with a template may lack
+/// its end.
 fn is_template(value: &str) -> bool {
     [("${", "}"), ("{{", "}}")].iter().any(|(open, close)| {
         let Some((before, rest)) = value.split_once(open) else { return false };
@@ -140,15 +141,15 @@ fn is_template(value: &str) -> bool {
     })
 }
 
-/// Whether a value is nothing but words in brackets: `<your-password>`, `{password}`; or an object, or a list.
+/// True if a value is only words in brackets: `<your-password>`, `{password}`; or an object, or a list.
 fn is_in_brackets(value: &str, brackets: &str) -> bool {
     let (open, close) = brackets.split_at(1);
     let inside = value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
     inside.is_some_and(|inside| are_words(inside) || inside.contains(['"', '\'', ',', '{', '[', '<', '(', ' ']))
 }
 
-/// Whether a value is a variable of a shell, a template or a language, perhaps with more behind it: `$PASS`, `${PASS}`,
-/// `$user->pass`, `%PASS%`. `$ummer2024!!` is none.
+/// True if a value is a variable of a shell, a template or a language, possibly with more after it: `$PASS`, `${PASS}`,
+/// `$user->pass`, `%PASS%`. `$ummer2024!!` is not.
 fn is_variable(value: &str, held: Held) -> bool {
     if let Some(name) = value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')) {
         return is_variable_name(name, held) && !name.contains('%');
@@ -160,26 +161,26 @@ fn is_variable(value: &str, held: Held) -> bool {
     let mut behind = behind.chars();
     match (behind.next(), behind.next()) {
         _ if name.is_empty() => rest.is_empty() || rest.starts_with('('),
-        // A parameter by its number.
+        // A positional parameter.
         (next, _) if name.bytes().all(|byte| byte.is_ascii_digit()) => next.is_none_or(|next| ",;)/ ".contains(next)),
         (None, _) => is_variable_name(name, held),
         (Some('.' | ':'), Some(next)) => is_variable_name(name, held) && (next.is_alphabetic() || "_$:".contains(next)),
         (Some('-'), None | Some('>')) | (Some('[' | '(' | '/' | ',' | ';' | ')' | '$' | '\\'), _) => {
             is_variable_name(name, held)
         }
-        // Names in capitals stand within other words as well.
+        // Names in capitals also occur inside other words.
         _ => is_screaming(name) && name.len() > 1,
     }
 }
 
-/// Whether a variable may have this name: `DB_PASS_2`, `userPassword`, `token2`, not `ummer2024`.
+/// True if a variable may have this name: `DB_PASS_2`, `userPassword`, `token2`, but not `ummer2024`.
 fn is_variable_name(name: &str, held: Held) -> bool {
     let named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| is(byte, ALNUM) || byte == b'_');
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     let lower = name.to_ascii_lowercase();
     let is_field = ASKED.iter().any(|word| lower.contains(word)) || INSIDE.iter().any(|word| lower.contains(word));
-    // A shell's variable has words, or a small number.
+    // A shell variable consists of words, or ends in a small number.
     let screams = is_screaming(name) && (digits <= 2 || name.contains('_') || is_field || !held.quoted);
     named && (digits == 0 || screams || (digits <= 2 && (is_field || !(held.quoted || held.set))))
 }
@@ -188,8 +189,8 @@ fn is_screaming(name: &str) -> bool {
     name.bytes().all(|byte| is(byte, UPPER | DIGIT) || byte == b'_') && name.bytes().any(|byte| is(byte, UPPER))
 }
 
-/// Whether a value without quotes is a tag of YAML or a file's name behind `@`: `!Ref`, `@/run/secrets/db`; or denies a name:
-/// `!Password.isSet`. None of these stands where an environment is set.
+/// True if an unquoted value is a YAML tag (`!Ref`), a file name after `@` (`@/run/secrets/db`) or a negated name
+/// (`!Password.isSet`). None of these occurs in environment assignments.
 fn is_tag(value: &str, held: Held) -> bool {
     if held.quoted || held.set {
         return false;
@@ -202,10 +203,10 @@ fn is_tag(value: &str, held: Held) -> bool {
     value.strip_prefix('@').is_some_and(|rest| plain(rest, "_./-") && (digits == 0 || rest.contains(['/', '.'])))
 }
 
-/// Whether a value is a word for one that is still to come, or for none.
+/// True if a value stands in for one that is still to be filled in, or is a literal without content.
 fn is_stand_in(value: &str) -> bool {
     let silent = |rest: &str| !rest.bytes().any(|byte| is(byte, ALNUM)) && rest.len() <= 3;
-    // Rules of a form: `|string|min:8`.
+    // Validation rules of a form: `|string|min:8`.
     let rule = |rule: &str| are_words(rule.split(':').next().unwrap_or_default());
     let in_list = |rest: &str| rest.starts_with('|') && rest.split('|').all(rule);
     let asks = |rest: &str| {
@@ -227,21 +228,21 @@ fn is_stand_in(value: &str) -> bool {
             && apart(value.trim_start_matches('x')))
 }
 
-/// Whether digits number something: `7`, `123`, not a year.
+/// True if the digits are a counter: `7`, `123`, but not a year.
 fn counts(digits: &str) -> bool {
     digits.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_digit()) || "1234567890".starts_with(digits)
 }
 
-/// The words of a text, small numbers at their ends included.
+/// Returns the words of a text, including small numbers at their ends.
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    // Sentences have signs that a password in one word has not.
+    // Sentences contain punctuation that a one-word password lacks.
     let spoken = text.contains(' ');
     let parts =
         text.split(move |c| matches!(c, '-' | '_' | '.' | '/' | ':' | ' ') || (spoken && ",;!?'()".contains(c)));
     parts.filter(|word| !word.is_empty())
 }
 
-/// Whether a text is nothing but words: `-with-32-characters`, `_API_KEY_1`, not `-mum1987!`.
+/// True if a text is only words: `-with-32-characters`, `_API_KEY_1`, but not `-mum1987!`.
 fn are_words(text: &str) -> bool {
     words_of(text).all(|word| {
         let letters = word.bytes().take_while(|byte| is(*byte, LOWER | UPPER)).count();
@@ -251,7 +252,7 @@ fn are_words(text: &str) -> bool {
     })
 }
 
-/// Whether `rest` is the path of names in code that reads a value. Where no code stands, there is no digit in it.
+/// True if `rest` is a path of names in code that reads a value. Where no code is expected, it must contain no digit.
 fn is_code(value: &str, rest: &str, held: Held) -> bool {
     let strict = held.quoted || held.set;
     let digits = rest.bytes().filter(u8::is_ascii_digit).count();
@@ -261,25 +262,24 @@ fn is_code(value: &str, rest: &str, held: Held) -> bool {
     rest.bytes().all(part) && (digits == 0 || is_screaming(last_name(rest)) || (digits <= 2 && small && !strict))
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 fn last_name(path: &str) -> &str {
     path.trim_end_matches(['!', ')', ']', '\'', '"']).rsplit(['.', '[', '(', '\'', '"']).next().unwrap_or(path)
 }
 
-/// Whether a path or a name is all that a place is told by.
+/// True if `rest` is nothing but a path or a name.
 fn is_place(rest: &str) -> bool {
     let part = |byte: u8| is(byte, ALNUM) || b"_./#:@${}*-".contains(&byte);
     rest.bytes().all(part) && (rest.contains('/') || is_screaming(rest) || are_words(rest))
 }
 
-/// Whether a value is the name of a field, or of a variable that holds it: `userPassword`, `X-Auth-Token`, in code
-/// `password1` too.
+/// True if a value is the name of a field or of a variable: `userPassword`, `X-Auth-Token`, in code also `password1`.
 fn is_named_after(value: &str, name: &str, held: Held) -> bool {
     let plain = value.bytes().all(|byte| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':'));
     let letters = |text: &str| -> String {
         text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
     };
-    // The type of a field in code: `private_key: ed25519.Ed25519PrivateKey`.
+    // The type of a field: `private_key: ed25519.Ed25519PrivateKey`.
     let typed = |(_, last): (&str, &str)| name.len() > 3 && letters(last).ends_with(&letters(name));
     if plain && !held.joined && value.rsplit_once('.').is_some_and(typed) {
         return true;
@@ -297,14 +297,14 @@ fn is_named_after(value: &str, name: &str, held: Held) -> bool {
     word.len() >= 3 && !said.is_empty() && (said.contains(&word) || (said.len() >= 5 && word.contains(&said)))
 }
 
-/// A path to where the secret is kept.
+/// True if a value is a path to where the secret is kept.
 fn is_path(value: &str, name: &str) -> bool {
     let rooted = value.starts_with('/') || value.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
     let directory = name.to_ascii_lowercase().starts_with("pwd") || name.contains("OLDPWD");
     rooted && (directory || value.matches('/').count() > 1 && !value.contains(['+', '=']))
 }
 
-/// `****abcd`, `sk-...xyz`, `abc…`: somebody was careful already.
+/// True if a value is already masked: `****abcd`, `sk-...xyz`, `abc…`.
 fn is_masked(value: &[u8]) -> bool {
     let (mut last, mut alike) = (0, 0);
     let masked = value.iter().enumerate().any(|(at, byte)| {
@@ -320,7 +320,7 @@ fn is_masked(value: &[u8]) -> bool {
     masked || is_starred(value)
 }
 
-/// Whether a value is hidden behind `***` or `xxxx`, but for words or for a few characters at its ends.
+/// True if a value is masked by `***` or `xxxx`, apart from words or a few characters at its ends.
 fn is_starred(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     [("***", '*'), ("xxxx", 'x'), ("XXXX", 'X')].iter().filter(|(run, _)| text.contains(run)).any(|(_, mask)| {
@@ -334,7 +334,7 @@ fn is_starred(value: &[u8]) -> bool {
 mod tests {
     use crate::redact;
 
-    /// Passwords that begin like a placeholder or look like code, and where they were met.
+    /// Passwords that begin like a placeholder or look like code, each with a place where it occurred.
     const PASSWORDS: &[(&str, &str)] = &[
         ("DB_PASSWORD=§", "Enterprise2024!"),
         ("DB_PASSWORD: §", "Enterprise2024!"),
@@ -384,7 +384,7 @@ mod tests {
         ("DB_PASSWORD=§", "Todomundo2023"),
     ];
 
-    /// What stands for a value, and code that reads one.
+    /// Placeholders, and code that reads a value.
     const STAND_INS: &[&str] = &[
         "API_KEY=your-api-key-here",
         "API_KEY=YOUR_API_KEY_1",

@@ -1,10 +1,10 @@
-//! A forgiving view of JSON: bytes in, borrowed fields out, nothing built that nobody asked for.
+//! A lenient, borrowing JSON reader that decodes only what is asked for.
 //!
-//! Transcripts are almost all bytes that nobody wants (images, copies of results), and what is wrong in
-//! them is mostly wrong there: lone surrogates, invalid UTF-8, NUL runs, nesting without end, keys written
-//! twice. So this does not validate. It finds where a value ends, by its quotes and brackets alone, in one
-//! pass without recursion, and decodes only the texts that are read, replacing what cannot be decoded by
-//! U+FFFD. Whatever a strict parser accepts means the same here; a key written twice means its last value.
+//! Most bytes of a transcript are never used (images, copies of results), and most of its defects are in them: lone
+//! surrogates, invalid UTF-8, runs of NUL, unbounded nesting, duplicate keys. The reader therefore does not validate.
+//! It finds the end of a value by its quotes and brackets alone, in one pass without recursion, and decodes only the
+//! strings that are read, replacing what cannot be decoded by U+FFFD. Whatever a strict parser accepts means the same
+//! here; of duplicate keys the last counts.
 
 use std::ops::Deref;
 
@@ -18,7 +18,7 @@ pub use text::{Size, Text};
 
 use index::Note;
 
-/// A value whose end is known; containers are still text.
+/// A value whose end is known. Containers are not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A string.
@@ -27,7 +27,7 @@ pub enum Value<'a> {
     Object(Raw<'a>),
     /// An array, from its `[` to its `]`.
     Array(Raw<'a>),
-    /// A number as it was written.
+    /// A number, as written.
     Number(&'a [u8]),
     /// `true` or `false`.
     Bool(bool),
@@ -36,41 +36,41 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The string, if it is one.
+    /// Returns the string, if this is one.
     pub fn text(self) -> Option<Text<'a>> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// Whether it is `true`.
+    /// True if this is `true`.
     pub fn is_true(self) -> bool {
         self == Self::Bool(true)
     }
 
-    /// The fields of an object; none for anything else.
+    /// Returns the fields of an object; none for other values.
     pub fn fields(self) -> Fields<'a> {
         let raw = if let Self::Object(raw) = self { raw } else { Raw::from(b"{}") };
         Fields { scan: raw.inside(), first: true, end: None }
     }
 
-    /// The elements of an array; none for anything else.
+    /// Returns the elements of an array; none for other values.
     pub fn elements(self) -> Elements<'a> {
         let raw = if let Self::Array(raw) = self { raw } else { Raw::from(b"[]") };
         Elements { scan: raw.inside(), first: true }
     }
 
-    /// The last value of a field.
+    /// Returns the last value of a field. `name` is compared with the key as written, escapes included.
     pub fn get(self, name: &[u8]) -> Option<Value<'a>> {
         self.fields().filter_map(|(key, value)| (key.raw() == name).then_some(value)).last()
     }
 }
 
-/// An object or an array as it is written, from bracket to bracket.
+/// The source of an object or an array, brackets included.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a> {
     bytes: &'a [u8],
-    /// Where it begins in what was indexed.
+    /// Offset of `bytes` in the indexed input.
     base: usize,
-    /// Where things end in it; none if it was not indexed.
+    /// Index entries of what is inside; empty if it was not indexed.
     notes: &'a [Note],
 }
 
@@ -81,7 +81,7 @@ impl<'a> Raw<'a> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Raw<'a> {
-    /// What is written so, whole; it is not indexed.
+    /// Takes the whole input, without an index.
     fn from(bytes: &'a T) -> Self {
         Self { bytes: bytes.as_ref(), base: 0, notes: &[] }
     }
@@ -101,18 +101,18 @@ impl PartialEq for Raw<'_> {
     }
 }
 
-/// What one look at a line found.
+/// The result of looking for an object.
 #[derive(Debug)]
 pub enum Found<'a> {
-    /// An object may begin here; its end is where [`Fields::end`] says.
+    /// An object may start here. [`Fields::end`] returns its end.
     Object(Fields<'a>),
-    /// Nothing but blanks to the end.
+    /// Only whitespace up to the end.
     Nothing,
-    /// Something that is no object.
+    /// Something other than an object.
     Garbage,
 }
 
-/// Looks for an object at the beginning of `bytes`, after blanks.
+/// Looks for an object at the start of `bytes`, after whitespace.
 pub fn first_object(bytes: &[u8]) -> Found<'_> {
     let mut scan = Scan { bytes, at: 0, base: 0, notes: &[] };
     match scan.peek() {
@@ -122,7 +122,8 @@ pub fn first_object(bytes: &[u8]) -> Found<'_> {
     }
 }
 
-/// The fields of an object, in file order. Ends early, with [`Fields::end`] empty, where the object is torn.
+/// The fields of an object, in file order. Ends early if the object is truncated or malformed; then [`Fields::end`]
+/// returns `None`.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     scan: Scan<'a>,
@@ -131,12 +132,13 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Where the object ends in the bytes it was found in: known once all fields were taken, and only if it is whole.
+    /// Returns the end of the object, as an offset in the input. Known only after all fields were taken, and only if
+    /// the object is complete.
     pub fn end(&self) -> Option<usize> {
         self.end
     }
 
-    /// The whole object, once all fields were taken and only if it is whole.
+    /// Returns the whole object. Known only after all fields were taken, and only if it is complete.
     pub fn object(&self) -> Option<Value<'a>> {
         let mut start = Scan { bytes: self.scan.bytes, at: 0, base: 0, notes: &[] };
         start.peek()?;
@@ -168,14 +170,14 @@ impl<'a> Iterator for Fields<'a> {
         }
         let field = self.field();
         if field.is_none() && self.end.is_none() {
-            // Torn: nothing more comes.
+            // Malformed: yield nothing more.
             self.scan.at = self.scan.bytes.len();
         }
         field
     }
 }
 
-/// The elements of an array, in order; ends early where it is torn.
+/// The elements of an array, in order. Ends early if the array is truncated or malformed.
 pub struct Elements<'a> {
     scan: Scan<'a>,
     first: bool,
@@ -197,19 +199,19 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// A place in bytes.
+/// A cursor over bytes.
 #[derive(Clone, Debug)]
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where `bytes` begin in what was indexed.
+    /// Offset of `bytes` in the indexed input.
     base: usize,
-    /// What the index says of what lies ahead.
+    /// Index entries of what lies ahead.
     notes: &'a [Note],
 }
 
 impl<'a> Scan<'a> {
-    /// The next byte that is no blank. NUL counts as one: a power loss leaves runs of it.
+    /// Returns the next byte that is not whitespace. NUL counts as whitespace, because a power loss leaves runs of it.
     fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0) {
@@ -224,7 +226,7 @@ impl<'a> Scan<'a> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// A string whose opening quote is behind.
+    /// Reads a string. The cursor is behind its opening quote.
     fn text(&mut self) -> Option<Text<'a>> {
         let start = self.at;
         if let Some((_, end)) = self.noted(start - 1) {
@@ -235,7 +237,7 @@ impl<'a> Scan<'a> {
         Some(Text::of(&self.bytes[start..self.at - 1]))
     }
 
-    /// Passes a string whose opening quote is behind.
+    /// Skips a string. The cursor is behind its opening quote.
     fn pass_text(&mut self) -> Option<()> {
         let start = self.at;
         loop {
@@ -250,7 +252,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What the index knows of the thing that begins at `start`: what lies in it, and where it ends.
+    /// Returns what the index holds for the string or container at `start`: the entries inside it, and its end.
     fn noted(&mut self, start: usize) -> Option<(&'a [Note], usize)> {
         let (note, rest) = self.notes.split_first()?;
         if note.start as usize != self.base + start {
@@ -261,7 +263,7 @@ impl<'a> Scan<'a> {
         Some((inside, note.end as usize - self.base))
     }
 
-    /// A value at the current place.
+    /// Reads a value at the cursor.
     fn value(&mut self) -> Option<Value<'a>> {
         let start = self.at_value()?;
         match self.bytes[start] {
@@ -295,7 +297,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// An object or an array, however deep.
+    /// Skips an object or an array of any depth, without recursion.
     fn container(&mut self) -> Option<Raw<'a>> {
         let start = self.at;
         if let Some((inside, end)) = self.noted(start) {
@@ -323,10 +325,11 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How far is near, in bytes: a call of `memchr` takes about as long as looking so far.
+/// Length of the prefix searched without `memchr`, in bytes: a call takes about as long as searching that far.
 const NEAR_BYTES: usize = 32;
 
-/// Where the first of some bytes is. Mostly it is near, so the beginning is looked at eight by eight, without a call.
+/// Returns the position of the first of some bytes. It is usually near, so the first bytes are searched eight at a
+/// time, without a call.
 fn find<const N: usize>(wanted: [u8; N], bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let mut at = 0;
@@ -334,7 +337,7 @@ fn find<const N: usize>(wanted: [u8; N], bytes: &[u8]) -> Option<usize> {
         && let Some(word) = bytes[at..].first_chunk::<8>()
     {
         let word = u64::from_le_bytes(*word);
-        // The highest bit of each byte that is wanted, and perhaps of some after the first such: the lowest is right.
+        // The highest bit of each matching byte, and possibly of some after the first match. The lowest one is exact.
         let found = wanted.iter().fold(0, |found, byte| {
             let other = word ^ (ONES * u64::from(*byte));
             found | (other.wrapping_sub(ONES) & !other & (ONES << 7))

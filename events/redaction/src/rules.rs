@@ -1,44 +1,44 @@
-//! The table of credentials that give themselves away by how they begin: one row a family, nothing else.
+//! The table of credentials that are recognised by their prefix, one row per family.
 //!
-//! A row says how the credential begins (case counts), what is put in its place, what its rest is made of, and how
-//! long it is at least, prefix included. The lengths that issuers promise today are not asked for: they have changed
-//! before, and half a key is still a key. Only where a prefix is short enough to be met by chance is the whole length
-//! asked for, or a rest that no words have ([`Body::Random`]).
+//! A row holds the prefix (case-sensitive), the kind that replaces the credential, the alphabet of its body, and its
+//! least length including the prefix. The exact lengths that issuers promise today are not required: they have changed
+//! before, and half a key is still a key. Only a prefix short enough to occur by chance requires the whole length, or a
+//! body that words do not match ([`Body::Random`]).
 //!
-//! Each group names the public document that the shapes were taken from. No row holds an example, so that no scanner
-//! takes this file for a leak: the tests make one up for every row, of the prefix and a rest of the row's alphabet.
+//! Each group names the public documents from which the formats were taken. No row holds an example, so that no scanner
+//! takes this file for a leak. The tests generate one for every row from its prefix and alphabet.
 //!
-//! A new family is one row here. What has no prefix (its mark is in the middle, or in front of it) has a rule of its
-//! own in `shape.rs`; what is only told by its name is the matter of `name.rs`.
+//! A new family is one row here. Credentials without a prefix (with a mark in the middle, say) have rules of their own
+//! in `shape.rs`; those that only their name gives away belong to `name.rs`.
 
 /// A family of keys.
 pub(super) struct Key {
-    /// How it begins; case counts. At least two characters.
+    /// The prefix, case-sensitive, of at least two characters.
     pub(super) prefix: &'static str,
-    /// What stands in its place.
+    /// The kind that the redaction mark shows.
     pub(super) kind: &'static str,
-    /// What its rest is made of.
+    /// What its body is made of.
     pub(super) body: Body,
-    /// How long it is at least, prefix included, in characters.
+    /// The least length, prefix included, in characters.
     pub(super) least: usize,
 }
 
-/// The alphabet of a key's rest, and what else is asked of it.
+/// The alphabet of a key's body, and further conditions on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body {
-    /// Capitals and digits.
+    /// Uppercase letters and digits.
     Upper,
-    /// Capitals, digits, `-`.
+    /// Uppercase letters, digits, `-`.
     UpperHyphen,
-    /// Small letters and digits; both.
+    /// Lowercase letters and digits, at least one of each.
     Lower,
     /// Letters and digits.
     Alphanumeric,
-    /// Letters and digits: both, at least.
+    /// Letters and digits, at least one of each.
     Mixed,
-    /// Digits and `a` to `f`, of one case or the other.
+    /// Hexadecimal digits.
     Hex,
-    /// The same, and `-`.
+    /// Hexadecimal digits and `-`.
     HexHyphen,
     /// A UUID.
     Uuid,
@@ -46,29 +46,29 @@ pub(super) enum Body {
     Word,
     /// Letters, digits, `_`, `-`; words joined by hyphens are not a key.
     Hyphenated,
-    /// The same, and the look of having been drawn by lot: for prefixes that are words themselves.
+    /// Letters, digits, `_`, `-`, and random: for prefixes that are words themselves.
     Random,
     /// Letters, digits, `_`, `-`, `.`; needs a digit.
     Dotted,
     /// Base64: letters, digits, `+`, `/`, `=`.
     Base64,
-    /// Base64 for URLs: letters, digits, `_`, `-`, `=`, and what the other has.
+    /// URL-safe Base64: letters, digits, `_`, `-`, `=`, and the characters of [`Body::Base64`].
     Base64Url,
-    /// Fourteen letters and digits, a point, hexadecimal digits.
+    /// Fourteen letters and digits, a dot, hexadecimal digits.
     AirTable,
 }
 
-/// A family that may be cut from [`MIN_KEY_CHARS`](super::MIN_KEY_CHARS) on.
+/// A family that is cut from [`MIN_KEY_CHARS`](super::MIN_KEY_CHARS) characters on.
 const fn key(prefix: &'static str, kind: &'static str, body: Body) -> Key {
     Key { prefix, kind, body, least: super::MIN_KEY_CHARS }
 }
 
-/// A family whose prefix may be met by chance: only from `least` characters on.
+/// A family whose prefix may occur by chance: cut only from `least` characters on.
 const fn long(prefix: &'static str, kind: &'static str, body: Body, least: usize) -> Key {
     Key { prefix, kind, body, least }
 }
 
-/// Every known prefix. Where one begins with another, both are tried, and the longer cut holds.
+/// Every known prefix. If one begins with another, both are tried, and the longer match wins.
 pub(super) const KEYS: &[Key] = &[
     // Models. platform.openai.com, docs.anthropic.com, openrouter.ai/docs, huggingface.co/docs/hub/security-tokens,
     // console.groq.com/docs, docs.x.ai, replicate.com/docs, docs.perplexity.ai, docs.smith.langchain.com and alike.
@@ -203,7 +203,7 @@ pub(super) const KEYS: &[Key] = &[
     key("vercel_", "vercel_token", Body::Random),
     key("nfp_", "netlify_token", Body::Alphanumeric),
     key("nfc_", "netlify_token", Body::Alphanumeric),
-    // Keepers of secrets. developer.hashicorp.com/vault, docs.doppler.com, developer.1password.com, age-encryption.org,
+    // Secret stores. developer.hashicorp.com/vault, docs.doppler.com, developer.1password.com, age-encryption.org,
     // tailscale.com/kb, openshift (OAuth access tokens), nostr (NIP-19).
     key("hvs.", "vault_token", Body::Dotted),
     key("hvb.", "vault_token", Body::Dotted),

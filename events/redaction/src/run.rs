@@ -1,43 +1,44 @@
-//! Long runs of what credentials are made of: known beginnings, known shapes, and what only the lot can have drawn.
+//! Long runs of credential characters: known prefixes, known formats, and text that only chance can have produced.
 //!
-//! No credential with a prefix is shorter than [`MIN_KEY_CHARS`], so a text is looked at every twenty bytes: where a
-//! space or a bracket stands there, the twenty before it hold none. Only what is long enough is read byte by byte.
+//! No credential with a prefix is shorter than [`MIN_KEY_CHARS`], so the search probes blocks of that length: if a
+//! block contains a character that credentials cannot contain, the search goes on behind it. Only runs that are long
+//! enough are read byte by byte.
 
 use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, LOWER, PLUS, TOKEN, UPPER, class, is, run_end};
 use super::chance::{is_dense, is_random};
 use super::{Cut, MIN_KEY_CHARS, Signs, encoded, key, name, shape, wallet};
 
-/// Shortest text that is cut for being random alone, in characters.
+/// Shortest text that is cut for its randomness alone, in characters.
 const MIN_DENSE_CHARS: usize = 32;
-/// Longest such text, in characters: what is longer is data (pictures, certificates, compressed files), and a
-/// credential of that length has a name, a prefix or a block around it.
+/// Longest such text, in characters. Longer text is data (images, certificates, compressed files); a credential of that
+/// length has a name, a prefix or a block around it.
 const MAX_DENSE_CHARS: usize = 128;
-/// How far before a random text a word that tells of a secret may stand, in bytes.
+/// How far before a random text a sensitive word may be, in bytes.
 const MAX_WORD_BYTES: usize = 32;
-/// How far into a run the text in Base64 may begin that is assigned to a name, in bytes.
+/// How far into a run Base64 text that is assigned to a name may start, in bytes.
 const MAX_ASSIGNED_BYTES: usize = 128;
-/// Longest label before an id: `toolu_`, `chatcmpl-`, in characters.
+/// Longest label before an id, in characters: `toolu_`, `chatcmpl-`.
 const MAX_LABEL_CHARS: usize = 12;
-/// Lines of encoded data are this long, in characters: PEM has 64, MIME 76, OpenSSH 70.
+/// Length of a line of encoded data, in characters: PEM has 64, MIME 76, OpenSSH 70.
 const DATA_LINE_CHARS: std::ops::RangeInclusive<usize> = 56..=80;
 
-/// What is remembered from one look to the next, so that a text is looked through once.
+/// State kept between calls, so that a text is searched once.
 #[derive(Default)]
 pub(super) struct Runs {
-    /// Where the run ends that was looked at last.
+    /// End of the run searched last.
     end: usize,
-    /// Before this place, or before the run's end, begins no credential of a known form.
+    /// No credential of a known form starts before this position, except behind the run's end.
     known_from: usize,
-    /// The classes of what the run has before that place.
+    /// The character classes of the run before that position.
     seen: u8,
-    /// Before this place begins no JSON Web Token without a known header.
+    /// No JSON Web Token without a known header starts before this position.
     no_jwt_before: usize,
-    /// Before this place everything was decoded that is held in Base64.
+    /// All Base64 before this position has been decoded.
     decoded_before: usize,
 }
 
 impl Runs {
-    /// The first credential in a long run from `from` on.
+    /// Returns the first credential in a long run at or after `from`.
     pub(super) fn find(&mut self, text: &str, from: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
         let mut at = from;
@@ -50,7 +51,7 @@ impl Runs {
         }
     }
 
-    /// The beginning of the next run that is long enough.
+    /// Returns the start of the next run that is long enough.
     fn next(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         if from + MIN_KEY_CHARS <= self.end {
             return Some(from);
@@ -65,7 +66,7 @@ impl Runs {
         }
     }
 
-    /// The first credential in the run that begins at `start`.
+    /// Returns the first credential in the run that starts at `start`.
     fn within(&mut self, text: &str, start: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
         let first = past_escape(bytes, start);
@@ -90,14 +91,14 @@ impl Runs {
             word = at;
         }
         (self.known_from, self.seen) = (if known.is_some() { word } else { at }, seen);
-        // A run is followed to its end once, however much of it is cut.
+        // A run is followed to its end only once, however much of it is cut.
         let end = if again { self.end } else { run_end(bytes, at, TOKEN) };
         self.end = end;
-        // What looks like an escape may be the beginning of a key: `C:\npm_…`.
+        // What looks like an escape may be the start of a key: `C:\npm_…`.
         let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
         let known = known.or_else(|| self.held(text, first, end, seen));
         let before = known.map_or(end, |known| known.start);
-        // Nothing without a digit and a letter was drawn by lot.
+        // Text without a digit or without a letter is not random.
         if seen & DIGIT == 0 || seen & (LOWER | UPPER) == 0 {
             return known;
         }
@@ -105,7 +106,7 @@ impl Runs {
         pieces(bytes, first, end, before).find_map(|(start, end)| chance(text, start, end, mixed)).or(known)
     }
 
-    /// What a run holds that is written otherwise: a text with a secret in Base64, or a key of Ethereum.
+    /// Returns an encoded secret in a run: a secret in Base64, or an Ethereum key.
     fn held(&mut self, text: &str, start: usize, end: usize, seen: u8) -> Option<Cut> {
         let bytes = text.as_bytes();
         let joined = seen & PLUS != 0;
@@ -129,7 +130,8 @@ impl Runs {
     }
 }
 
-/// Where the text begins if the run's first letters end an escape: `\n`, `\u003d`, `\x1b`, `%3D`, or a colour `[32m`.
+/// Returns the start of the text behind an escape whose last characters begin the run: `\n`, `\u003d`, `\x1b`, `%3D`,
+/// or a colour `[32m`.
 fn past_escape(bytes: &[u8], start: usize) -> usize {
     let hex = |count: usize| {
         let last = start + count;
@@ -153,8 +155,8 @@ fn past_escape(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// The parts of a run that may be one random text, as far as they end before `before`: what stands between `=` (with its
-/// padding), `.` and `~`.
+/// Returns the parts of a run before `before` that may be one random text: the parts between `=` (padding included),
+/// `.` and `~`.
 fn pieces(bytes: &[u8], start: usize, end: usize, before: usize) -> impl Iterator<Item = (usize, usize)> {
     let window = &bytes[..end.min(before + 1)];
     let mut at = start;
@@ -177,8 +179,8 @@ fn pieces(bytes: &[u8], start: usize, end: usize, before: usize) -> impl Iterato
     })
 }
 
-/// A random text: behind a word that tells of a secret, or long and alone. `mixed` tells that capitals and small letters
-/// are near.
+/// A random text after a sensitive word, or a long one by itself. `mixed` means that the run contains letters of both
+/// cases.
 fn chance(text: &str, start: usize, end: usize, mixed: bool) -> Option<Cut> {
     let bytes = text.as_bytes();
     let piece = &bytes[start..end];
@@ -197,7 +199,7 @@ fn chance(text: &str, start: usize, end: usize, mixed: bool) -> Option<Cut> {
     (is_dense(piece) && !data()).then_some(Cut { start, end, kind: "high_entropy" })
 }
 
-/// Whether the words right before say that a secret follows: `the API key is …`, `password …`.
+/// True if the preceding words announce a secret: `the API key is …`, `password …`.
 fn told(text: &str, start: usize, piece: &[u8]) -> bool {
     let bytes = text.as_bytes();
     let floor = start.saturating_sub(MAX_WORD_BYTES);
@@ -224,7 +226,7 @@ fn told(text: &str, start: usize, piece: &[u8]) -> bool {
     }
 }
 
-/// Whether nothing but blanks, quotes and brackets stands on both sides.
+/// True if only whitespace, quotes, brackets or separators are on both sides.
 fn stands_alone(bytes: &[u8], start: usize, end: usize) -> bool {
     let open = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'(' | b'=');
     let close =
@@ -234,26 +236,26 @@ fn stands_alone(bytes: &[u8], start: usize, end: usize) -> bool {
     before && bytes.get(end).is_none_or(|byte| close(*byte))
 }
 
-/// Whether a text begins with a label of small letters, as ids do: `toolu_01…`, `chatcmpl-…`, `sha512-…`.
+/// True if a text begins with a lowercase label, as ids do: `toolu_01…`, `chatcmpl-…`, `sha512-…`.
 fn is_labelled(piece: &[u8]) -> bool {
     let end = piece.iter().position(|byte| matches!(byte, b'_' | b'-')).unwrap_or(0);
     let label = &piece[..end];
     (2..=MAX_LABEL_CHARS).contains(&label.len()) && !is_random(label) && label.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Whether a text is the beginning of something that may be seen by all: a public key or a certificate, or a path.
+/// True if a text is the beginning of something public: a public key, a certificate or an image; or a path.
 fn is_public(piece: &[u8]) -> bool {
     let starts = ["AAAA", "MII", "/", "AQAB", "iVBOR", "R0lGOD", "/9j/", "UklGR", "PHN2Zy", "LS0t"];
     starts.iter().any(|start| piece.starts_with(start.as_bytes())) || is_path(piece)
 }
 
-/// Whether a text reads as a path: parts that are words, between slashes.
+/// True if a text reads as a path: words between slashes.
 fn is_path(piece: &[u8]) -> bool {
     let wordy = |part: &[u8]| part.len() >= 3 && !is_random(part);
     piece.contains(&b'/') && piece.split(|byte| *byte == b'/').any(wordy) && !piece.contains(&b'+')
 }
 
-/// Whether the text fills its line as lines of encoded data do, and one beside it too.
+/// True if the text fills a line of encoded data, next to another such line.
 fn is_data(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let lined = (start == 0 || bytes[start - 1].is_ascii_whitespace())
@@ -271,7 +273,7 @@ fn is_data(text: &str, start: usize, end: usize) -> bool {
     lined && (next || previous)
 }
 
-/// Whether the value's name says that it is a check sum, an id or something public.
+/// True if the value's name says that it is a checksum, an id or public.
 fn is_named_data(bytes: &[u8], start: usize) -> bool {
     let mut end = start;
     while end > 0

@@ -1,16 +1,16 @@
-//! What stands at a `=`, a `:` or their forms in URLs (`%3D`, `%3A`): assignments, headers, URLs, `user:password`.
+//! Secrets at `=`, `:` and their URL-encoded forms (`%3D`, `%3A`): assignments, headers, URLs, `user:password`.
 
 use super::assignment::{self, Join, past_blanks};
 use super::name::{self, Name, Sign};
 use super::{Cut, header, in_mark, pair, shape, span, url};
 
-/// Names of types that may stand between a name and its `=`: `password: &str = "…"`.
+/// Types that may be between a name and its `=`: `password: &str = "…"`.
 const TYPES: &[&str] =
     &["str", "&str", "&'static str", "String", "string", "text", "Optional[str]", "str | None", "SecretStr", "any"];
-/// Longest of them, in bytes, and a blank on either side.
+/// Length of the longest type with a space on either side, in bytes.
 const MAX_TYPE_BYTES: usize = 18;
 
-/// Names of accounts beside which an address is the person's who uses it.
+/// Names of account fields. An email address near one is the user's.
 const ACCOUNTS: &[&str] = &[
     "accountUuid",
     "account_uuid",
@@ -20,10 +20,10 @@ const ACCOUNTS: &[&str] = &[
     "accountId",
     "account_id",
 ];
-/// How far from an address they may stand, in bytes.
+/// How far from an address they may be, in bytes.
 const MAX_ACCOUNT_BYTES: usize = 400;
 
-/// The first secret at a separator from `from` on.
+/// Returns the first secret at a separator at or after `from`.
 pub(super) fn find(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     memchr::memchr3_iter(b'=', b':', b'%', &bytes[from..])
@@ -41,7 +41,7 @@ pub(super) fn find(text: &str, from: usize) -> Option<Cut> {
 fn equals(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let before = at.checked_sub(1).map(|at| bytes[at])?;
-    // `==`, `!=`, `<=` and `=~` compare.
+    // `==`, `!=`, `<=` and `=~` are comparisons.
     if matches!(before, b'=' | b'!' | b'<' | b'>' | b'~') || matches!(bytes.get(at + 1), Some(b'=' | b'~')) {
         return None;
     }
@@ -99,7 +99,7 @@ fn colon(text: &str, at: usize) -> Option<Cut> {
     told(text, at + 1, name::before(text, at)?, Join::Loose)
 }
 
-/// `%3D` and `%3A`, which are `=` and `:`.
+/// `%3D` and `%3A`: encoded `=` and `:`.
 fn encoded(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     match bytes.get(at + 1..at + 3)? {
@@ -109,7 +109,7 @@ fn encoded(text: &str, at: usize) -> Option<Cut> {
     }
 }
 
-/// What a name tells of the value behind it.
+/// Returns the value at `from` if its name makes it a secret.
 fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
     match name.sign {
         Sign::Authorization => header::authorization(text, from),
@@ -122,7 +122,7 @@ fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
     }
 }
 
-/// Whether an account is named near a place, as programs that sign in write it down.
+/// True if an account is named near a position, as in the files of programs that sign in.
 fn is_beside_account(bytes: &[u8], at: usize) -> bool {
     let near = &bytes[at.saturating_sub(MAX_ACCOUNT_BYTES)..bytes.len().min(at + MAX_ACCOUNT_BYTES)];
     ACCOUNTS.iter().any(|name| memchr::memmem::find(near, name.as_bytes()).is_some())
@@ -132,7 +132,7 @@ fn blank(bytes: &[u8], from: usize) -> bool {
     past_blanks(bytes, from) > from
 }
 
-/// The end of the name in `name: type =`, if the type is one of texts.
+/// Returns the end of the name in `name: type =` if the type is one of [`TYPES`].
 fn typed(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let floor = end.saturating_sub(MAX_TYPE_BYTES);

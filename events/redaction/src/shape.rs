@@ -1,17 +1,16 @@
-//! Credentials that are known by their form: no beginning of their own, but points, lengths and marks.
+//! Credentials recognised by their format, without a prefix: by dots, lengths and marks.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, is, run_end, run_start};
 use super::chance::is_hex;
 use super::{Cut, MIN_KEY_CHARS, past_word};
 
-/// Longest secret key of an account of 1Password, in characters.
+/// Longest 1Password account secret key, in characters.
 const MAX_ACCOUNT_KEY_CHARS: usize = 40;
 const BODY: u8 = ALNUM | UNDERSCORE | HYPHEN;
 
-/// The credential of such a form whose first letter or digit is at `start`. The caller has seen that a word begins here,
-/// and that it ends at `word`.
-/// `no_jwt_before` remembers the end of a run that has no JSON Web Token, so that a text of many beginnings is looked through
-/// once.
+/// Returns the credential whose first letter or digit is at `start`. The caller has checked that a word starts here and
+/// ends at `word`. `no_jwt_before` stores the end of a run without a JSON Web Token, so that a text with many
+/// candidates is searched once.
 #[inline]
 pub(super) fn at(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
     let bytes = text.as_bytes();
@@ -35,7 +34,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
     }
     let cut = |end: usize, kind| Some(Cut { start, end: past_word(text, end), kind });
     match (word - start, bytes.get(word)) {
-        // Mailchimp: the key names its data centre at the end, `…-us21`. mailchimp.com/developer
+        // Mailchimp: the key ends in its data centre, `…-us21`. mailchimp.com/developer
         (32, Some(b'-')) if bytes[word..].starts_with(b"-us") && is_hex(&bytes[start..word]) => {
             let end = run_end(bytes, word + 3, DIGIT);
             (end > word + 3).then_some(end).and_then(|end| cut(end, "mailchimp_key"))
@@ -45,7 +44,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
             let end = run_end(bytes, word + 9, BODY);
             (end - start >= MIN_KEY_CHARS).then_some(end).and_then(|end| cut(end, "terraform_token"))
         }
-        // Discord's bots: three parts, the first of which is a number in Base64. discord.com/developers
+        // Discord bots: three parts, the first a number in Base64. discord.com/developers
         (23..=28, Some(b'.')) if matches!(rest[0], b'M' | b'N' | b'O') => {
             let second = run_end(bytes, word + 1, BODY);
             let third = run_end(bytes, (second + 1).min(bytes.len()), BODY);
@@ -53,7 +52,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
                 (6..=7).contains(&(second - word - 1)) && bytes.get(second) == Some(&b'.') && third > second + 27;
             fits.then_some(third).and_then(|end| cut(end, "discord_token"))
         }
-        // Azure, a client's secret: three characters, a digit, `Q~`. learn.microsoft.com/entra
+        // Azure client secret: three characters, a digit, `Q~`. learn.microsoft.com/entra
         (5, Some(b'~')) if rest[3].is_ascii_digit() && rest[4] == b'Q' => {
             let end = run_end(bytes, word, BODY | DOT);
             let end = end - usize::from(bytes[end - 1] == b'.');
@@ -73,7 +72,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
                 .then_some(end + 4)
                 .and_then(|end| cut(end, "maxmind_key"))
         }
-        // 1Password, the secret key of an account: `A3-…`. support.1password.com
+        // 1Password account secret key: `A3-…`. support.1password.com
         (2, Some(b'-')) if rest.starts_with(b"A3-") => {
             let end = run_end(&bytes[..bytes.len().min(start + MAX_ACCOUNT_KEY_CHARS)], word, ALNUM | HYPHEN);
             let capitals = !bytes[start..end].iter().any(|byte| is(*byte, LOWER));
@@ -83,7 +82,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
     }
 }
 
-/// How the hash of a password begins that can be broken.
+/// Beginnings of password hashes, which can be cracked.
 const HASHES: &[&str] = &[
     "$1$",
     "$2a$",
@@ -112,13 +111,13 @@ const HASHES: &[&str] = &[
     "scrypt:",
     "SCRAM-SHA-",
 ];
-/// How a directory marks one.
+/// Marks of password hashes in directories.
 const SCHEMES: &[&str] =
     &["{SSHA}", "{SHA}", "{SSHA256}", "{SSHA512}", "{SHA256}", "{SHA512}", "{MD5}", "{SMD5}", "{CRYPT}"];
-/// Longest beginning of a hash, in bytes.
+/// Longest part of a hash before its last part, in bytes.
 const MAX_HASH_HEAD: usize = 100;
 
-/// The hash of a password of which the last part begins at `start`: `$6$salt$…`, `{SSHA}…`.
+/// Returns the password hash whose last part starts at `start`: `$6$salt$…`, `{SSHA}…`.
 fn password_hash(text: &str, start: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let head = ALNUM | UNDERSCORE | HYPHEN | DOT | super::alphabet::PLUS;
@@ -131,7 +130,7 @@ fn password_hash(text: &str, start: usize) -> Option<Cut> {
     (end - start >= MIN_KEY_CHARS).then_some(Cut { start: begins, end, kind: "password_hash" })
 }
 
-/// A JSON Web Token: `eyJ….eyJ….signature`; one that was cut off behind the first point, too.
+/// A JSON Web Token: `eyJ….eyJ….signature`, also if it is truncated after the first dot.
 fn jwt(text: &str, start: usize, none_before: &mut usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let known = is_header(&bytes[start..]);
@@ -152,13 +151,13 @@ fn jwt(text: &str, start: usize, none_before: &mut usize) -> Option<Cut> {
     (end - start >= MIN_KEY_CHARS).then(|| Cut { start, end: past_word(text, end), kind: "jwt" })
 }
 
-/// Whether a text begins as a token's header does: `{"alg":`, `{"typ":`, `{"enc":`, `{"kid":`, `{"cty":`, `{"zip":`.
+/// True if a text begins like a token's header: `{"alg":`, `{"typ":`, `{"enc":`, `{"kid":`, `{"cty":`, `{"zip":`.
 fn is_header(bytes: &[u8]) -> bool {
     let headers: &[&[u8]] = &[b"eyJhbGciOi", b"eyJ0eXAiOi", b"eyJlbmMiOi", b"eyJraWQiOi", b"eyJjdHkiOi", b"eyJ6aXAiOi"];
     headers.iter().any(|header| bytes.starts_with(header))
 }
 
-/// The token of a bot of Telegram, at the colon within it. core.telegram.org/bots
+/// The token of a Telegram bot, at its colon. core.telegram.org/bots
 pub(super) fn telegram(text: &str, colon: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     if bytes.get(colon + 1) != Some(&b'A') {

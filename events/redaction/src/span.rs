@@ -1,4 +1,4 @@
-//! Secrets that stand between two marks: private passages, key blocks, what belongs to a user on a command line.
+//! Secrets between two marks: private passages, key blocks, and user passwords on a command line.
 
 use std::sync::LazyLock;
 
@@ -7,21 +7,22 @@ use memchr::memmem::{self, Finder};
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, PLUS, UNDERSCORE, floor, is, run_end, run_start};
 use super::{Cut, MAX_PEM_BYTES};
 
-/// A run of Base64 this long is part of a key wherever it ends, in characters; lines of a block have 64.
+/// Shortest Base64 run that is taken for part of a key even if it does not end its line, in characters. Lines of a
+/// block have 64.
 const SHORTEST_KEY_LINE: usize = 40;
-/// Longest name of a user on a command line, in bytes.
+/// Longest user name or host name, in bytes.
 const MAX_USER_BYTES: usize = 64;
-/// Longest password there, in bytes.
+/// Longest password that is judged, in bytes.
 const MAX_PASSWORD_BYTES: usize = 128;
-/// The beginnings of a tag: as it is, and as JSON and HTML may write it.
+/// Forms of a tag's opening bracket: plain, and as JSON and HTML may escape it.
 const OPENS: &[&str] = &["<", "\\u003c", "\\u003C", "&lt;"];
-/// The same, of its end.
+/// Forms of its closing bracket.
 const CLOSES: &[&str] = &[">", "\\u003e", "\\u003E", "&gt;"];
-/// How far behind a closing tag's name its end may stand, in bytes.
+/// How far behind a tag's name its end may be, in bytes.
 const MAX_TAG_BYTES: usize = 64;
 
-/// Every passage that a person marked private. Nested marks are closed one by one; an unclosed one reaches to the end,
-/// and one that was never opened to the beginning: its other half was in a text before this one, or was mistyped.
+/// Returns every passage marked private. Nested marks are closed one by one. An unclosed mark extends to the end of the
+/// text. One that was never opened extends to the beginning: its other half was in an earlier text, or was mistyped.
 pub(super) fn private(text: &str) -> Vec<Cut> {
     let bytes = text.as_bytes();
     let mut passages = Vec::new();
@@ -47,13 +48,13 @@ pub(super) fn private(text: &str) -> Vec<Cut> {
     passages
 }
 
-/// A tag of that name, up to the name's end.
+/// A `private` tag, up to the end of its name.
 struct Tag {
     end: usize,
     closes: bool,
 }
 
-/// Every such tag with its place, in order.
+/// Returns every such tag with its position, in order.
 fn tags(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
     let mut plain = memchr::memchr_iter(b'<', bytes).filter_map(move |at| tag(bytes, at, 1)).peekable();
     let mut escaped = escaped(bytes).peekable();
@@ -64,11 +65,11 @@ fn tags(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
     })
 }
 
-/// `<` as JSON writes it, and as HTML does.
+/// Searchers for `<` as escaped by JSON and by HTML.
 static ESCAPED: LazyLock<(Finder<'static>, Finder<'static>)> =
     LazyLock::new(|| (Finder::new("\\u003"), Finder::new("&lt;")));
 
-/// The same of those that JSON or HTML writes otherwise.
+/// Returns the tags whose bracket JSON or HTML escapes, in order.
 fn escaped(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
     let mut json = ESCAPED.0.find_iter(bytes).filter_map(move |at| tag(bytes, at, 6)).peekable();
     let mut html = ESCAPED.1.find_iter(bytes).filter_map(move |at| tag(bytes, at, 4)).peekable();
@@ -79,7 +80,7 @@ fn escaped(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
     })
 }
 
-/// The tag that begins at `at` with an opening of that many bytes.
+/// Returns the tag at `at` if its opening bracket takes `opening` bytes.
 fn tag(bytes: &[u8], at: usize, opening: usize) -> Option<(usize, Tag)> {
     const NAME: &[u8] = b"private";
     let rest = bytes.get(at + opening..)?;
@@ -92,14 +93,14 @@ fn tag(bytes: &[u8], at: usize, opening: usize) -> Option<(usize, Tag)> {
     let slash = [&b"/"[..], b"\\/"].iter().find(|slash| rest.starts_with(slash)).map_or(0, |slash| slash.len());
     let name = rest.get(slash..slash + NAME.len())?;
     let end = at + opening + slash + NAME.len();
-    // `<private>` in a sentence about it.
+    // `<private>` in backticks is only mentioned.
     let spoken = at > 0 && bytes[at - 1] == b'`' && bytes[tag_end(bytes, end)..].first() == Some(&b'`');
     let ended = bytes.get(end).is_none_or(|byte| *byte == b'/' || byte.is_ascii_whitespace())
         || CLOSES.iter().any(|close| bytes[end..].starts_with(close.as_bytes()));
     (name.eq_ignore_ascii_case(NAME) && ended && !spoken).then_some((at, Tag { end, closes: slash > 0 }))
 }
 
-/// The end of the tag whose name ends at `at`.
+/// Returns the end of the tag whose name ends at `at`.
 fn tag_end(bytes: &[u8], at: usize) -> usize {
     let window = &bytes[at..bytes.len().min(at + MAX_TAG_BYTES)];
     let ends =
@@ -107,7 +108,7 @@ fn tag_end(bytes: &[u8], at: usize) -> usize {
     ends.min().map_or(at, |length| at + length)
 }
 
-/// Where the next `-----END …` is: remembered, so that many beginnings look through the text once.
+/// The position of the next `-----END …`, cached so that many openings search the text once.
 #[derive(Default)]
 pub(super) struct NextEnd(Option<Option<usize>>);
 
@@ -118,7 +119,7 @@ impl NextEnd {
         {
             return known;
         }
-        // Blocks of SSH have four hyphens and a blank.
+        // SSH blocks have four hyphens and a space.
         let bytes = &text.as_bytes()[from..];
         let usual = memmem::find(bytes, b"-----END ").map(|at| from + at);
         let other = memmem::find(bytes, b"---- END ").map(|at| from + at);
@@ -128,7 +129,7 @@ impl NextEnd {
     }
 }
 
-/// A private key block, closed or torn. `end` is behind `BEGIN `.
+/// A private key block, complete or truncated. `end` is behind `BEGIN `.
 pub(super) fn pem(text: &str, end: usize, next_end: &mut NextEnd) -> Option<Cut> {
     let bytes = text.as_bytes();
     let word = end - "BEGIN ".len();
@@ -147,14 +148,14 @@ pub(super) fn pem(text: &str, end: usize, next_end: &mut NextEnd) -> Option<Cut>
     Some(Cut { start: dashes, end, kind: "private_key" })
 }
 
-/// The end of a block's label: capitals, digits and single blanks.
+/// Returns the end of a block's label: uppercase letters, digits and spaces.
 fn label(bytes: &[u8], from: usize) -> usize {
     let part = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ';
     from + bytes[from..].iter().take(64).take_while(part).count()
 }
 
-/// The end of what still looks like a key's body: lines of Base64, after headers such as `Proc-Type: 4,ENCRYPTED`, and with
-/// what a diff, a quotation or a numbered listing puts before them.
+/// Returns the end of what still looks like the body of a key: lines of Base64, after headers such as `Proc-Type:
+/// 4,ENCRYPTED`, with the prefixes of a diff, a quotation or a numbered listing.
 fn torn_block_end(text: &str, body: usize) -> usize {
     let bytes = text.as_bytes();
     let mut end = body;
@@ -167,7 +168,7 @@ fn torn_block_end(text: &str, body: usize) -> usize {
         let mut run = line;
         loop {
             run = run_end(bytes, run, ALNUM | PLUS);
-            // A line end as JSON writes it, once or twice escaped.
+            // A line end as JSON writes it, escaped once or twice.
             let slashes = bytes[run..].iter().take(4).take_while(|byte| **byte == b'\\').count();
             if slashes == 0 {
                 break;
@@ -182,7 +183,7 @@ fn torn_block_end(text: &str, body: usize) -> usize {
     }
 }
 
-/// Where a line's own text begins: past blanks, line ends, and `+`, `-`, `>`, `|` or `12→`.
+/// Returns the start of a line's own text: past whitespace, line ends, and `+`, `-`, `>`, `|` or `12→`.
 fn line_start(text: &str, from: usize) -> usize {
     let blanks =
         |from: usize| from + text.as_bytes()[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -198,7 +199,7 @@ fn line_start(text: &str, from: usize) -> usize {
     blanks(line + marks)
 }
 
-/// The private lines of a key of PuTTY, or its check sum: what follows the name and its colon.
+/// The private lines of a PuTTY key, or its checksum. `from` is behind the field's colon.
 pub(super) fn putty(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let start = from + bytes[from..].iter().take(2).take_while(|byte| **byte == b' ').count();
@@ -219,7 +220,7 @@ pub(super) fn putty(text: &str, from: usize) -> Option<Cut> {
     (end > start).then_some(Cut { start, end, kind: "private_key" })
 }
 
-/// The password in `-u user:password` at its colon, and in `user:password@tcp(host)`.
+/// The password in `-u user:password`, at its colon, and in `user:password@tcp(host)`.
 pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let start = run_start(bytes, colon, MAX_USER_BYTES, ALNUM | UNDERSCORE | HYPHEN | DOT);
@@ -250,12 +251,12 @@ pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let asks = matches!(password.first(), None | Some(b'$' | b'{' | b'%' | b'*'));
     let number = password.iter().all(|byte| is(*byte, DIGIT));
     let same = password == &bytes[start..colon];
-    // A password that is longer than what was judged goes whole.
+    // A password longer than the judged part is cut whole.
     let whole = || end + bytes[end..].iter().take_while(part).count();
     (option && !asks && !number && !same).then(|| Cut { start: colon + 1, end: whole(), kind: "password" })
 }
 
-/// The password in a line of `.pgpass`, `host:port:database:user:password`, at its first colon.
+/// The password in a `.pgpass` line, `host:port:database:user:password`, at its first colon.
 pub(super) fn pgpass(text: &str, colon: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let port = colon + 1;
@@ -282,7 +283,7 @@ pub(super) fn pgpass(text: &str, colon: usize) -> Option<Cut> {
         return None;
     }
     let password = fields.next()?;
-    // Numbers of requests have such parts.
+    // Request numbers have such parts.
     if password.iter().all(|byte| is(*byte, super::alphabet::HEX)) {
         return None;
     }

@@ -17,13 +17,13 @@ fn check(input: &str, expected: &str) {
     assert_eq!(redact(&once), once, "again");
 }
 
-/// A key of the given total length; assembled here so that no scanner takes this file for a leak.
+/// A key of the given total length, generated so that no scanner takes this file for a leak.
 fn made(prefix: &str, total: usize) -> String {
     let body = "a1B2c3D4e5F6g7H8";
     prefix.chars().chain(body.chars().cycle()).take(total).collect()
 }
 
-/// What the tables of rules look for: words, programs with their options, names in other languages.
+/// Everything that the rule tables search for: words, programs with their options, names in other languages.
 fn words_of_tables() -> Vec<String> {
     let announced = [announces::WORDS, announces::CALLS, announces::FUNCTIONS].concat();
     let mut words: Vec<String> = announced.into_iter().map(|(word, _)| word.to_owned()).collect();
@@ -69,7 +69,7 @@ fn private_passages_are_cut_before_everything_else() {
     check("pass<private>x</private>word=abcdefgh1", "pass[redacted:private]word=abcdefgh1");
     check("<private>password=abcdefgh1", "[redacted:private]");
     check("é<private>ü", "é[redacted:private]");
-    // An end without a beginning.
+    // A closing mark without an opening one.
     check("a\nb</private> c", "[redacted:private] c");
     check("a <private>b</private> c </private> d", "[redacted:private] d");
     check("a </private> b <private>c</private> d", "[redacted:private] b [redacted:private] d");
@@ -79,7 +79,7 @@ fn private_passages_are_cut_before_everything_else() {
     check(r"a \u003cprivate\u003eb<\/private> c", "a [redacted:private] c");
     check(r#"{"a":"<private>b\nc<\/private> d"}"#, r#"{"a":"[redacted:private] d"}"#);
     check("a &lt;private&gt;b&lt;/private&gt; c", "a [redacted:private] c");
-    // What begins before a mark does not hide it.
+    // A secret that starts before a mark does not hide it.
     check(
         "-----BEGIN PRIVATE KEY-----\n<private>a\n-----END PRIVATE KEY-----\nb</private>",
         "[redacted:private_key]\n[redacted:private]",
@@ -95,7 +95,7 @@ fn what_is_no_tag_of_privacy_stays() {
     }
 }
 
-/// Pieces that meet in unlucky ways.
+/// Pieces of text that combine badly.
 fn pieces() -> impl Strategy<Value = String> {
     let literal = prop::sample::select(vec![
         "sk-",
@@ -166,7 +166,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: 1_500,
         failure_persistence: None,
-        // The same texts each time: what else is found becomes a row of a table.
+        // Fixed seed. A failure found with another seed becomes a row of a table.
         rng_seed: RngSeed::Fixed(21),
         ..ProptestConfig::default()
     })]

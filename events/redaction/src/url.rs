@@ -1,19 +1,19 @@
-//! Secrets in URLs: `scheme://user:password@host`, and addresses that are the key to what they lead to.
+//! Secrets in URLs: `scheme://user:password@host`, and URLs that grant access by themselves.
 
 use super::alphabet::{ALNUM, HYPHEN, PLUS, UNDERSCORE, is, run_end, run_start};
 use super::chance::is_random;
 use super::placeholder::{Held, is_placeholder};
 use super::{Cut, MIN_KEY_CHARS};
 
-/// Longest user name, password or host that is looked at, in bytes.
+/// Longest user name, password or host that is read, in bytes.
 const MAX_AUTHORITY_BYTES: usize = 512;
-/// Longest path of a secret address, in bytes.
+/// Longest path of a secret URL, in bytes.
 const MAX_PATH_BYTES: usize = 512;
-/// Passwords that stand for one, as all examples have them.
+/// Sample passwords used in documentation.
 const EXAMPLES: &[&str] = &[
     "password", "pass", "passwd", "pwd", "pw", "secret", "token", "PASSWORD", "PASS", "Password", "apikey", "api_key",
 ];
-/// Hosts and paths whose rest is a secret. api.slack.com/messaging/webhooks, discord.com/developers,
+/// Hosts and paths whose remainder is a secret. api.slack.com/messaging/webhooks, discord.com/developers,
 /// learn.microsoft.com/microsoftteams, core.telegram.org/bots/api, zapier.com, ifttt.com, open.feishu.cn.
 const HOOKS: &[(&str, &str)] = &[
     ("hooks.slack.com", "/services/"),
@@ -32,7 +32,7 @@ const HOOKS: &[(&str, &str)] = &[
     ("chat.googleapis.com", "/v1/spaces/"),
 ];
 
-/// The end of `://` or of `:\/\/`, if the colon at `at` begins one.
+/// Returns the end of `://` or `:\/\/` if the colon at `at` starts one.
 pub(super) fn opens(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at + 1..];
     if rest.starts_with(b"//") {
@@ -41,7 +41,7 @@ pub(super) fn opens(bytes: &[u8], at: usize) -> Option<usize> {
     rest.starts_with(b"\\/\\/").then_some(at + 5)
 }
 
-/// The secret in a URL whose authority begins at `from`.
+/// Returns the secret in a URL whose authority starts at `from`.
 pub(super) fn secret(text: &str, colon: usize, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = &bytes[from..bytes.len().min(from + MAX_AUTHORITY_BYTES)];
@@ -56,10 +56,10 @@ pub(super) fn secret(text: &str, colon: usize, from: usize) -> Option<Cut> {
     }
 }
 
-/// The password in `user:password`, or a token that stands alone.
+/// The password in `user:password`, or a token by itself.
 fn user(text: &str, start: usize, end: usize) -> Option<Cut> {
     let bytes = &text.as_bytes()[start..end];
-    // A list, a pattern or a sentence is no user's name.
+    // A list, a pattern or a sentence is not a user name.
     let named = |bytes: &[u8]| {
         !bytes
             .iter()
@@ -67,7 +67,7 @@ fn user(text: &str, start: usize, end: usize) -> Option<Cut> {
     };
     let colon = memchr::memchr(b':', bytes);
     let user = &bytes[..colon.unwrap_or(bytes.len())];
-    // Who asks with a key may give it as the user, and nothing or anything as the password.
+    // A key may be given as the user name, with any password or none.
     let token = user.len() >= MIN_KEY_CHARS && is_random(user) && named(user);
     let password = &text[start + colon.map_or(bytes.len(), |colon| colon + 1)..end];
     let stays = password.is_empty()
@@ -90,7 +90,7 @@ fn user(text: &str, start: usize, end: usize) -> Option<Cut> {
     Some(Cut { start, end, kind: "password" })
 }
 
-/// The part of a secret address behind what all such addresses have.
+/// Returns the part of a secret URL after what all such URLs share.
 fn hook(text: &str, from: usize, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let host = &bytes[from..end];
@@ -98,7 +98,7 @@ fn hook(text: &str, from: usize, end: usize) -> Option<Cut> {
         return None;
     }
     let window = bytes.len().min(end + MAX_PATH_BYTES);
-    // As JSON may write it: with `\/`.
+    // JSON may write `\/`.
     let slashed = text.get(end..window).is_some_and(|path| path.starts_with("\\/"));
     let known = HOOKS.iter().filter(|(name, _)| host.ends_with(name.as_bytes()));
     let start = known.filter_map(|(_, path)| {
@@ -122,7 +122,7 @@ fn hook(text: &str, from: usize, end: usize) -> Option<Cut> {
     (last - start >= MIN_KEY_CHARS && digits >= 2).then_some(Cut { start, end: last, kind: "webhook" })
 }
 
-/// `%3A%2F%2Fuser%3Apassword%40host`: a URL within a URL.
+/// `%3A%2F%2Fuser%3Apassword%40host`: a URL inside a URL.
 pub(super) fn encoded(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let same = |from: usize, mark: &[u8]| {
@@ -130,7 +130,7 @@ pub(super) fn encoded(text: &str, at: usize) -> Option<Cut> {
     };
     let user = run_start(bytes, at, MIN_KEY_CHARS * 2, ALNUM | UNDERSCORE | HYPHEN);
     let slashes = user.checked_sub(1).is_some_and(|before| bytes[before] == b'%') && bytes[user..at].len() >= 2;
-    // The user's name begins with the two digits of `%2F`.
+    // The user's name is preceded by the two digits of `%2F`.
     if !slashes || !same(user, b"2F") || !same(user.saturating_sub(4), b"%2F%") {
         return None;
     }

@@ -1,45 +1,45 @@
-//! A text as a reader sees it, where it is written otherwise: colours and characters without width left out, lines put
-//! together that a backslash parts, escapes and wide forms read. What is found in the view is cut from the text.
+//! A view of a text as a reader sees it: colours and zero-width characters left out, lines joined that a backslash
+//! continues, escapes and full-width forms decoded. Secrets found in the view are cut from the text.
 
 use super::alphabet::{HEX, is};
 use super::{Cut, MARK};
 
-/// Longest sequence of a terminal that is left out, in bytes. A link's address is one.
+/// Longest terminal sequence that is left out, in bytes. The address of a link is part of one.
 const MAX_SEQUENCE_BYTES: usize = 2_048;
-/// Most times that one character is escaped upon itself: `%252525`.
+/// Most times that one character is escaped repeatedly: `%252525`.
 const MAX_ESCAPES: usize = 4;
 
-/// How a text writes a colour without the character itself.
+/// Colour sequences written with an escaped escape character.
 const COLOURS: &[&str] = &["\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[", "\\e["];
-/// Characters that HTML names.
+/// HTML entities.
 const ENTITIES: &[(&str, char)] =
     &[("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&apos;", '\''), ("&#39;", '\''), ("&#x27;", '\'')];
 
-/// What one character of the text, or several, are in the view.
+/// What one or more characters of the text become in the view.
 struct Read {
     /// How many bytes of the text they take.
     length: usize,
-    /// What they are; nothing if they are not seen.
+    /// The character shown; `None` if they are invisible.
     shown: Option<char>,
 }
 
-/// A part of the view, and the part of the text that it was read from. It reaches to the next part.
+/// A part of the view, and the part of the text it was read from. It extends to the next part.
 struct Part {
     view: usize,
     text: usize,
-    /// Whether its bytes are those of the text; else it is one character, read from `length` bytes.
+    /// True if its bytes are those of the text. Else it is one character, read from `length` bytes.
     copied: bool,
     length: usize,
 }
 
-/// The view of a text.
+/// A view of a text.
 pub(super) struct View {
     pub(super) text: String,
     parts: Vec<Part>,
 }
 
 impl View {
-    /// The view of a text that is written otherwise somewhere; `None` of most.
+    /// Returns the view of a text. `None` if it would equal the text, as is usual.
     pub(super) fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut signs = Signs::of(text);
@@ -73,7 +73,7 @@ impl View {
         }
     }
 
-    /// Where a cut of the view lies in the text.
+    /// Returns the position in the text of a cut in the view.
     pub(super) fn in_text(&self, cut: Cut) -> Cut {
         let part = |at: usize| &self.parts[self.parts.partition_point(|part| part.view <= at).saturating_sub(1)];
         let first = part(cut.start);
@@ -84,13 +84,13 @@ impl View {
     }
 }
 
-/// Where the next bytes are that may begin what is read otherwise. Each is looked for once.
+/// The next positions at which something may be decoded. Each kind is searched for once.
 struct Signs {
     /// An escape character.
     escape: usize,
     /// `%`, `\`, `&`.
     sign: usize,
-    /// The first byte of a wide character.
+    /// The first byte of a multi-byte character that may be decoded.
     wide: usize,
 }
 
@@ -102,7 +102,7 @@ impl Signs {
         Self { escape: found(next_escape(bytes)), sign: found(next_sign(bytes)), wide: found(wide) }
     }
 
-    /// The first place from `from` on that is read otherwise. Places only grow.
+    /// Returns the first position at or after `from` that is decoded. Positions only grow.
     fn next(&mut self, bytes: &[u8], from: usize) -> Option<(usize, Read)> {
         let mut at = from;
         loop {
@@ -145,16 +145,16 @@ fn next_wide(bytes: &[u8]) -> Option<usize> {
     memchr::memchr3(0xC2, 0xE2, 0xEF, bytes)
 }
 
-/// A sequence of a terminal: a colour, or the beginning or end of a link, with the link's address.
+/// A terminal sequence: a colour, or the start or end of a link, including its address.
 fn sequence(bytes: &[u8], at: usize) -> Read {
     let rest = &bytes[at + 1..bytes.len().min(at + MAX_SEQUENCE_BYTES)];
     let body = match rest.first() {
-        // A mark may stand behind an escape character.
+        // A redaction mark may follow an escape character.
         Some(b'[') if !rest.starts_with(MARK.as_bytes()) => {
             1 + rest[1..].iter().take_while(|byte| matches!(byte, 0x20..=0x3f)).count()
         }
         Some(b']') => {
-            // It ends with a bell, or with another escape and a backslash.
+            // It ends with BEL, or with an escape character and a backslash.
             let length = match rest.iter().position(|byte| matches!(byte, 0x07 | 0x1b | b'\n')) {
                 Some(end) if rest[end] == 0x07 => end + 2,
                 Some(end) if rest[end] == 0x1b && rest.get(end + 1) == Some(&b'\\') => end + 3,
@@ -168,7 +168,7 @@ fn sequence(bytes: &[u8], at: usize) -> Read {
     Read { length: 1 + body + usize::from(last), shown: None }
 }
 
-/// `%70`, also where the sign itself is escaped: `%2570`.
+/// `%70`, also if the percent sign itself is escaped: `%2570`.
 fn percent(bytes: &[u8], at: usize) -> Option<Read> {
     let mut digits = at + 1;
     for _ in 0..MAX_ESCAPES {
@@ -182,20 +182,20 @@ fn percent(bytes: &[u8], at: usize) -> Option<Read> {
     shown.map(|shown| Read { length: digits + 2 - at, shown: Some(shown) })
 }
 
-/// The character of ASCII that hexadecimal digits write; `Some(None)` if it is none that is seen.
+/// Returns the ASCII character that two hexadecimal digits denote. `Some(None)` if it is not printable.
 fn hex(digits: &[u8]) -> Option<Option<char>> {
     let text = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(|byte| is(*byte, HEX)))?;
     let byte = u8::from_str_radix(text, 16).ok()?;
     Some((matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')).then_some(char::from(byte)))
 }
 
-/// An escape of JSON, a colour, or the end of a line that goes on.
+/// A JSON escape, a colour, or the end of a continued line.
 fn backslash(bytes: &[u8], at: usize) -> Option<Read> {
     let rest = &bytes[at..];
     match rest.get(1)? {
         b'\n' | b'\r' => {
             let end = rest[1..].iter().take_while(|byte| byte.is_ascii_whitespace()).count() + 1;
-            // What goes on without an indent goes on within its word.
+            // A continuation without an indent continues the word.
             let apart = at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_whitespace())
                 || rest.get(end - 1).is_some_and(|byte| matches!(byte, b' ' | b'\t'));
             Some(Read { length: end, shown: apart.then_some(' ') })
@@ -218,7 +218,7 @@ fn entity(bytes: &[u8], at: usize) -> Option<Read> {
     Some(Read { length: name.len(), shown: Some(*shown) })
 }
 
-/// A character without width, a blank that does not break, or the wide form of one of ASCII.
+/// A zero-width character, a non-breaking space, or the full-width form of an ASCII character.
 fn wide(bytes: &[u8], at: usize) -> Option<Read> {
     let rest = &bytes[at..];
     let read = |length, shown| Some(Read { length, shown });

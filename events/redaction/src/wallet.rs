@@ -1,11 +1,11 @@
-//! Keys of wallets: private keys of Ethereum, phrases of twelve words and more.
+//! Wallet keys: Ethereum private keys and seed phrases.
 
 use super::Cut;
 use super::alphabet::{HEX, LOWER, floor, run_end};
 
-/// How far before a key a word that tells what it is may stand, in bytes.
+/// How far before a key the word that announces it may be, in bytes.
 const MAX_BEFORE_BYTES: usize = 80;
-/// The same where a listing has several keys.
+/// The same for a listing of several keys.
 const MAX_LISTED_BYTES: usize = 1_200;
 /// Hexadecimal digits of a key.
 const KEY_DIGITS: usize = 64;
@@ -13,10 +13,10 @@ const KEY_DIGITS: usize = 64;
 const MIN_WORDS: usize = 12;
 /// Most words of a phrase.
 const MAX_WORDS: usize = 24;
-/// How far behind its name a phrase may begin, in bytes.
+/// How far behind its name the separator of a phrase may be, in bytes.
 const MAX_BETWEEN_BYTES: usize = 60;
 
-/// What a private key stands behind, in small letters without separators.
+/// Text that announces a private key, in lowercase without separators.
 const KEYS: &[&str] = &[
     "privatekey",
     "privkey",
@@ -31,8 +31,8 @@ const KEYS: &[&str] = &[
     "accounts.add(",
 ];
 
-/// The private key of Ethereum that begins at `start` with `0x`, if something before it says so. Without such a word the
-/// same digits are the hash of a block or of a transaction.
+/// Returns the Ethereum private key that starts with `0x` at `start`, if the preceding text announces it. Without that,
+/// the same digits are the hash of a block or a transaction.
 pub(super) fn ethereum(text: &str, start: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let end = run_end(bytes, start + 2, HEX);
@@ -44,19 +44,19 @@ pub(super) fn ethereum(text: &str, start: usize) -> Option<Cut> {
         before.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '\n')).map(|c| c.to_ascii_lowercase()).collect()
     };
     let near = said(MAX_BEFORE_BYTES);
-    // The last word that tells decides: `privateKey: 0x…, hash: 0x…`.
+    // The last announcing word decides: `privateKey: 0x…, hash: 0x…`.
     let other = ["hash", "tx", "block", "publickey", "address", "root", "topic", "salt"];
     let last = |words: &[&str]| words.iter().filter_map(|word| near.rfind(word)).max();
     let told = match (last(KEYS), last(&other)) {
         (Some(key), Some(other)) => key > other,
         (Some(_), None) => true,
-        // `Private Keys`, a line of `=`, and one key in each line.
+        // `Private Keys`, a line of `=`, and one key per line.
         (None, _) => near.ends_with(')') && said(MAX_LISTED_BYTES).contains("privatekeys"),
     };
     told.then_some(Cut { start, end, kind: "private_key" })
 }
 
-/// The words of a wallet behind a name for them that ends at `end`: in one line or in several, numbered or not.
+/// Returns the seed phrase after a name for it that ends at `end`: on one line or several, numbered or not.
 pub(super) fn phrase(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = floor(bytes, bytes.len().min(end + MAX_BETWEEN_BYTES));
@@ -73,7 +73,7 @@ pub(super) fn phrase(text: &str, end: usize) -> Option<Cut> {
             if !(3..=8).contains(&(last - start)) || !ends || bytes[at..start].contains(&b'.') && last == start {
                 break;
             }
-            // A sentence has a comma or an end between its words; a list has the same joint everywhere.
+            // In a sentence the words are separated by commas or full stops; in a list every separator is the same.
             found.push((start, last));
             at = last;
         }

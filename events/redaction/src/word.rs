@@ -1,4 +1,5 @@
-//! What words and options announce without a separator: blocks, `Bearer …`, `--password …`, `IDENTIFIED BY …`, tags.
+//! Secrets that a word or an option announces without a separator: blocks, `Bearer …`, `--password …`, `IDENTIFIED BY
+//! …`, tags.
 
 use std::sync::LazyLock;
 
@@ -16,17 +17,17 @@ use super::placeholder::{Held, is_placeholder};
 use super::span::{self, NextEnd};
 use super::{Cut, block, header, language, mention, wallet};
 
-/// How far behind `login` its option may stand, in bytes.
+/// How far behind `login` its option may be, in bytes.
 const MAX_COMMAND_BYTES: usize = 200;
-/// Shortest password that is told by `login` alone, in bytes.
+/// Shortest password that only `login` announces, in bytes.
 const MIN_LOGIN_CHARS: usize = 8;
-/// Longest name of whoever has a password, in bytes.
+/// Longest name of a password's owner, in bytes.
 const MAX_SUBJECT_BYTES: usize = 48;
 /// Longest word that is read, in bytes.
 const MAX_WORD_BYTES: usize = 256;
 
-/// What looks for [`WORDS`], [`CALLS`], and names in other languages. Each cue is of four bytes that few texts have; their
-/// order was found by counting, over a thousand files, the places that look like a cue and are none.
+/// Searchers for [`WORDS`], [`CALLS`] and names in other languages. Each cue consists of four bytes that are rare in
+/// texts. Their order was found by counting the false candidates in a thousand files.
 static TABLES: LazyLock<Option<Tables>> = LazyLock::new(|| {
     let words = Cues::new(WORDS, &WORD_CUES)?;
     let calls = Cues::new(CALLS, &CALL_CUES)?;
@@ -40,22 +41,22 @@ struct Tables {
     names: Finder,
 }
 
-/// What is remembered from one look to the next.
+/// State kept between calls.
 #[derive(Default)]
 pub(super) struct Words {
     next_end: NextEnd,
-    /// What the columns of tables hold whose heads were met, in order.
+    /// Passwords in the table columns found so far, in order.
     columns: Vec<Cut>,
-    /// Where the last of these tables ends.
+    /// End of the last of these tables.
     columns_end: usize,
 }
 
-/// Whether the words can be looked for at all. Building from constants cannot fail (a test builds it).
+/// True if the tables were built. Building from constants cannot fail (a test builds them).
 pub(super) fn is_built() -> bool {
     TABLES.is_some()
 }
 
-/// The first secret that a name in another language announces, from `from` on. No text of ASCII has one.
+/// Returns the first secret at or after `from` that a name in another language announces. ASCII text has none.
 pub(super) fn find_foreign(text: &str, from: usize) -> Option<Cut> {
     if text.is_ascii() {
         return None;
@@ -70,7 +71,7 @@ pub(super) fn find_foreign(text: &str, from: usize) -> Option<Cut> {
     std::iter::from_fn(&mut next).filter_map(|found| language::value(text, found.end())).find(|cut| cut.start >= from)
 }
 
-/// The first secret that a program or a protocol announces, from `from` on.
+/// Returns the first secret at or after `from` that a program or a protocol announces.
 pub(super) fn find_call(text: &str, from: usize, fed: &mut Fed) -> Option<Cut> {
     let Tables { calls, .. } = TABLES.as_ref()?;
     let mut at = from;
@@ -85,7 +86,7 @@ pub(super) fn find_call(text: &str, from: usize, fed: &mut Fed) -> Option<Cut> {
     cut.into_iter().chain(fed.line(from)).min_by_key(|cut| cut.start)
 }
 
-/// The first secret that a function is given, from `from` on.
+/// Returns the first secret at or after `from` that a function is given.
 pub(super) fn find_function(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let given = |at: usize| {
@@ -105,7 +106,7 @@ pub(super) fn find_function(text: &str, from: usize) -> Option<Cut> {
 }
 
 impl Words {
-    /// The first secret that a word announces, from `from` on.
+    /// Returns the first secret at or after `from` that a word announces.
     pub(super) fn find(&mut self, text: &str, from: usize) -> Option<Cut> {
         let Tables { words, .. } = TABLES.as_ref()?;
         let mut at = from;
@@ -125,12 +126,12 @@ impl Words {
         None
     }
 
-    /// The first cell from `from` on, of the columns that were met so far.
+    /// Returns the first cell at or after `from` of the columns found so far.
     pub(super) fn column(&self, from: usize) -> Option<Cut> {
         self.columns.get(self.columns.partition_point(|cut| cut.start < from)).copied()
     }
 
-    /// What a name of a password announces, by what follows it.
+    /// Returns the secret after a name of a password, depending on what follows the name.
     fn named(&mut self, text: &str, end: usize) -> Option<Cut> {
         let next = text.as_bytes().get(end).copied().unwrap_or(b'\n');
         match next {
@@ -154,7 +155,7 @@ impl Words {
         self.hold(end, |at| mention::columns(text, at))
     }
 
-    /// Keeps what a table holds that was met at `at`. A table is looked through once.
+    /// Stores the cells of a table found at `at`. Each table is searched once.
     fn hold(&mut self, at: usize, cells: impl FnOnce(usize) -> (Vec<Cut>, usize)) -> Option<Cut> {
         if at < self.columns_end {
             return None;
@@ -164,7 +165,7 @@ impl Words {
         self.keep(cuts)
     }
 
-    /// Keeps cuts of which some lie farther on.
+    /// Stores cuts, some of which may be far ahead.
     fn keep(&mut self, cuts: Vec<Cut>) -> Option<Cut> {
         let last = self.columns.last().map_or(0, |cut| cut.start);
         let in_order = cuts.first().is_none_or(|cut| cut.start >= last);
@@ -176,13 +177,13 @@ impl Words {
     }
 }
 
-/// The secret that a word announces which needs nothing remembered.
+/// Returns the secret that a word announces, for words that need no state.
 fn announced(text: &str, start: usize, end: usize, announces: Announces) -> Option<Cut> {
     match announces {
         Announces::Bearer => header::bearer(text, start - usize::from(start > 0), end),
         Announces::Set => set(text, end),
         Announces::Identified => chosen(text, end).filter(|cut| {
-            // In small letters it is English, too.
+            // In lowercase it is ordinary English.
             let quoted = cut.start > end;
             quoted || text.as_bytes()[start].is_ascii_uppercase() || is_random(&text.as_bytes()[cut.start..cut.end])
         }),
@@ -208,7 +209,7 @@ fn announced(text: &str, start: usize, end: usize, announces: Announces) -> Opti
     }
 }
 
-/// `'x' | ConvertTo-SecureString`: what is piped. The name begins at `start`.
+/// `'x' | ConvertTo-SecureString`: returns the piped text. The name starts at `start`.
 fn piped(text: &str, start: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let pipe = memchr::memrchr(b'|', &bytes[start.saturating_sub(24)..start])? + start.saturating_sub(24);
@@ -219,7 +220,7 @@ fn piped(text: &str, start: usize) -> Option<Cut> {
     is_password(&text[open..close]).then_some(Cut { start: open, end: close, kind: "secret" })
 }
 
-/// `AUTH x`, `PASS x` below `USER`, `a1 LOGIN me x`: the last word of the line.
+/// `AUTH x`, `PASS x` below `USER`, `a1 LOGIN me x`: returns the last word of the line.
 fn dialogue(text: &str, start: usize, end: usize, dialect: Dialect) -> Option<Cut> {
     let bytes = text.as_bytes();
     let apart = start.checked_sub(1).is_none_or(|at| !is(bytes[at], ALNUM | UNDERSCORE));
@@ -241,7 +242,7 @@ fn dialogue(text: &str, start: usize, end: usize, dialect: Dialect) -> Option<Cu
     (fits && (plain || looks_chosen(value)) && is_password(value)).then_some(cut)
 }
 
-/// The first secret in an option, from `from` on: `--password x`, `-p x` of a known program.
+/// Returns the first secret at or after `from` in an option: `--password x`, `-p x` of a known program.
 pub(super) fn find_option(text: &str, from: usize, programs: &mut Programs) -> Option<Cut> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -271,20 +272,20 @@ fn option(text: &str, start: usize) -> Option<Cut> {
         return None;
     }
     let name = name::before(text, end)?;
-    // No option of that name holds anything else.
+    // An option of that name holds nothing else.
     let name = if name.sign == Sign::Pass { Name { sign: Sign::Strong, ..name } } else { name };
     let mut value = end;
     if matches!(bytes[value], b'"' | b'\'') {
         value += 1 + usize::from(bytes.get(value + 1) == Some(&b','));
     }
     let next = past_blanks(bytes, value);
-    // In a list, the next option has a quote before it.
+    // In a list a quote precedes the next option.
     let listed = value > end && matches!(bytes.get(next), Some(b'"' | b'\''));
     let dashed = bytes.get(next + usize::from(listed)) == Some(&b'-');
     (next > end && !dashed).then(|| assignment::value(text, next, name, Join::Option)).flatten()
 }
 
-/// `process.env.DB_PASSWORD || 'x'`, `env["DB_PASSWORD"] ?? "x"`: what is taken where nothing is set.
+/// `process.env.DB_PASSWORD || 'x'`, `env["DB_PASSWORD"] ?? "x"`: the default value.
 fn fallback(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let closers = bytes[end..].iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b']' | b')')).count();
@@ -325,7 +326,7 @@ fn spoken(text: &str, end: usize) -> Option<Cut> {
     ((quoted && subject.is_none()) || netrc || strong).then_some(cut)
 }
 
-/// Past whose password it is, and the colon behind: `password for admin: …`.
+/// Skips whose password it is, and the colon: `password for admin: …`.
 fn subject(text: &str, at: usize) -> Option<usize> {
     let rest = text[at..].strip_prefix("for ").or_else(|| text[at..].strip_prefix("of "))?;
     let window = &rest[..floor(rest.as_bytes(), rest.len().min(MAX_SUBJECT_BYTES))];
@@ -333,7 +334,8 @@ fn subject(text: &str, at: usize) -> Option<usize> {
     Some(text.len() - rest.len() + colon + 2)
 }
 
-/// `ENV API_KEY …`, `setx TOKEN …`, `set -x TOKEN …`: the name in capitals, the value random or set as in a shell.
+/// `ENV API_KEY …`, `setx TOKEN …`, `set -x TOKEN …`: the name is in capitals, the value random or set by a shell
+/// command.
 fn set(text: &str, end: usize) -> Option<Cut> {
     if let Some(cut) = fallback(text, end - 1) {
         return Some(cut);
@@ -347,13 +349,13 @@ fn set(text: &str, end: usize) -> Option<Cut> {
     ((sets && value.len() >= 8) || (value.len() >= 16 && is_random(value))).then_some(cut)
 }
 
-/// What a person has chosen, in quotes or not.
+/// A chosen password, quoted or not.
 fn chosen(text: &str, from: usize) -> Option<Cut> {
     let name = Name { start: from, sign: Sign::Strong, screams: false, spoken: false };
     assignment::value(text, from, name, Join::Tight)
 }
 
-/// `docker login -u x -p X`; `-p` is something else to some programs, but none of it is as long as a password.
+/// `docker login -u x -p X`. Some programs use `-p` for other things, but none as long as a password.
 fn login(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = &bytes[from..bytes.len().min(from + MAX_COMMAND_BYTES)];
@@ -383,7 +385,7 @@ fn tag(text: &str, end: usize) -> Option<Cut> {
     (opens && closes && likely && !stays).then_some(Cut { start: end, end: last, kind: "secret" })
 }
 
-/// `The user's email address is …`, as harnesses tell the model.
+/// `The user's email address is …`, which agents tell the model.
 fn email(text: &str, end: usize) -> Option<Cut> {
     let part = |c: &char| !c.is_whitespace() && !matches!(c, '<' | '>' | '"' | '[');
     let length: usize = text[end..].chars().take(MAX_WORD_BYTES).take_while(part).map(char::len_utf8).sum();

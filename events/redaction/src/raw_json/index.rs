@@ -1,38 +1,38 @@
-//! Where things end in an object, found in one pass over it: what is looked into later need not be looked through again.
+//! An index of where values end in an object, built in one pass, so that nested values are not scanned again.
 //!
-//! A record is read by levels (record, message, blocks, inputs), and each level must know where its values end. With an
-//! index every byte is passed once for all of them; without one (a line of more values than are noted) the same is found
-//! by passing them again.
+//! A record is read level by level (record, message, blocks, inputs), and each level must know where its values end.
+//! With an index every byte is scanned once for all levels. Without one (a line with more values than [`MAX_NOTES`])
+//! each level scans again, with the same result.
 
 use super::{Fields, Found, Scan, first_object};
 
-/// Most things noted of one object, in notes of 12 bytes; one with more is read without an index.
+/// Most entries for one object, of 12 bytes each. An object with more is read without an index.
 const MAX_NOTES: usize = 262_144;
 
-/// Where a container or a string lies, counted from the beginning of the indexed bytes.
+/// The extent of a container or a string, as offsets in the indexed input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
-    /// Its opening bracket or quote.
+    /// Offset of its opening bracket or quote.
     pub(super) start: u32,
-    /// Behind its closing bracket or quote. While a container is open: the note of the one around it.
+    /// Offset behind its closing bracket or quote. While a container is open: the entry of the enclosing one.
     pub(super) end: u32,
-    /// How many of the notes that follow lie inside.
+    /// How many of the following entries lie inside.
     pub inside: u32,
 }
 
-/// Notes of one object after the other, in the same memory.
+/// The entries of one object. Reused for one object after the other.
 #[derive(Debug, Default)]
 pub struct Index(Vec<Note>);
 
 impl Index {
-    /// Looks for an object at the beginning of `bytes`, after blanks, as [`first_object`] does, and notes where all that is
-    /// in it ends.
+    /// Looks for an object at the start of `bytes`, after whitespace, as [`first_object`] does, and indexes everything
+    /// in it.
     pub fn first_object<'a>(&'a mut self, bytes: &'a [u8]) -> Found<'a> {
         match first_object(bytes) {
             Found::Object(fields) => {
                 let inside = match self.note(Scan { at: fields.scan.at - 1, ..fields.scan.clone() }) {
                     Some(()) => self.0.get(1..).unwrap_or_default(),
-                    // Torn, or too much of it.
+                    // Malformed, or too many values.
                     None => &[],
                 };
                 Found::Object(Fields { scan: Scan { notes: inside, ..fields.scan }, ..fields })
@@ -41,7 +41,7 @@ impl Index {
         }
     }
 
-    /// Notes the container at the current place and all in it; `None` if it is torn or has too much in it.
+    /// Indexes the container at the cursor. `None` if it is malformed or contains too many values.
     fn note(&mut self, mut scan: Scan<'_>) -> Option<()> {
         let notes = &mut self.0;
         notes.clear();

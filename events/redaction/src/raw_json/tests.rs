@@ -92,7 +92,7 @@ fn rebuilt(value: Value<'_>) -> serde_json::Value {
     }
 }
 
-/// All that is found in an object, with all that is found in that.
+/// Everything found in an object, recursively.
 fn shown(found: Found<'_>) -> String {
     fn deep(value: Value<'_>) -> String {
         match value {

@@ -1,4 +1,4 @@
-//! A string of a transcript: as it is written until somebody wants the text.
+//! A JSON string, kept as written until its text is needed.
 
 use std::borrow::Cow;
 
@@ -6,37 +6,37 @@ use memchr::{memchr, memchr_iter, memchr2, memmem};
 
 use super::find;
 
-/// How much text there is, decoded.
+/// The size of a decoded text.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Lines.
+    /// Number of lines.
     pub lines: usize,
-    /// Bytes in UTF-8.
+    /// Number of UTF-8 bytes.
     pub bytes: usize,
 }
 
-/// A string as it is written between its quotes.
+/// A JSON string, as written between its quotes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
-    /// What is written between two quotes.
+    /// Wraps the bytes between two quotes.
     pub fn of(raw: &'a [u8]) -> Self {
         Self(raw)
     }
 
-    /// The text behind the first place where these bytes stand, if they do. The bytes must be as they are written, and
-    /// begin no escape that goes on behind them.
+    /// Returns the text after the first occurrence of `mark`, if there is one. `mark` is compared as written, and must
+    /// not end inside an escape.
     pub fn after(self, mark: &[u8]) -> Option<Self> {
         memmem::find(self.0, mark).map(|at| Self(&self.0[at + mark.len()..]))
     }
 
-    /// The bytes between the quotes, escapes and all.
+    /// Returns the bytes between the quotes, escapes included.
     pub fn raw(self) -> &'a [u8] {
         self.0
     }
 
-    /// Whether there is nothing but blanks in it.
+    /// True if the text is empty or whitespace.
     pub fn is_blank(self) -> bool {
         let mut rest = self.0.iter();
         while let Some(byte) = rest.next() {
@@ -52,8 +52,8 @@ impl<'a> Text<'a> {
         true
     }
 
-    /// The text itself. Borrowed when nothing is escaped or wrong; NUL is dropped, and what is no text
-    /// (a lone surrogate, an invalid byte) becomes U+FFFD.
+    /// Decodes the text. Borrowed if nothing is escaped or invalid. NUL is dropped; a lone surrogate or an invalid byte
+    /// becomes U+FFFD.
     pub fn decode(self) -> Cow<'a, str> {
         let Some(mut at) = memchr2(b'\\', 0, self.0) else {
             return match str::from_utf8(self.0) {
@@ -61,7 +61,7 @@ impl<'a> Text<'a> {
                 Err(_) => String::from_utf8_lossy(self.0),
             };
         };
-        // Every escape stands for whole characters, so what is no text is found as well in all of it as between them.
+        // Every escape decodes to whole characters, so invalid bytes can be replaced at the end for the whole text.
         let mut out = Vec::with_capacity(self.0.len());
         let mut rest = self.0;
         loop {
@@ -79,12 +79,12 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// The text up to the first place where these bytes stand, if they do. The bytes must need no escaping.
+    /// Returns the text before the first occurrence of `mark`, or all of it. `mark` must need no escaping.
     pub fn before(self, mark: &[u8]) -> Self {
         memmem::find(self.0, mark).map_or(self, |at| Self(&self.0[..at]))
     }
 
-    /// The text without blanks and line ends at its end.
+    /// Returns the text without trailing whitespace.
     pub fn trim_end(self) -> Self {
         let mut raw = self.0;
         loop {
@@ -99,7 +99,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// How much text this is once decoded, found without decoding it. Blanks at its end do not count.
+    /// Returns the size of the decoded text without decoding it. Trailing whitespace does not count.
     pub fn size(self) -> Size {
         let raw = self.trim_end().0;
         let mut bytes = raw.len();
@@ -120,19 +120,19 @@ impl<'a> Text<'a> {
         Size { lines: newlines + usize::from(bytes > 0), bytes }
     }
 
-    /// The last lines, of at most `bytes` written bytes: from a line end on, so that no escape and no character is torn. The
-    /// whole, if it is no longer; nothing, if there is no line end in so many bytes.
+    /// Returns the last lines, at most `bytes` bytes as written. Starts after a line end, so no escape or character is
+    /// split. Returns everything if it is no longer than that, nothing if there is no line end in that many bytes.
     pub fn tail(self, bytes: usize) -> Self {
         let Some(start) = self.0.len().checked_sub(bytes).filter(|start| *start > 0) else { return self };
         let rest = &self.0[start..];
         let ends = |at: &usize| rest[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0;
-        // Where the cut itself stands among backslashes, nobody knows which of them are escaped.
+        // If the limit falls among backslashes, it is unknown which of them are escaped.
         let from = rest.iter().position(|byte| *byte != b'\\').unwrap_or(rest.len());
         let end = memmem::find_iter(rest, b"\\n").filter(|at| *at >= from).find(ends);
         Self(end.map_or(&[], |at| &rest[at + 2..]))
     }
 
-    /// The text of a prefix of at most `bytes` written bytes, cut where no escape and no character is torn.
+    /// Returns a prefix of about `bytes` bytes as written, extended so that no escape or character is split.
     pub fn head(self, bytes: usize) -> Self {
         if self.0.len() <= bytes {
             return self;
@@ -146,13 +146,13 @@ impl<'a> Text<'a> {
                 None => bytes - end,
             };
         }
-        // Not into a character either.
+        // Do not split a character either.
         end += self.0.get(end..).map_or(0, |rest| rest.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count());
         Self(&self.0[..end.min(self.0.len())])
     }
 }
 
-/// Decodes one escape whose backslash is gone; what remains after it.
+/// Decodes one escape after its backslash, and returns the rest.
 fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some((kind, after)) = rest.split_first() else {
         return rest;
@@ -170,7 +170,7 @@ fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
             out.extend_from_slice(decoded.map_or("", |c| c.encode_utf8(&mut buffer)).as_bytes());
             return after;
         }
-        // Not an escape: keep what is there.
+        // Not an escape: keep it as it is.
         _ => {
             out.push(b'\\');
             return rest;
@@ -180,7 +180,7 @@ fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     after
 }
 
-/// The character of a `\u` escape, whose four digits come next, and what remains. NUL is none.
+/// Returns the character of a `\u` escape whose digits start at `rest`, and what remains. NUL yields none.
 fn unicode(rest: &[u8]) -> (Option<char>, &[u8]) {
     let Some(high) = hex4(rest) else {
         return (Some(char::REPLACEMENT_CHARACTER), rest);

@@ -1,9 +1,9 @@
-//! No bound that counts bytes ends within a character: every beginning, followed by characters of two, three and four bytes,
-//! from every offset to every length that a bound has.
+//! No limit counted in bytes splits a character: every beginning, followed by characters of two, three and four bytes,
+//! from every offset, at every length around a limit.
 
 use super::*;
 
-/// What makes the code look further, with a value or words to follow.
+/// Beginnings that make the code read on, with a value or words to follow.
 const BEGINNINGS: &[&str] = &[
     "key=",
     "key: ",
@@ -98,14 +98,14 @@ const BEGINNINGS: &[&str] = &[
     "",
 ];
 
-/// The lengths of what follows, in bytes: the short ones, and those around every bound.
+/// Lengths of what follows, in bytes: short ones, and those around every limit.
 fn lengths() -> impl Iterator<Item = usize> {
     const BOUNDS: &[usize] =
         &[16, 20, 24, 32, 40, 64, 80, 96, 120, 128, 200, 240, 256, 300, 400, 512, 1_000, 1_024, 1_200];
     (0..12).chain(BOUNDS.iter().flat_map(|bound| bound - 2..bound + 2))
 }
 
-/// The text that `fill` makes of characters of that many bytes, `offset` bytes of others before them.
+/// `offset` bytes of `x`, filled up to about `bytes` bytes with the character.
 fn filled(offset: usize, character: char, bytes: usize) -> String {
     let count = bytes.saturating_sub(offset).div_ceil(character.len_utf8());
     "x".repeat(offset) + &character.to_string().repeat(count)
@@ -118,7 +118,7 @@ fn bounds_in_bytes_never_part_a_character() {
             for bytes in lengths() {
                 let fill = filled(offset, character, bytes);
                 for beginning in BEGINNINGS {
-                    // Behind what is announced, before it, or on both sides.
+                    // After the announcing text, before it, or on both sides.
                     let text = match bytes % 3 {
                         0 => format!("{beginning}{fill}"),
                         1 => format!("{fill}{beginning}a1b2c3d4"),
@@ -131,8 +131,8 @@ fn bounds_in_bytes_never_part_a_character() {
     }
 }
 
-/// What every table of rules looks for, and the texts of every kind around its secret: a new rule is met here without being
-/// named.
+/// Everything that a rule table searches for, and the text around the secret of every kind: a new rule is covered
+/// without being named.
 fn rules() -> Vec<(String, String)> {
     let open = |word: &str| ["", "-", "\"", "'"].map(|opens| format!("{word}{opens}"));
     let mut rules = kinds::around_secrets();
@@ -144,7 +144,7 @@ fn rules() -> Vec<(String, String)> {
     rules
 }
 
-/// What may stand behind a secret, and changes what is made of it.
+/// Text after a secret that changes how it is cut.
 const FOLLOWS: [&str; 9] = ["", " ", "\n", "\\n", "\"", "=", " | sudo -S x", "\nEOF\n", "@db"];
 
 #[test]

@@ -1,4 +1,5 @@
-//! Commands as people and agents write them: long ones, many in a line, fed by documents, and texts that only have their words.
+//! Commands as people and agents write them: long ones, several per line, with here-documents, and texts that only
+//! contain their words.
 
 use super::*;
 
@@ -13,7 +14,7 @@ fn programs_are_known_however_far_before_their_options() {
     check(&format!("sshpass{options} -p hunter2x ssh"), &format!("sshpass{options} -p [redacted:password] ssh"));
     let lines = "  -o StrictHostKeyChecking=no \\\n".repeat(30);
     check(&format!("sshpass \\\n{lines}  -p hunter2x"), &format!("sshpass \\\n{lines}  -p [redacted:password]"));
-    // Not behind another command, nor so far in a text that only has its word.
+    // Not behind another command, nor too far away in a text that only contains the word.
     let words = "and then another word stands here ".repeat(20);
     for text in
         ["sshpass -e ssh; mkdir -p hunter2x", &format!("zip {words} -P value"), &format!("{words} zip -P value")]

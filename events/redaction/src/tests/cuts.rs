@@ -1,9 +1,10 @@
-//! What must go, wherever it stands. Every value is put together here, of a prefix and a pattern: none is in the source.
+//! Secrets that must be cut wherever they are. Every value is generated from a prefix and a pattern; none is in the
+//! source.
 
 use super::*;
 use crate::rules::{Body, KEYS, Key};
 
-/// Letters and digits without an order, the same every time.
+/// Pseudo-random characters of an alphabet, the same every time.
 fn drawn(seed: u64, alphabet: &[u8], chars: usize) -> String {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -20,7 +21,7 @@ const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz234567";
 const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// A credential of a row, of that many characters.
+/// A credential of a row, with a total of that many characters.
 fn example(key: &Key, total: usize) -> String {
     let chars = total.saturating_sub(key.prefix.len());
     let seed = key.prefix.bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
@@ -35,7 +36,7 @@ fn example(key: &Key, total: usize) -> String {
     format!("{}{body}", key.prefix)
 }
 
-/// Where a secret may stand: before it, and behind it.
+/// Texts before and after a secret.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("key ", " end"),
@@ -65,7 +66,7 @@ const PLACES: &[(&str, &str)] = &[
     ("<value>", "</value>"),
 ];
 
-/// What is wrong with how a secret in its place is cut: it must be gone, and what is around it must be there.
+/// Describes what is wrong with the cut: the secret must be gone, and the text around it kept. `None` if all is well.
 fn wrong(secret: &str, before: &str, after: &str) -> Option<String> {
     let text = format!("{before}{secret}{after}");
     let clean = redact(&text).into_owned();
@@ -203,7 +204,8 @@ fn blocks_of_keys_are_cut_whole_or_torn() {
     );
 }
 
-/// The mark `§` stands for a secret of 24 letters and digits, `¶` for one of eleven that a person may have chosen.
+/// Checks rows of input and expected text. `§` stands for 24 random letters and digits, `¶` for a chosen password of
+/// eleven characters.
 pub(super) fn table(rows: &[(&str, &str)]) {
     let fill = |text: &str| text.replace('§', &drawn(11, LETTERS, 24)).replace('¶', &["Tr4wl", "er-Net"].concat());
     let wrong = rows.iter().filter_map(|(input, expected)| {

@@ -1,4 +1,5 @@
-//! Kinds of secrets as they are met, each with several values, and texts that only look like them. One test counts both.
+//! Kinds of secrets as they occur, each with several values, and texts that only look like secrets. One test counts
+//! both.
 
 use super::*;
 
@@ -8,22 +9,22 @@ mod lookalikes;
 mod once;
 mod words;
 
-/// What a kind is called, and a text of it. In its text stand, for one secret,
+/// The name of a kind, and a text of it. The text contains, for its secret,
 ///
-/// - `¶` what a person chose, `◐` and `◑` its two halves;
-/// - `§` 40 letters and digits, `¤` 64 hexadecimal digits, as a machine draws them;
-/// - `♣` twelve words of a wallet, `♧` the same, numbered in lines.
+/// - `¶` a chosen password, `◐` and `◑` its two halves;
+/// - `§` 40 random letters and digits, `¤` 64 random hexadecimal digits;
+/// - `♣` twelve words of a wallet, `♧` the same, numbered on separate lines.
 ///
-/// `⟦…⟧` is its inside in Base64, `⟪…⟫` percent-encoded, `⦃…⦄` in escapes of JSON.
+/// `⟦…⟧` encodes its content in Base64, `⟪…⟫` in percent escapes, `⦃…⦄` in JSON escapes.
 type Row = (&'static str, &'static str);
 
-/// What people choose. A kind counts only if each of them goes.
+/// Chosen passwords. A kind counts only if every one of them is cut.
 const CHOSEN: &[&str] = &["kW8xyzq7Lm2p", "tr0ub4dor3", "Herbst-2024.x", "Zq7xLm2pRt"];
 const DRAWN: &str = "qT7xB2mK9pV4nL6wR8sY3cF5hJ1dG0zA7uE4iO2k";
 const HEX: &str = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
 const PHRASE: &str = "cradle brick apple delta mango river stone cactus velvet orbit puzzle tunnel";
 
-/// Part of the kinds that must go, in percent.
+/// The share of kinds that must be cut, in percent.
 const LEAST_PERCENT: usize = 95;
 
 fn base64(bytes: &[u8]) -> String {
@@ -51,7 +52,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect()
 }
 
-/// The text with what stands between two marks written otherwise.
+/// Encodes what is between two marks.
 fn rewritten(text: String, open: char, close: char, write: impl Fn(&str) -> String) -> String {
     match text.split_once(open).and_then(|(before, rest)| Some((before, rest.split_once(close)?))) {
         Some((before, (inside, after))) => {
@@ -90,7 +91,7 @@ pub(super) fn texts() -> Vec<String> {
     all().iter().map(|(_, text)| told(text, CHOSEN[0])).collect()
 }
 
-/// What stands before and behind the secrets of every kind.
+/// The text before and after the secrets of every kind.
 pub(super) fn around_secrets() -> Vec<(String, String)> {
     let around = |(_, text): &Row| {
         let (before, after) = text.split_once(['¶', '◐', '§', '¤', '♣', '♧'])?;
@@ -99,7 +100,7 @@ pub(super) fn around_secrets() -> Vec<(String, String)> {
     all().iter().filter_map(around).collect()
 }
 
-/// What of the row's secret can still be read in its text after redaction, in words for a person.
+/// Describes which part of the row's secret is still readable after redaction.
 fn leak(text: &str, chosen: &str) -> Option<String> {
     let whole = told(text, chosen);
     let clean = redact(&whole).into_owned();
@@ -114,7 +115,7 @@ fn leak(text: &str, chosen: &str) -> Option<String> {
     parts.extend(inside('§').then(|| DRAWN[DRAWN.len() / 2..].to_owned()));
     parts.extend(inside('¤').then(|| HEX[HEX.len() / 2..].to_owned()));
     parts.extend((inside('♣') || inside('♧')).then(|| words[6].to_owned()));
-    // What was written otherwise stands so, and must not.
+    // What was encoded must not remain in encoded form either.
     let coded = |part: &String| {
         let mut forms = vec![part.clone(), percent(part), escaped(part)];
         if inside('⟦') {
@@ -133,7 +134,7 @@ fn leak(text: &str, chosen: &str) -> Option<String> {
     (left_over || !settled).then(|| format!("{whole:?}\n      became {clean:?}"))
 }
 
-/// The kinds of which a value is still read.
+/// The kinds of which a value is still readable.
 fn missed(rows: &[Row]) -> Vec<String> {
     let miss = |(kind, text): &Row| {
         let left = CHOSEN.iter().find_map(|chosen| leak(text, chosen))?;

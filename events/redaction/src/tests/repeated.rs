@@ -1,4 +1,4 @@
-//! Texts made to be slow: four times as much of what is repeated takes about four times as long.
+//! Adversarial texts: four times as many repetitions must take about four times as long.
 #![expect(clippy::disallowed_methods, reason = "time is what is measured")]
 
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use crate::rules::KEYS;
 
 const SMALL_BYTES: usize = 8_000;
 const LARGE_BYTES: usize = 4 * SMALL_BYTES;
-/// Above the four of what is linear by noise, below the sixteen of what is not.
+/// Above the four of linear time with noise, below the sixteen of quadratic time.
 const RATIO_MAX: u32 = 8;
-/// What takes no longer than this is not judged: noise is larger.
+/// Shorter times are not judged: they are mostly noise.
 const NOISE: Duration = Duration::from_millis(40);
 const ATTEMPTS: usize = 4;
 
-/// What is repeated, and what stands at the end. Each once took, or would take, quadratic time.
+/// What is repeated, and what is at the end. Each once took, or could take, quadratic time.
 const SHAPES: &[(&str, &str)] = &[
     ("sk-ab-cd-", ""),
     ("SG.a", ""),
@@ -68,7 +68,7 @@ const SHAPES: &[(&str, &str)] = &[
     ("\\\n", ""),
 ];
 
-/// The time that this thread has worked so far; others' work does not count where the system tells it apart.
+/// CPU time of this thread so far, where the system reports it per thread.
 fn worked() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(told.split(' ').next()?.parse().ok()?))
@@ -80,7 +80,7 @@ fn cost(text: &str) -> Duration {
     before.and_then(|before| worked()?.checked_sub(before)).unwrap_or_else(|| began.elapsed())
 }
 
-/// Whether four times as much takes far more than four times as long.
+/// True if four times as many repetitions take far more than four times as long.
 fn is_slow(piece: &str, end: &str) -> bool {
     let of = |bytes: usize| piece.repeat(bytes / piece.len()) + end;
     let (small, large) = (of(SMALL_BYTES), of(LARGE_BYTES));

@@ -1,8 +1,8 @@
-//! Secrets that settings hold go, whatever they are made of.
+//! Secrets in settings are cut whatever their characters.
 
 use super::cuts::table;
 
-/// Every text with a value in the place of `§` loses it and nothing else.
+/// Checks that every text with a value in the place of `§` loses the value and nothing else.
 fn lose(values: &[&str], places: &[&str]) {
     let rows: Vec<(String, String)> = places
         .iter()

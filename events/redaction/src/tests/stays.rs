@@ -1,4 +1,4 @@
-//! What must stay: ordinary code, lock files, logs and prose, to the byte.
+//! Ordinary code, lock files, logs and prose stay byte for byte.
 
 use super::*;
 

@@ -104,7 +104,7 @@ pub(super) const COMMANDS: &[Row] = &[
     ("pexpect", "child.expect('assword:')\nchild.sendline('¶')"),
 ];
 
-/// Kinds beside those that the first list asks for.
+/// Kinds beyond those of the first list.
 pub(super) const MORE_COMMANDS: &[Row] = &[
     ("mysqladmin", "mysqladmin -u root -p¶ status"),
     ("mysqldump --password", "mysqldump --user=root --password='¶' app > app.sql"),

@@ -104,7 +104,7 @@ pub(super) const FILES: &[Row] = &[
     ("environment python", "environ({'PATH': '/bin', 'DB_PASSWORD': '¶'})"),
 ];
 
-/// Kinds beside those that the first list asks for.
+/// Kinds beyond those of the first list.
 pub(super) const MORE_FILES: &[Row] = &[
     ("wpa_supplicant", "network={\n  ssid=\"Home\"\n  psk=\"¶\"\n}"),
     ("netrc lines", "machine api.example.com\n  login me\n  password ¶\n"),

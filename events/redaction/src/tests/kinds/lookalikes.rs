@@ -1,12 +1,12 @@
-//! What looks like a secret and is none.
+//! Texts that look like secrets but are not.
 
-/// Texts that must stay to the byte.
+/// Texts that must stay byte for byte.
 pub(super) const LOOKALIKES: &[&str] = &[
     // Types, samples and settings in code.
     "        self, private_key: ed25519.Ed25519PrivateKey, f_priv: _FragList",
     "access_token = AccessToken(\"lock&key\", \"secret=password\")",
     "$PASSWORD = $CPAN::Config->{password} || \"\";",
-    // Options that are something else.
+    // Options with another meaning.
     "ssh -p 2222 deploy@web1",
     "scp -P 2222 a.tar deploy@web1:/srv",
     "mkdir -p src/main/java",
@@ -254,6 +254,6 @@ pub(super) const LOOKALIKES: &[&str] = &[
     "&quot;password&quot;: &quot;string&quot;",
 ];
 
-/// Look-alikes that are redacted, and were so before: plain text in Base64 looks as random as a key, and a word that a
-/// strong name holds in quotes is a password to whoever cannot read.
+/// Look-alikes that are redacted, now as before: plain text in Base64 looks as random as a key, and a quoted word after
+/// a strong name cannot be told from a password.
 pub(super) const TAKEN: &[&str] = &["VGhpcyBpcyBqdXN0IHBsYWluIHRleHQgaW4gQmFzZTY0", "api_key = \"placeholder key\""];

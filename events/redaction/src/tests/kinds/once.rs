@@ -1,7 +1,7 @@
-//! Texts of which a secret passed once; it stands between `‹` and `›`.
+//! Texts of which a secret once passed. It is between `‹` and `›`.
 
 pub(super) const PASSED: &[&str] = &[
-    // What is drawn, and goes on behind a sign.
+    // Random values that continue after punctuation.
     "DB_PASSWORD=‹aB3dE5gH7jK9lM1nO3pQ5!Winter99x›",
     "DB_PASSWORD=‹aB3dE5gH7jK9lM1nO3pQ5@Winter99x›",
     "DB_PASSWORD=‹aB3dE5gH7jK9lM1nO3pQ5#Winter99x›",
@@ -23,7 +23,7 @@ pub(super) const PASSED: &[&str] = &[
     "API Key ‹Zq81LmNoPw73Xy› was refused",
     "{\"pin\":\"‹990817›\"}",
     "pin=‹990817›",
-    // Values that hold what ends others.
+    // Values that contain characters that end other values.
     "DB_PASSWORD=‹Tr0ub;le2024›",
     "DB_PASSWORD=‹pa;ss2024word›",
     "export DB_PASSWORD=‹hunter2;rest2024›\nexport A=1",
@@ -31,13 +31,13 @@ pub(super) const PASSED: &[&str] = &[
     "DB_PASSWORD=‹pa'ss2024word›",
     "password: ‹Hunter,2024x›",
     "  password: ‹Hunter,2024x›\n  user: app",
-    // Tables, and what a Secret of Kubernetes holds.
+    // Tables, and a Kubernetes Secret.
     "user,old_password,new_password\nme,‹Hunter2024›,‹Summer2025›\n",
     "| user | password | admin password |\n|--|--|--|\n| me | ‹Hunter2024› | ‹Summer2025x› |\n",
     "kind: Secret\ndata:\n  a: ‹SHVudGVyMjAyNA›\n\n\nAccounts:\n\n| user | password |\n|--|--|\n| me | ‹Hunter2024› |\n",
     "apiVersion: v1\ndata:\n  a: ‹SHVudGVyMjAyNA›\nkind: Secret\nmetadata:\n  name: db\n",
     "- apiVersion: v1\n  kind: Secret\n  stringData:\n    a: ‹SHVudGVyMjAyNA›\n",
-    // Names, queries, what is taken where nothing is set.
+    // Names, queries, default values.
     "password_confirmation=‹Hunter2024›",
     "user[password_confirmation]=‹Hunter2024›",
     "{\"passwordConfirm\": \"‹Hunter2024›\"}",
@@ -49,7 +49,7 @@ pub(super) const PASSED: &[&str] = &[
     "const p = process.env.DB_PASSWORD || '‹Hunter2024›'",
     "const p = process.env.JWT_SECRET ?? \"‹Hunter2024›\"",
     "p = os.environ.get(\"DB_PASSWORD\") or \"‹Hunter2024›\"",
-    // What has a placeholder's sign in it.
+    // Values that contain a placeholder's characters.
     "DB_PASSWORD=‹Hunter{{2024›",
     "DB_PASSWORD=‹abc${Hunter2024›",
     "DB_PASSWORD=‹{Hunter2024}›",

@@ -1,4 +1,4 @@
-//! Secrets named in other languages, written in unusual ways, or told by what they are.
+//! Secrets named in other languages, written in unusual ways, or recognised by their form.
 
 use super::Row;
 
@@ -108,7 +108,7 @@ pub(super) const WORDS: &[Row] = &[
     ("ansible json", "ansible all -e '{\"ansible_sudo_pass\": \"¶\"}'"),
 ];
 
-/// Kinds beside those that the first list asks for.
+/// Kinds beyond those of the first list.
 pub(super) const MORE_WORDS: &[Row] = &[
     ("portuguese", "senha: ¶"),
     ("portuguese sentence", "a senha do banco é ¶"),
