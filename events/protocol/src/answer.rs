@@ -67,7 +67,7 @@ pub struct Freshness {
     /// Whether the asking session has something new that was left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_out_asking: bool,
-    /// What the person should know who expects more: that tracking is off.
+    /// A note for the user who expects more, for instance that tracking is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Position in the log that the answer covers.
@@ -87,7 +87,7 @@ pub struct Freshness {
 pub struct Problem {
     /// What.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub fix: String,
 }
 
@@ -156,10 +156,10 @@ pub struct Row {
     pub close_reason: Option<String>,
     /// The closer's words.
     pub close_note: Option<String>,
-    /// Whether it is over, and why.
+    /// Why the session ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Of something that was added and no session said: `text`, `json`, `message` or `triplet`.
+    /// For a note or fact added by hand: `text`, `json`, `message` or `triplet`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Whether its episode was deleted, or cleared with its group: there is none until the content changes.
@@ -236,7 +236,7 @@ pub struct Relation {
 pub struct Close {
     /// `success` only when the episode is durable and findable.
     pub status: String,
-    /// The session, when it is known which was meant.
+    /// The session, if it could be determined.
     pub session_id: Option<String>,
     /// The episode; `null` for an empty session.
     pub episode_uuid: Option<String>,
@@ -248,7 +248,7 @@ pub struct Close {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Episodes {
-    /// Whether there are any, in words.
+    /// A summary in words.
     pub message: String,
     /// Newest first.
     pub episodes: Vec<EpisodeEntry>,
@@ -258,7 +258,7 @@ pub struct Episodes {
     pub subagents_left_out: u64,
     /// How fresh the answer is.
     pub freshness: Freshness,
-    /// Give it as `cursor` to go on.
+    /// Pass it as `cursor` to get the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Arguments of the questions about what was tried.
+//! Arguments of the queries about earlier attempts.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use super::Caller;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HowParams {
-    /// A program, with or without a subcommand, or a whole line.
+    /// A program, with or without a subcommand, or a whole command line.
     pub command: String,
-    /// Only this project; none: the caller's own if it was run there, else all.
+    /// Only this project. Absent for the caller's own if the command was run there, else all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// How many lines; 0: as many as are usual.
+    /// Most lines; 0 for the usual number.
     pub limit: u32,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -25,16 +25,16 @@ pub struct HowParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FixParams {
-    /// Any text of the failure: a line, or a whole output.
+    /// Any text of the failure: one line, or a whole output.
     pub error: String,
-    /// Only this project; none: all.
+    /// Only this project; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// How many failures; 0: as many as are usual.
+    /// Most failures; 0 for the usual number.
     pub limit: u32,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -44,14 +44,14 @@ pub struct FixParams {
 pub struct BlameParams {
     /// A path, or the end of one.
     pub path: String,
-    /// Only this project; none: all, the caller's own first.
+    /// Only this project. Absent for all, the caller's own first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// How many sessions; 0: as many as are usual.
+    /// Most sessions; 0 for the usual number.
     pub limit: u32,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -59,16 +59,16 @@ pub struct BlameParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PatternsParams {
-    /// Only this project; none: the caller's own if anything is known of it, else all.
+    /// Only this project. Absent for the caller's own if anything is known of it, else all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// How many of each kind; 0: as many as are usual.
+    /// Most entries of each kind; 0 for the usual number.
     pub limit: u32,
-    /// Draw the sequences, too: `mermaid` or `dot`.
+    /// Also return the sequences as a graph: `mermaid` or `dot`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }

@@ -1,4 +1,4 @@
-//! What a person asks of a model: to enrich what is stored, and what that has cost.
+//! Arguments of the calls that enrich sessions by a model, and that report its costs.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use super::Caller;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnrichParams {
-    /// An id or a unique prefix of one; none, without `all`: the caller's own session.
+    /// A session id or a unique prefix of one. Without it and `all`, the caller's own session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// All sessions that have an episode and are not enriched.
+    /// True for all sessions that have an episode and are not enriched.
     pub all: bool,
     /// Most US dollars for this run, instead of the daily budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_usd: Option<f64>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -24,10 +24,10 @@ pub struct EnrichParams {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CostsParams {
-    /// Only calls of so many days, today included; 0 and none: all.
+    /// Only calls of this many days, today included; 0 or absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
-    /// `session`, `project`, `model` or `day`; none: day.
+    /// `session`, `project`, `model` or `day`; absent for day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a person asks of what is stored: to be forgotten, or made anew.
+//! Arguments of the calls that forget or rebuild stored data.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ForgetParams {
-    /// Ids, or unique prefixes of them.
+    /// Session ids, or unique prefixes of them.
     pub sessions: Vec<String>,
-    /// All sessions of a project: a directory, or a name that fits one.
+    /// All sessions of a project: a directory, or a name that matches one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only sessions in which nothing was said since then, milliseconds since 1970.
+    /// Only sessions without messages since then, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
-    /// Leave forks and copies of them alone.
+    /// True to leave their forks and copies alone.
     pub only: bool,
-    /// Say what would go, and change nothing.
+    /// True to report what would be forgotten and change nothing.
     pub dry_run: bool,
-    /// Lift the tombstones instead, and what was deleted or cleared.
+    /// True to lift tombstones instead, and restore what was deleted or cleared.
     pub undo: bool,
-    /// With `undo`: everything.
+    /// With `undo`: restore everything.
     pub all: bool,
-    /// Besides the sessions that are named: what was added to this project.
+    /// Besides the named sessions: the notes and facts added to this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes_of: Option<String>,
-    /// Identity of this wish, so that asking again gives the first answer.
+    /// Idempotency key: a repeated request with the same key gets the first answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
 }
 
-/// Arguments of `reindex`; without any, what another filter made is made anew.
+/// Arguments of `reindex`. Without any, everything made by another filter is rebuilt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReindexParams {
-    /// Ids, or unique prefixes of them.
+    /// Session ids, or unique prefixes of them.
     pub sessions: Vec<String>,
-    /// All sessions of a project: a directory, or a name that fits one.
+    /// All sessions of a project: a directory, or a name that matches one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// All there are.
+    /// True for all sessions.
     pub all: bool,
 }

@@ -8,23 +8,23 @@ use super::{Caller, ten};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodesParams {
-    /// The words.
+    /// The query text.
     pub query: String,
-    /// Only what sessions of these groups support; none: all.
+    /// Only results supported by sessions of these groups; empty for all.
     pub groups: Vec<String>,
-    /// How many.
+    /// Most entries to return.
     pub limit: u32,
-    /// A node to which the nearest rank first.
+    /// A node; results near it rank first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub center: Option<String>,
-    /// Only nodes with one of these labels; none: all.
+    /// Only nodes with one of these labels; empty for all.
     pub labels: Vec<String>,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Where to go on, as the answer before this one said.
+    /// The `next_cursor` of the previous answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -47,29 +47,29 @@ impl Default for NodesParams {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FactsParams {
-    /// The words.
+    /// The query text.
     pub query: String,
-    /// Only what sessions of these groups support; none: all.
+    /// Only results supported by sessions of these groups; empty for all.
     pub groups: Vec<String>,
-    /// How many.
+    /// Most entries to return.
     pub limit: u32,
     /// A node whose facts rank first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub center: Option<String>,
-    /// Only facts of these relations, by name; none: all.
+    /// Only facts with these relation names; empty for all.
     pub relations: Vec<String>,
-    /// Only facts that began to hold in this time.
+    /// Only facts that became valid in this period.
     #[serde(skip_serializing_if = "During::is_open")]
     pub valid: During,
-    /// Only facts that ceased to hold in this time.
+    /// Only facts that ceased to be valid in this period.
     #[serde(skip_serializing_if = "During::is_open")]
     pub invalid: During,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Where to go on, as the answer before this one said.
+    /// The `next_cursor` of the previous answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -90,20 +90,20 @@ impl Default for FactsParams {
     }
 }
 
-/// A stretch of time, both ends included: RFC 3339, or a date, which is its midnight UTC.
+/// A period, both ends included, as RFC 3339 times. A date means its midnight UTC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct During {
-    /// From then on; none: from the beginning.
+    /// Start of the period; absent for no start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Until then; none: for ever.
+    /// End of the period; absent for no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 impl During {
-    /// Whether it leaves nothing out.
+    /// True if the period excludes nothing.
     pub fn is_open(&self) -> bool {
         self.after.is_none() && self.before.is_none()
     }

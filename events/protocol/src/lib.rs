@@ -1,7 +1,7 @@
 //! The frames that clients and the daemon exchange: one JSON-RPC 2.0 object per line, in both directions.
 //!
 //! A connection begins with `hello`. The shapes of `hello` and `stop` are frozen for ever, so that programs of any two
-//! versions can always greet and stop each other. Everything else may change with [`VERSION`].
+//! versions can greet and stop each other. Everything else may change with [`VERSION`].
 
 pub mod answer;
 mod coding;
@@ -38,57 +38,57 @@ pub use shown::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, Sh
 pub use tracking::{SyncParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 
-/// Version of everything but `hello` and `stop`. Written here and nowhere else.
+/// Version of everything but `hello` and `stop`. Defined only here.
 pub const VERSION: u32 = 1;
-/// Longest body of a note that an agent gives, in bytes.
+/// Longest body of a note added by an agent, in bytes.
 pub const MEMO_BODY_MAX_BYTES: usize = 256 * 1024;
 
-/// Error codes of answers. Those above -32000 are JSON-RPC's own.
+/// Error codes of answers. Those below -32099 are JSON-RPC's own.
 pub mod code {
-    /// The line is no JSON.
+    /// The line is not JSON.
     pub const PARSE: i64 = -32_700;
-    /// The line is no request.
+    /// The line is not a request.
     pub const INVALID_REQUEST: i64 = -32_600;
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i64 = -32_601;
     /// The arguments do not fit the method.
     pub const INVALID_PARAMS: i64 = -32_602;
-    /// Something went wrong inside; the message says what.
+    /// An internal error; the message describes it.
     pub const INTERNAL: i64 = -32_603;
     /// The client speaks another version of the protocol.
     pub const OTHER_VERSION: i64 = -32_001;
-    /// Too much at once: connections, or bytes in a frame.
+    /// A limit is exceeded: connections, or bytes in a frame.
     pub const TOO_MUCH: i64 = -32_002;
     /// The call's deadline has passed.
     pub const DEADLINE: i64 = -32_003;
-    /// What was asked for is not known, or fits several.
+    /// The requested object is unknown, or the name matches several.
     pub const NOT_FOUND: i64 = -32_004;
     /// The daemon is stopping.
     pub const STOPPING: i64 = -32_005;
 }
 
-/// A call, as it is read: the arguments stay raw until the method is known.
+/// A request, as read. The arguments stay raw until the method is known.
 #[derive(Debug, Deserialize)]
 pub struct Request<'a> {
     /// Must be `2.0`.
     #[serde(default)]
     pub jsonrpc: String,
-    /// A string or a number; a call without one is answered with nothing.
+    /// A string or a number. A request without an id gets no answer.
     #[serde(borrow, default)]
     pub id: Option<&'a RawValue>,
     /// See [`method`].
     pub method: String,
-    /// The arguments: an object.
+    /// The arguments, an object.
     #[serde(borrow, default)]
     pub params: Option<&'a RawValue>,
 }
 
-/// A call, as it is written.
+/// A request, as written.
 #[derive(Debug, Serialize)]
 pub struct Call<'a, P: Serialize> {
     /// `2.0`.
     pub jsonrpc: &'static str,
-    /// The call's number.
+    /// The id of the request.
     pub id: u64,
     /// See [`method`].
     pub method: &'a str,
@@ -96,42 +96,42 @@ pub struct Call<'a, P: Serialize> {
     pub params: P,
 }
 
-/// What a client reads: an answer to its call, or a notification on the way to it.
+/// A frame read by a client: the answer to its request, or a notification.
 #[derive(Debug, Deserialize)]
 pub struct Incoming {
-    /// The number of the call that is answered.
+    /// The id of the request that is answered.
     #[serde(default)]
     pub id: Option<u64>,
-    /// The name of a notification.
+    /// The method of a notification.
     #[serde(default)]
     pub method: Option<String>,
-    /// A notification's content.
+    /// The content of a notification.
     #[serde(default)]
     pub params: Option<Box<RawValue>>,
-    /// The answer.
+    /// The result.
     #[serde(default)]
     pub result: Option<Box<RawValue>>,
-    /// Or why there is none.
+    /// The error, if there is no result.
     #[serde(default)]
     pub error: Option<Failure>,
 }
 
-/// An answer, as it is written.
+/// An answer, as written.
 #[derive(Debug, Serialize)]
 pub struct Answer<'a> {
     /// `2.0`.
     pub jsonrpc: &'static str,
-    /// The call's id, `null` when it could not be read.
+    /// The id of the request; `null` if it could not be read.
     pub id: Option<&'a RawValue>,
-    /// The result, when it went well.
+    /// The result, on success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
-    /// Or why not.
+    /// The error, on failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }
 
-/// Why a call has no result.
+/// The error of a failed request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// See [`code`].
@@ -140,29 +140,29 @@ pub struct Failure {
     pub message: String,
 }
 
-/// What a client says of itself. Frozen: fields may be added, none may change.
+/// A client's greeting. Frozen: fields may be added, none may change.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Hello {
     /// Protocol version of the client.
     pub protocol: u32,
     /// Program version of the client.
     pub version: String,
-    /// What kind of client it is: `cli`, `mcp`, `hook`.
+    /// The kind of client: `cli`, `mcp`, `hook`.
     #[serde(default)]
     pub client: String,
-    /// The client's directory of Claude Code, absolute.
+    /// The client's Claude Code directory, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claude_config_dir: Option<String>,
-    /// The client's directory of Codex, absolute; none where it has none.
+    /// The client's Codex directory, absolute. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_home: Option<String>,
-    /// Where the client works, absolute: its working directory, and the project that its agent names. What lies there may
-    /// have come with the project, and is not taken for the directory of an agent.
+    /// The absolute directories in which the client works: its working directory, and the project named by its agent.
+    /// Content below them may have come with the project, so none of it is accepted as an agent's directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub works_in: Vec<String>,
 }
 
-/// What the daemon says of itself. Frozen: fields may be added, none may change.
+/// The daemon's greeting. Frozen: fields may be added, none may change.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Welcome {
     /// Protocol version of the daemon.
@@ -171,24 +171,24 @@ pub struct Welcome {
     pub version: String,
     /// Its process id.
     pub pid: u32,
-    /// The directories whose transcripts it reads.
+    /// The directories from which it reads transcripts.
     #[serde(default)]
     pub roots: Vec<String>,
-    /// Why the directory that the client named in its `hello` is not read, and what to do; none: it is.
+    /// Why the directory from the client's `hello` is not read, and what to do. Absent if it is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_refused: Option<String>,
-    /// The same for the client's directory of Codex.
+    /// The same for the client's Codex directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_refused: Option<String>,
-    /// Whether the configuration names the directories that are read, so that no client does.
+    /// True if the configuration names the directories to read, so that clients cannot add any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub roots_configured: bool,
 }
 
-/// How far long work is.
+/// Progress of a long request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What is being done, in a word or two.
+    /// The current activity, in a word or two.
     pub what: String,
     /// Sessions done.
     pub done: u64,
@@ -196,18 +196,19 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Who asks, as far as the client's surroundings tell. Used to favour the caller's project and to know its session.
+/// Identifies the caller as far as the client's environment allows. Used to favour the caller's project and to find its
+/// session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Caller {
-    /// The session that the client's environment names.
+    /// The session named in the client's environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<String>,
     /// The client's working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// When the client was started, milliseconds since 1970: what its environment names was so then, and hooks may have said
-    /// otherwise since. None: it is so now.
+    /// When the client was started, in milliseconds since 1970. Its environment described that moment, and hooks may
+    /// have reported changes since. Absent if the environment describes the present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
 }
@@ -220,13 +221,13 @@ fn ten() -> u32 {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionsParams {
-    /// Only those in this state.
+    /// Only sessions in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Only those of this project.
+    /// Only sessions of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Subagents' sessions too.
+    /// True to include subagents' sessions.
     #[serde(default)]
     pub subagents: bool,
 }
@@ -235,16 +236,16 @@ pub struct SessionsParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CloseParams {
-    /// An id or a unique prefix of one; without it, the session that `caller` tells.
+    /// A session id or a unique prefix of one. Without it, the session that `caller` identifies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Who asks: without `session`, this tells which.
+    /// The caller. Without `session`, it identifies the session.
     #[serde(default)]
     pub caller: Caller,
-    /// Why, in the closer's words.
+    /// The reason, in the caller's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Identity of this wish, so that asking again gives the first answer.
+    /// Idempotency key: a repeated request with the same key gets the first answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
     /// How long the caller waits, in milliseconds.
@@ -256,16 +257,16 @@ fn thirty_seconds_ms() -> u64 {
     30_000
 }
 
-/// Arguments of `config`: without any, it is shown.
+/// Arguments of `config`. Without any, the configuration is returned.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConfigParams {
-    /// The text of a file of the original to be taken in.
+    /// The text of a configuration file of the original program, to be imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<String>,
-    /// Whether it counts more than what is set already.
+    /// True if imported values override values that are already set.
     pub force: bool,
-    /// Say what would become of it, and write nothing.
+    /// True to report the effect without writing anything.
     pub dry_run: bool,
 }
 
@@ -273,22 +274,23 @@ pub struct ConfigParams {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EpisodesParams {
-    /// Only those of these groups; none: all.
+    /// Only episodes of these groups; empty for all.
     pub groups: Vec<String>,
-    /// Only these, by their uuids or by the sessions'; none: all. A subagent's is told where it is named.
+    /// Only these episodes, by their uuids or session ids; empty for all. Subagents' episodes are returned only if
+    /// named here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uuids: Vec<String>,
-    /// How many.
+    /// Most entries to return.
     pub limit: u32,
-    /// About how many tokens the answer may take, within what one answer holds; 0: as many as are usual. What is longer
-    /// is cut, and told so.
+    /// Approximate number of tokens that the answer may take, within the limit of one answer; 0 for the usual number.
+    /// Longer episodes are cut, and the answer says so.
     pub budget_tokens: u32,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Where to go on, as the answer before this one said.
+    /// The `next_cursor` of the previous answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -303,15 +305,15 @@ impl Default for EpisodesParams {
 /// Arguments of `tools/call`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ToolParams {
-    /// The tool, or an alias of it.
+    /// The tool's name, or an alias of it.
     pub name: String,
-    /// Its arguments: an object.
+    /// Its arguments, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Box<RawValue>>,
-    /// Who asks.
+    /// The caller.
     #[serde(default)]
     pub caller: Caller,
-    /// Identity of this wish, so that asking again gives the first answer. Only a close needs one.
+    /// Idempotency key: a repeated request with the same key gets the first answer. Only a close needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
 }

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogReadParams {
-    /// The first record that is wanted, from 1: its position, or with `session` its place in that session's own history.
+    /// The first record to return, from 1: its position, or with `session` its number in that session's history.
     pub from: u64,
-    /// Instead of `from`: so many from the end.
+    /// Instead of `from`: this many records from the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<u32>,
-    /// At most so many; the answer may have fewer, and has none only at the end.
+    /// Most records. The answer may have fewer, and has none only at the end of the log.
     pub limit: u32,
-    /// Only records of this session: an id or a unique prefix of one.
+    /// Only records of this session: a session id or a unique prefix of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How long to wait for a record where there is none yet, in milliseconds. The daemon may answer with none earlier.
+    /// How long to wait for the next record if there is none yet, in milliseconds. The daemon may return none earlier.
     pub wait_ms: u64,
-    /// Whether to name the sessions of which no group is told.
+    /// True to list the forgotten sessions that were put in a group, so that clients can hide the group's name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
 }
@@ -33,7 +33,7 @@ impl Default for LogReadParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyParams {
-    /// Whether the memory is left out: building one anew takes longest.
+    /// True to skip the memory, whose rebuild takes longest.
     #[serde(default)]
     pub quick: bool,
 }

@@ -1,4 +1,4 @@
-//! What is added to the memory, and what is taken away from it.
+//! Arguments of the calls that add to the memory and delete from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,31 +8,31 @@ use super::Caller;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AddMemoryParams {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is to be remembered.
+    /// The content.
     pub episode_body: String,
-    /// The group; `None`: the caller's project.
+    /// The group; `None` for the caller's project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
-    /// `text`, `json` or `message`; `None`: text.
+    /// `text`, `json` or `message`; `None` for text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Where it comes from.
+    /// A description of its origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_description: Option<String>,
-    /// The uuid; `None`: the one that its words give it.
+    /// The uuid; `None` to derive it from the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// When it was so, RFC 3339; `None`: now.
+    /// The time it refers to, RFC 3339; `None` for now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_time: Option<String>,
-    /// Names of arguments that were given and are of no use here.
+    /// Names of arguments that were given but have no effect here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// The request, for the log.
+    /// Id of the request, recorded as the cause of its events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
 }
@@ -41,23 +41,23 @@ pub struct AddMemoryParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AddTripletParams {
-    /// Who or what.
+    /// Name of the source node.
     pub source_node_name: String,
-    /// What is between them.
+    /// Name of the relation.
     pub edge_name: String,
     /// The fact in a sentence.
     pub fact: String,
-    /// Whom or what.
+    /// Name of the target node.
     pub target_node_name: String,
-    /// The group; `None`: the caller's project.
+    /// The group; `None` for the caller's project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
-    /// Names of arguments that were given and are of no use here.
+    /// Names of arguments that were given but have no effect here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// The request, for the log.
+    /// Id of the request, recorded as the cause of its events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
 }
@@ -66,30 +66,30 @@ pub struct AddTripletParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EpisodeEntitiesParams {
-    /// Of which episodes.
+    /// The episodes.
     pub episode_uuids: Vec<String>,
 }
 
-/// Arguments of whatever concerns one episode or fact.
+/// Arguments of the calls about one episode or fact.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UuidParams {
     /// Its uuid.
     pub uuid: String,
-    /// The request, for the log.
+    /// Id of the request, recorded as the cause of its events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
 }
 
-/// What is to be cleared.
+/// Arguments of `clear_graph`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClearGraphParams {
-    /// Which groups; none: all.
+    /// The groups; empty for all.
     pub groups: Vec<String>,
-    /// Whether to do it; else only to tell what would go.
+    /// True to clear; else only report what would be cleared.
     pub confirm: bool,
-    /// The request, for the log.
+    /// Id of the request, recorded as the cause of its events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_id: Option<String>,
 }

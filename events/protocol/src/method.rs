@@ -1,94 +1,94 @@
-//! Methods a client may call.
+//! Names of the methods that a client may call.
 
-/// Greets; must be the first. Frozen.
+/// Greeting; must be the first request. Frozen.
 pub const HELLO: &str = "hello";
-/// Asks the daemon to finish what it has begun and exit. Frozen.
+/// Asks the daemon to finish its work and exit. Frozen.
 pub const STOP: &str = "stop";
-/// Lazy index, then search.
+/// Indexes lazily, then searches.
 pub const SEARCH: &str = "search";
-/// The session table.
+/// Lists sessions.
 pub const SESSIONS: &str = "sessions";
-/// How short the ids of sessions and notes may be shown to a person.
+/// Returns the shortest ids of sessions and notes that may be shown to a user.
 pub const SHORT_IDS: &str = "ids/short";
-/// One session and its episode.
+/// Returns one session and its episode.
 pub const SHOW: &str = "show";
-/// What was said in a session, message by message.
+/// Returns the messages of a session.
 pub const MESSAGES: &str = "session/messages";
-/// A session's events, with what each did and why.
+/// Returns a session's events, each with its effect and its reason.
 pub const EXPLAIN: &str = "session/explain";
-/// Explicit close.
+/// Closes a session.
 pub const CLOSE: &str = "close";
-/// Daemon, log, memory, roots, counts, problems.
+/// Returns the state of the daemon, log, memory and roots, counts and problems.
 pub const STATUS: &str = "status";
-/// What a query would index.
+/// Lists the sessions that a query would index.
 pub const UNINDEXED: &str = "unindexed";
-/// A range of history, indexed now or counted.
+/// Indexes or counts a range of history.
 pub const SYNC: &str = "sync";
-/// The tracking switch: shown or set.
+/// Returns or sets the tracking switch.
 pub const TRACKING: &str = "tracking";
-/// Tracks a session again, or into a group.
+/// Tracks a session again, or puts it into a group.
 pub const TRACK: &str = "track";
 /// Stops tracking a session.
 pub const UNTRACK: &str = "untrack";
-/// Sessions forgotten, or remembered again.
+/// Forgets sessions, or restores them.
 pub const FORGET: &str = "forget";
-/// What is stored, made anew.
+/// Rebuilds what is stored.
 pub const REINDEX: &str = "reindex";
-/// Episodes, enriched by a model now.
+/// Enriches episodes by a model now.
 pub const ENRICH: &str = "enrich";
-/// What calls of models have cost.
+/// Returns the costs of model calls.
 pub const COSTS: &str = "costs";
-/// The configuration with the origin of each value.
+/// Returns the configuration with the origin of each value.
 pub const CONFIG: &str = "config";
-/// Entities of the memory.
+/// Searches entities.
 pub const NODES: &str = "nodes";
-/// Facts of the memory.
+/// Searches facts.
 pub const FACTS: &str = "facts";
-/// What is known of a question, within a budget.
+/// Answers a question from the memory, within a budget of tokens.
 pub const RECALL: &str = "recall";
-/// Sessions in the order of time.
+/// Lists sessions by day, latest first.
 pub const TIMELINE: &str = "timeline";
-/// Episodes, newest first.
+/// Lists episodes, newest first.
 pub const EPISODES: &str = "episodes";
-/// Something that no session says, remembered.
+/// Adds a note to the memory.
 pub const MEMORY_ADD: &str = "memory/add";
-/// Sizes and hashes of the log.
+/// Returns sizes and hashes of the log.
 pub const LOG_STATS: &str = "log/stats";
-/// Records of the log as they are stored; may wait for the next one.
+/// Returns records of the log as stored; may wait for the next one.
 pub const LOG_READ: &str = "log/read";
-/// Everything that is stored, read and compared.
+/// Verifies everything that is stored.
 pub const LOG_VERIFY: &str = "log/verify";
-/// Room that nothing needs, given back.
+/// Frees disk space that nothing needs.
 pub const LOG_COMPACT: &str = "log/compact";
-/// An event of an agent, told by its hook.
+/// Reports an agent's event from its hook.
 pub const HOOK: &str = "hook";
-/// How long a hook took; a notification, the last thing it says.
+/// Notification with the duration of a hook call; a hook's last message.
 pub const HOOK_TOOK: &str = "hook/took";
-/// How fast hooks are answered, and which were not.
+/// Returns the latency of hook calls, and failures.
 pub const HOOK_STATS: &str = "hook/stats";
-/// An MCP server of an agent is there as long as the connection is open.
+/// Marks an agent's MCP server as present while the connection is open.
 pub const PRESENCE: &str = "presence";
-/// What the next agent of a project is told.
+/// Returns what the next agent of a project is told.
 pub const HANDOFF: &str = "handoff";
-/// How a command is run here, and how that ends.
+/// Returns how a command is run, and its outcomes.
 pub const HOW: &str = "how";
-/// What made an error go away.
+/// Returns what made an error go away.
 pub const FIX: &str = "fix";
-/// Which sessions had to do with a file.
+/// Returns the sessions that touched a file.
 pub const BLAME: &str = "blame";
-/// What is done again and again.
+/// Returns recurring sequences, failures and retry loops.
 pub const PATTERNS: &str = "patterns";
-/// How the notes for people are.
+/// Returns the state of the vault.
 pub const VAULT_STATUS: &str = "vault/status";
-/// Every end of a session, brought into its note now.
+/// Writes every session end into its note now.
 pub const VAULT_SYNC: &str = "vault/sync";
-/// Notes that are over a threshold, compacted now or counted.
+/// Compacts notes over a threshold, or counts them.
 pub const VAULT_COMPACT: &str = "vault/compact";
-/// Every note, read and checked.
+/// Reads and checks every note.
 pub const VAULT_VERIFY: &str = "vault/verify";
-/// One note.
+/// Returns one note.
 pub const VAULT_READ: &str = "vault/read";
 /// Calls a tool as MCP does.
 pub const TOOL: &str = "tools/call";
-/// Sent by the daemon while a call takes long; carries no id.
+/// Notification sent during a long request; carries no id.
 pub const PROGRESS: &str = "progress";

@@ -1,4 +1,4 @@
-//! Arguments of what is asked of the memory as a whole.
+//! Arguments of the queries on the memory as a whole.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use super::Caller;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallParams {
-    /// The question, in plain words or in the language of queries.
+    /// The question, in plain words or in the query language.
     pub query: String,
     /// Only sessions of this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// How many sessions to look into; at most 20.
+    /// Most sessions to search; at most 20.
     pub limit: u32,
-    /// How many tokens the answer may have; at least 200, at most 20,000.
+    /// Most tokens of the answer; from 200 to 20,000.
     pub budget_tokens: u32,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -36,9 +36,9 @@ impl Default for RecallParams {
     }
 }
 
-/// Sessions that a recall looks into unless another number is asked for.
+/// Default number of sessions that a recall searches.
 pub const RECALL_SESSIONS: u32 = 5;
-/// Tokens of a recall's answer unless another number is asked for.
+/// Default number of tokens of a recall's answer.
 pub const RECALL_TOKENS: u32 = 1_200;
 
 /// Arguments of `timeline`.
@@ -48,17 +48,17 @@ pub struct TimelineParams {
     /// Only sessions of this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only sessions that were at work at or after this moment: a date, or `7d`.
+    /// Only sessions active at or after this time: a date, or `7d`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// How many; at most 100.
+    /// Most sessions; at most 100.
     pub limit: u32,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     pub wait: bool,
-    /// Where to go on, as the answer before this one said.
+    /// The `next_cursor` of the previous answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 

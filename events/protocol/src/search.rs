@@ -8,21 +8,21 @@ use super::{Caller, ten};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchParams {
-    /// The words.
+    /// The query text.
     pub query: String,
-    /// A directory, or a name that fits exactly one project.
+    /// A directory, or a name that matches exactly one project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// How many sessions to answer with.
+    /// Most sessions to return.
     #[serde(default = "ten")]
     pub limit: u32,
-    /// How many turns of each; three unless told, at most 20.
+    /// Most turns per session; three by default, at most 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
-    /// Whether to wait until all history is read.
+    /// True to wait until all history is read.
     #[serde(default)]
     pub wait: bool,
-    /// Who asks.
+    /// The caller.
     #[serde(default)]
     pub caller: Caller,
 }

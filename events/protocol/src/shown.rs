@@ -1,4 +1,4 @@
-//! Arguments of what is shown of one session.
+//! Arguments of the calls about one session.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShowParams {
-    /// An id or a unique prefix of one.
+    /// A session id or a unique prefix of one.
     pub session: String,
 }
 
@@ -14,18 +14,18 @@ pub struct ShowParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessagesParams {
-    /// An id or a unique prefix of one.
+    /// A session id or a unique prefix of one.
     pub session: String,
-    /// Only messages that begin at this line of the transcript or after it.
+    /// Only messages that start at or after this line of the transcript.
     #[serde(default)]
     pub from: u64,
-    /// How many; at most 500. As many as fit if none is given.
+    /// Most messages; at most 500. Absent for as many as fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Instead of `from` and `limit`: the message that holds this line of the transcript, with those around it.
+    /// Instead of `from` and `limit`: the message that contains this line of the transcript, with its neighbours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<u64>,
-    /// With `around`: how many messages on either side; at most 50.
+    /// With `around`: messages on either side; at most 50.
     #[serde(default)]
     pub context: u32,
 }
@@ -33,13 +33,13 @@ pub struct MessagesParams {
 /// Arguments of `get_passage`.
 #[derive(Clone, Debug, Default)]
 pub struct PassageParams {
-    /// An id of a session or a unique prefix of one, the uuid of its current episode, or what names a note.
+    /// A session id or a unique prefix of one, the uuid of its current episode, or the name of a note.
     pub session: String,
     /// A line of its transcript.
     pub line: u32,
-    /// How many messages on either side at most; at most 50.
+    /// Most messages on either side; at most 50.
     pub context: u32,
-    /// How many tokens the answer may have.
+    /// Most tokens of the answer.
     pub budget_tokens: u32,
 }
 
@@ -47,7 +47,7 @@ pub struct PassageParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainParams {
-    /// An id or a unique prefix of one.
+    /// A session id or a unique prefix of one.
     pub session: String,
     /// Only events after this sequence.
     #[serde(default)]
@@ -58,6 +58,6 @@ pub struct ExplainParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShortIdsParams {
-    /// Whole ids of sessions, and keys of notes as hits give them.
+    /// Full session ids, and keys of notes as search hits contain them.
     pub ids: Vec<String>,
 }

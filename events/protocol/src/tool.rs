@@ -1,10 +1,8 @@
-//! The tools that agents call: one table, from which come what they are told of each tool and how their arguments are
-//! checked.
+//! The table of tools that agents call. Tool descriptions, schemas and argument checks come from it.
 //!
 //! # Decisions
 //!
-//! - No output schemas are listed, and schemas of listed tools state no bounds of numbers: the list stays under
-//!   8 KB.
+//! - No output schemas are listed, and schemas of listed tools state no numeric bounds: the list stays under 8 KB.
 
 mod arguments;
 mod coding;
@@ -22,96 +20,96 @@ pub use arguments::Arguments;
 pub use near::nearest;
 pub use selection::selected;
 
-/// A tool: what it is called, what an agent is told of it, what it takes.
+/// A tool: its name, description and arguments.
 #[derive(Debug)]
 pub struct Tool {
-    /// Which.
+    /// Identifies the tool.
     pub which: Which,
     /// The name that is listed.
     pub name: &'static str,
-    /// Names that are accepted too, and not listed.
+    /// Further accepted names, not listed.
     pub aliases: &'static [&'static str],
-    /// For people.
+    /// Its title, for users.
     pub title: &'static str,
     /// For agents: what it does, and when to call it.
     pub description: &'static str,
-    /// What calling it may change.
+    /// What a call may change.
     pub effect: Effect,
-    /// Whether it is listed unless a client asks for others; what is not listed can be called all the same.
+    /// True if the tool is listed by default. Unlisted tools can be called all the same.
     pub listed: bool,
-    /// What it takes, in the order in which it is listed.
+    /// Its arguments, in listed order.
     pub arguments: &'static [Argument],
 }
 
-/// The tools, for a `match`.
+/// Identifies a tool, for a `match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// What is known of a question.
+    /// Answers a question from the memory.
     Recall,
-    /// Sessions in the order of time.
+    /// Lists sessions by day, latest first.
     Timeline,
-    /// Why a session is as it is.
+    /// Explains the state of a session.
     Explain,
-    /// Entities of the memory.
+    /// Searches entities.
     SearchNodes,
-    /// Facts of the memory.
+    /// Searches facts.
     SearchFacts,
-    /// Episodes, newest first.
+    /// Lists episodes, newest first.
     GetEpisodes,
-    /// What stands around a line of a session.
+    /// Returns the messages around a line of a session.
     GetPassage,
-    /// What the last session of a project hands over.
+    /// Returns the handoff of a project's last session.
     GetHandoff,
-    /// How a command is run.
+    /// Returns how a command is run.
     How,
-    /// What made an error go away.
+    /// Returns what made an error go away.
     Fix,
-    /// Which sessions had to do with a file.
+    /// Returns the sessions that touched a file.
     Blame,
-    /// What is done again and again.
+    /// Returns recurring sequences, failures and retry loops.
     Patterns,
-    /// Explicit close.
+    /// Closes a session.
     Close,
-    /// What a query would index.
+    /// Lists the sessions that a query would index.
     ListUnindexed,
-    /// A range of history.
+    /// Indexes a range of history.
     SyncHistory,
-    /// The switch and the open sessions, or one session.
+    /// Returns the tracking switch and the open sessions, or one session.
     Status,
-    /// Tracks a session again, or into a group.
+    /// Tracks a session again, or puts it into a group.
     Track,
     /// Stops tracking a session.
     StopTracking,
-    /// A note that no session tells.
+    /// Adds a note.
     AddMemory,
-    /// A fact that somebody states.
+    /// Adds a fact.
     AddTriplet,
-    /// What episodes support.
+    /// Returns the entities and facts that episodes support.
     GetEpisodeEntities,
-    /// One fact.
+    /// Returns one fact.
     GetEntityEdge,
-    /// A fact found no more.
+    /// Deletes a fact.
     DeleteEntityEdge,
-    /// An episode found no more.
+    /// Deletes an episode.
     DeleteEpisode,
-    /// Groups found no more.
+    /// Clears groups.
     ClearGraph,
-    /// Whether the memory is well.
+    /// Returns the state of the memory.
     GetStatus,
-    /// How the notes for people are.
+    /// Returns the state of the vault.
     VaultStatus,
-    /// One of these notes.
+    /// Returns one note of the vault.
     VaultRead,
 }
 
-/// What calling a tool may change. None of them reaches beyond this machine.
+/// What a call may change. No tool affects anything beyond this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing that anybody asked to keep: indexing what was already written counts as reading.
+    /// Nothing that is meant to be kept. Indexing what was already written counts as reading.
     Reads,
-    /// It adds or replaces by something newer; calling it again changes nothing more.
+    /// Adds data, or replaces it by newer. Idempotent.
     Adds,
-    /// It takes something away until that is asked for again; calling it again changes nothing more.
+    /// Removes data until it is asked for again. Idempotent.
     TakesAway,
 }
 
@@ -120,64 +118,64 @@ pub enum Effect {
 pub struct Argument {
     /// The name that is listed.
     pub name: &'static str,
-    /// Names that are accepted too, and not listed.
+    /// Further accepted names, not listed.
     pub aliases: &'static [&'static str],
-    /// What it may be.
+    /// The accepted values.
     pub kind: Kind,
-    /// What it means.
+    /// Its description.
     pub description: &'static str,
 }
 
-/// What an argument may be.
+/// The accepted values of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A string that must be there and must say something.
+    /// A required string, not empty.
     Needed,
-    /// A string that must be there; an empty one stands for all there is.
+    /// A required string; an empty one matches everything.
     Words,
-    /// A text that must be there, and may be longer than others; an object or a list counts as its JSON.
+    /// A required text that may be longer than others. An object or a list is taken as its JSON.
     Long {
-        /// Most bytes that are taken.
+        /// Longest text accepted, in bytes.
         most_bytes: usize,
     },
-    /// A string; an empty one counts as none.
+    /// A string; an empty one counts as absent.
     Text,
-    /// A string, or a list of strings; empty ones count as none.
+    /// A string or a list of strings; empty ones count as absent.
     Texts,
-    /// The same, and there must be one.
+    /// The same, with at least one required.
     TextsNeeded,
-    /// Anything; it is neither listed nor looked at.
+    /// Anything; neither listed nor used.
     Ignored,
     /// A whole number from `least` to `most`.
     Count {
-        /// When it is not given.
+        /// The default.
         default: u32,
-        /// Smallest that is accepted.
+        /// Smallest accepted.
         least: u32,
-        /// Largest that is accepted.
+        /// Largest accepted.
         most: u32,
     },
-    /// How many entries, from 1; more than [`MOST_ENTRIES`] are as many.
+    /// A number of entries, from 1. More than [`MOST_ENTRIES`] is reduced to that.
     Entries {
-        /// When it is not given.
+        /// The default.
         default: u32,
     },
-    /// A whole number; what is beyond `most` counts as that. 0, and where it is not given: what is usual.
+    /// A whole number, reduced to `most` if larger. 0 or absent for the usual number.
     AtMost {
-        /// Largest that is told apart.
+        /// Largest effective value.
         most: u32,
     },
     /// True or false.
     Flag {
-        /// When it is not given.
+        /// The default.
         default: bool,
     },
 }
 
-/// Most entries that a search answers with.
+/// Most entries in the answer to a search.
 pub const MOST_ENTRIES: u32 = 100;
 
-/// Most tokens that an answer of episodes may take: what one page holds.
+/// Most tokens in an answer with episodes: the capacity of one page.
 pub const EPISODES_TOKENS_MOST: u32 = 15_000;
 
 const TEN: Kind = Kind::Entries { default: 10 };
@@ -205,28 +203,28 @@ const SESSION: &str = "Without it your own.";
 const OF_PROJECT: &str = "Directory or name; without it your own.";
 const PROJECT: &str = "Directory or name.";
 
-/// The tools by family, in the order in which they are listed.
+/// The tools by family, in listed order.
 const FAMILIES: [&[Tool]; 5] = [search::TOOLS, coding::TOOLS, graph::TOOLS, tracking::TOOLS, vault::TOOLS];
 
-/// All tools, in the order in which they are listed.
+/// Returns all tools, in listed order.
 pub fn all() -> impl Iterator<Item = &'static Tool> + Clone {
     FAMILIES.into_iter().flatten()
 }
 
-/// The tool of this name or alias.
+/// Returns the tool with this name or alias.
 pub fn named(name: &str) -> Option<&'static Tool> {
     all().find(|tool| tool.name == name || tool.aliases.contains(&name))
 }
 
 impl Tool {
-    /// Whether the structured content of an answer stands in `{"result": …}`, as Graphiti's server (FastMCP) writes it for
-    /// tools that answer with one of several types: all of its tools but `get_status`.
+    /// True if the structured content of an answer is wrapped in `{"result": …}`, as Graphiti's server (FastMCP) does
+    /// for tools with several result types: all of its tools but `get_status`.
     pub fn wraps_result(&self) -> bool {
         self.which != Which::GetStatus && selection::GRAPHITI.contains(&self.name)
     }
 }
 
-/// The sentence for a tool that there is not.
+/// Returns the error message for an unknown tool, with the nearest known name.
 pub fn unknown(name: &str) -> String {
     let names = || all().flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases)).copied();
     let shown: String = name.chars().take(80).collect();

@@ -1,4 +1,4 @@
-//! Arguments of the calls that say which sessions are read, and index them.
+//! Arguments of the calls that control which sessions are read and indexed.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use super::Caller;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnindexedParams {
-    /// Only those of this project.
+    /// Only sessions of this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Whether sessions that nobody works in any more are listed too.
+    /// True to include inactive sessions.
     pub include_inactive: bool,
 }
 
@@ -28,24 +28,24 @@ pub struct SyncParams {
     /// Only sessions of this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Only sessions with activity in so many days; 0 and none: all.
+    /// Only sessions active within this many days; 0 or absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
-    /// At most so many, newest first; 0 and none: all.
+    /// Most sessions, newest first; 0 or absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_sessions: Option<u32>,
-    /// Look and count only.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
-/// Arguments of `tracking`: the switch to set, or none to show it.
+/// Arguments of `tracking`. Without a switch to set, the current one is returned.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrackingParams {
-    /// Sets the switch.
+    /// The new value of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// The project whose switch is meant; none: the global one.
+    /// The project whose switch is set; absent for the global one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }
@@ -54,15 +54,15 @@ pub struct TrackingParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrackParams {
-    /// An id or a unique prefix of one; none: the caller's own session.
+    /// A session id or a unique prefix of one; absent for the caller's own session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The group it belongs to from now on.
+    /// The group to put it into.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Whether to track it although a switch says no.
+    /// True to track it even if a switch is off.
     pub force: bool,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -70,6 +70,6 @@ pub struct TrackParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UntrackParams {
-    /// An id or a unique prefix of one.
+    /// A session id or a unique prefix of one.
     pub session: String,
 }

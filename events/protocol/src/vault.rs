@@ -1,4 +1,4 @@
-//! Arguments of the calls about notes for people.
+//! Arguments of the calls about the vault.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ pub struct VaultSyncParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VaultCompactParams {
-    /// An id or a unique prefix of one: its note, whatever its size; none: all that are over a threshold.
+    /// A session id or a unique prefix of one: its note, whatever its size. Absent for all notes over a threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Look and count only.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
@@ -26,6 +26,6 @@ pub struct VaultCompactParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VaultReadParams {
-    /// Of the note, below the vault or below the folder of notes.
+    /// Path of the note, relative to the vault or to its folder of notes.
     pub path: String,
 }

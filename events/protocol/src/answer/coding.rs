@@ -9,7 +9,7 @@ use super::Freshness;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct How {
-    /// The answer in a sentence.
+    /// The answer in one sentence.
     pub message: String,
     /// What was asked for.
     pub command: String,
@@ -81,7 +81,7 @@ pub struct Runs {
 pub struct HowLine {
     /// The line, without a leading `cd`.
     pub text: String,
-    /// How its runs ended.
+    /// Outcomes of its runs.
     #[serde(flatten)]
     pub runs: Runs,
     /// RFC 3339 UTC.
@@ -101,7 +101,7 @@ pub struct HowLine {
 pub struct HowSubcommand {
     /// Program and subcommand.
     pub command: String,
-    /// How its runs ended.
+    /// Outcomes of its runs.
     #[serde(flatten)]
     pub runs: Runs,
 }
@@ -110,7 +110,7 @@ pub struct HowSubcommand {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Place {
-    /// What was said.
+    /// The text.
     pub text: String,
     /// The session.
     pub session_id: String,
@@ -125,7 +125,7 @@ pub struct Place {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fix {
-    /// The answer in a sentence.
+    /// The answer in one sentence.
     pub message: String,
     /// The line of what was given that tells what went wrong.
     pub error: String,
@@ -151,7 +151,7 @@ pub struct FixMatch {
     pub commands: Vec<String>,
     /// How often it was seen.
     pub seen: u32,
-    /// In how many sessions.
+    /// Number of sessions in which it occurred.
     pub sessions: u32,
     /// How often it went away.
     pub resolved: u32,
@@ -182,7 +182,7 @@ pub struct FixRow {
     /// Commands run between.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
     /// The last session.
     pub session_id: String,
@@ -209,7 +209,7 @@ pub struct FixTried {
     /// With what it failed then, where that is another line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub then: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
     /// The last session.
     pub session_id: String,
@@ -224,7 +224,7 @@ pub struct FixTried {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Blame {
-    /// The answer in a sentence.
+    /// The answer in one sentence.
     pub message: String,
     /// The file that is meant, as its project has it; what was asked for where it is a directory or a pattern, where several
     /// fit, or none.
@@ -299,7 +299,7 @@ pub struct BlameCandidate {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patterns {
-    /// The answer in a sentence.
+    /// The answer in one sentence.
     pub message: String,
     /// The project that the answer is about; without one about all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -331,7 +331,7 @@ pub struct Patterns {
 pub struct PatternSequence {
     /// Tools and programs.
     pub steps: Vec<String>,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
     /// Times the last step succeeded.
     pub ok: u32,
@@ -340,7 +340,7 @@ pub struct PatternSequence {
     /// The share that succeeded of those whose outcome is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_rate: Option<f64>,
-    /// In how many sessions.
+    /// Number of sessions in which it occurred.
     pub sessions: u32,
 }
 
@@ -350,7 +350,7 @@ pub struct PatternSequence {
 pub struct PatternCommand {
     /// A program, or one line of it.
     pub command: String,
-    /// How its runs ended.
+    /// Outcomes of its runs.
     #[serde(flatten)]
     pub runs: Runs,
     /// The newest failure.

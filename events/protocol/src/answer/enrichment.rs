@@ -76,7 +76,7 @@ impl Default for Enrichment {
 pub struct Enrich {
     /// `success`, or `error` if any failed.
     pub status: String,
-    /// Sessions that were looked at.
+    /// Sessions examined.
     pub sessions: u64,
     /// Sessions that were enriched.
     pub enriched: u64,
@@ -110,7 +110,7 @@ pub struct Enrich {
 pub struct EnrichFailure {
     /// The session.
     pub session_id: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 

@@ -113,7 +113,7 @@ pub struct FileRead {
     pub path: String,
     /// First reading.
     pub line: u64,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
 }
 
@@ -144,7 +144,7 @@ pub struct CommandLine {
     /// Its exit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
     /// How many of these runs succeeded; absent where none did.
     #[serde(skip_serializing_if = "is_none")]

@@ -74,7 +74,7 @@ pub struct ForgetRow {
 pub struct ForgetAlso {
     /// The session.
     pub session_id: String,
-    /// Why.
+    /// The reason.
     pub why: String,
     /// How many records it has in common with one that was named; 0 for a subagent.
     pub shared: u64,

@@ -10,13 +10,13 @@ use super::Freshness;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Nodes {
-    /// Whether there are any, in words.
+    /// A summary in words.
     pub message: String,
     /// Best first.
     pub nodes: Vec<Node>,
     /// How fresh the answer is.
     pub freshness: Freshness,
-    /// Give it as `cursor` to go on.
+    /// Pass it as `cursor` to get the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -27,7 +27,7 @@ pub struct Nodes {
 pub struct Node {
     /// The same entity of the same group always has the same one.
     pub uuid: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// `Entity` and its kind.
     pub labels: Vec<String>,
@@ -45,13 +45,13 @@ pub struct Node {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// Whether there are any, in words.
+    /// A summary in words.
     pub message: String,
     /// Best first.
     pub facts: Vec<Fact>,
     /// How fresh the answer is.
     pub freshness: Freshness,
-    /// Give it as `cursor` to go on.
+    /// Pass it as `cursor` to get the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -64,9 +64,9 @@ pub struct Fact {
     pub uuid: String,
     /// The group.
     pub group_id: String,
-    /// Where it begins.
+    /// Its source node.
     pub source_node_uuid: String,
-    /// Where it ends.
+    /// Its target node.
     pub target_node_uuid: String,
     /// When it was first stored.
     pub created_at: Option<String>,

@@ -124,7 +124,7 @@ pub struct ReplayedSession {
     pub version: u64,
     /// As in [`Happened::after`].
     pub state: String,
-    /// Whether it is over, and why.
+    /// Why the session ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     /// How often its file was begun anew.

@@ -70,9 +70,9 @@ pub struct HookEventStats {
     /// Microseconds from the client's start to its answer, or to where it gave up waiting for one, over the last 1,000
     /// calls that met a daemon; `null` while there is none.
     pub p50_us: Option<u64>,
-    /// As above.
+    /// As `p50_us`.
     pub p95_us: Option<u64>,
-    /// As above.
+    /// As `p50_us`.
     pub p99_us: Option<u64>,
     /// When the last one was called, RFC 3339 UTC.
     pub last_at: Option<String>,

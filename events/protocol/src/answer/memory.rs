@@ -8,17 +8,17 @@ use super::Node;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AddMemory {
-    /// What became of it.
+    /// The outcome in words.
     pub message: String,
     /// The episode.
     pub episode_uuid: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The group it is in.
     pub group_id: String,
     /// `added`, `replaced` or `unchanged`.
     pub status: String,
-    /// Arguments that were given and are of no use here.
+    /// Names of arguments that were given but have no effect here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
 }
@@ -27,7 +27,7 @@ pub struct AddMemory {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AddTriplet {
-    /// What became of it.
+    /// The outcome in words.
     pub message: String,
     /// The episode that supports it.
     pub episode_uuid: String,
@@ -35,7 +35,7 @@ pub struct AddTriplet {
     pub nodes: Vec<Node>,
     /// The fact.
     pub edges: Vec<Edge>,
-    /// Arguments that were given and are of no use here.
+    /// Names of arguments that were given but have no effect here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
 }
@@ -65,9 +65,9 @@ pub struct Edge {
     pub name: String,
     /// The fact in a sentence.
     pub fact: String,
-    /// Where it begins.
+    /// Its source node.
     pub source_node_uuid: String,
-    /// Where it ends.
+    /// Its target node.
     pub target_node_uuid: String,
     /// The group.
     pub group_id: String,
@@ -83,7 +83,7 @@ pub struct Edge {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Taken {
-    /// What became of it.
+    /// The outcome in words.
     pub message: String,
 }
 
@@ -93,7 +93,7 @@ pub struct Taken {
 pub struct ClearGraph {
     /// What went, or would go.
     pub message: String,
-    /// Which groups; none: all.
+    /// The groups; empty for all.
     pub group_ids: Vec<String>,
     /// Episodes of sessions.
     pub sessions: u64,

@@ -65,7 +65,7 @@ pub struct Part {
     pub kind: String,
     /// Its line in the transcript.
     pub line: u64,
-    /// The words.
+    /// The query text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// How many characters of a very long text are not listed.

@@ -36,7 +36,7 @@ pub struct Said {
     /// When its message began, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The words.
+    /// The query text.
     pub text: String,
     /// Characters of it that are left out.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -44,7 +44,7 @@ pub struct Hit {
     /// Who speaks, for a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The session that spawned this one, for a subagent's.
+    /// For a subagent's session, the session that spawned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
     /// Why it is here: `text` (words of the passage), `phrase`, `file` (a file's name in it), `error` (a failure's line or

@@ -51,7 +51,7 @@ pub struct Status {
     pub hooks: HookSummary,
     /// What is wrong, each with its fix.
     pub problems: Vec<Problem>,
-    /// What the person should know who expects more: that tracking is off.
+    /// A note for the user who expects more, for instance that tracking is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Sessions whose episode an older filter made, and `baton reindex` would make anew.

@@ -12,11 +12,11 @@ use super::is_zero;
 pub struct Unindexed {
     /// `success`.
     pub status: String,
-    /// How many.
+    /// Most entries to return.
     pub count: u64,
     /// Latest activity first.
     pub sessions: Vec<UnindexedRow>,
-    /// What the person should know who expects more: that tracking is off.
+    /// A note for the user who expects more, for instance that tracking is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -37,7 +37,7 @@ pub struct UnindexedRow {
     pub last_activity: Option<String>,
     /// As in [`Row`].
     pub message_count: u64,
-    /// The session that spawned this one, for a subagent's.
+    /// For a subagent's session, the session that spawned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct Sync {
     /// How many those are.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u64,
-    /// What the person should know who expects more: that tracking is off.
+    /// A note for the user who expects more, for instance that tracking is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -116,7 +116,7 @@ pub struct TrackedSession {
 pub struct Track {
     /// `success` or `error`.
     pub status: String,
-    /// The session, when it is known which was meant.
+    /// The session, if it could be determined.
     pub session_id: Option<String>,
     /// What happened and what to do next.
     pub message: String,

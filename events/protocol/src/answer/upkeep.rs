@@ -26,7 +26,7 @@ pub struct Verify {
     pub found: u64,
     /// What was not looked at, and why.
     pub left_out: Vec<String>,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// Bytes of segments and conversations that were read a second.
     pub bytes_per_second: u64,
@@ -66,7 +66,7 @@ pub struct Checked {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Finding {
-    /// What is wrong.
+    /// The problem.
     pub what: String,
     /// Where: a file, a position, a session.
     pub place: String,
@@ -88,7 +88,7 @@ pub struct Compact {
     pub index: CompactedIndex,
     /// Conversations.
     pub conversations: CompactedConversations,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
@@ -110,7 +110,7 @@ pub struct CompactedIndex {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompactedConversations {
-    /// Sessions that were looked at.
+    /// Sessions examined.
     pub sessions: u64,
     /// Files removed that no event names any more.
     pub files: u64,

@@ -8,11 +8,11 @@ use super::is_zero;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// By model.
+    /// Per model.
     pub models: Vec<ModelUsage>,
-    /// Of all models.
+    /// Total over all models.
     pub total: Tokens,
-    /// What it cost, as far as prices are known; `null` when none is.
+    /// The cost of models with known prices; `null` if no price is known.
     pub cost_usd: Option<f64>,
     /// What of the total the session has copied from the one that it is a fork of: counted there already.
     pub copied: Tokens,
@@ -43,7 +43,7 @@ pub struct Tokens {
     pub cache_creation_1h_input_tokens: u64,
     /// Whether more was written than `output_tokens` says: older versions of the agent noted it too early.
     pub output_is_lower_bound: bool,
-    /// What it cost, as far as prices are known; `null` when none is.
+    /// The cost of models with known prices; `null` if no price is known.
     pub cost_usd: Option<f64>,
 }
 
@@ -67,9 +67,9 @@ pub struct SubagentUsage {
     /// Those of them that are not counted: not indexed yet, not readable, or beyond the bound.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_counted: u64,
-    /// By model.
+    /// Per model.
     pub models: Vec<ModelUsage>,
-    /// Of all models.
+    /// Total over all models.
     pub total: Tokens,
     /// What they cost, as far as prices are known; `null` when none is.
     pub cost_usd: Option<f64>,

@@ -68,7 +68,7 @@ pub struct VaultFailure {
 pub struct VaultSync {
     /// `success`, or `error` where not everything is in its note.
     pub status: String,
-    /// Sessions that were looked at.
+    /// Sessions examined.
     pub sessions: u64,
     /// Of these, those of which a note was written or changed.
     pub written: u64,
@@ -85,7 +85,7 @@ pub struct VaultSync {
     /// Sessions that could not be brought into their notes, the first few.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// What happened and what to do next.
     pub message: String,
@@ -156,7 +156,7 @@ pub struct VaultVerify {
     pub findings: Vec<VaultFinding>,
     /// How many findings there are.
     pub found: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
@@ -168,9 +168,9 @@ pub struct VaultFinding {
     pub file: String,
     /// The line, from 1; 0 where the whole file is meant.
     pub line: u64,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub fix: String,
 }
 

@@ -1,4 +1,4 @@
-//! Arguments of a tool, checked against the table.
+//! Checks the arguments of a tool call against the table.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::{Argument, Kind, MOST_ENTRIES, Tool, nearest};
 
-/// Longest string that is taken, in bytes: queries are words, not files.
+/// Longest string accepted, in bytes: queries are words, not files.
 const TEXT_BYTES: usize = 16 * 1024;
 /// Most strings in a list.
 const TEXTS: usize = 100;
 
-/// What a tool was called with, every argument by its listed name and with its default.
+/// The checked arguments of a call, by listed name, with defaults filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments(BTreeMap<&'static str, Given>);
 
@@ -19,24 +19,24 @@ pub struct Arguments(BTreeMap<&'static str, Given>);
 enum Given {
     Texts(Vec<String>),
     Count(u32),
-    /// More were asked for than are told.
+    /// The number of entries, reduced to the most allowed.
     Cut(u32),
     Flag(bool),
     Ignored,
 }
 
 impl Arguments {
-    /// The names of those that were given and are not looked at.
+    /// Returns the names of the arguments given without effect.
     pub fn ignored(&self) -> Vec<&'static str> {
         self.0.iter().filter(|(_, given)| **given == Given::Ignored).map(|(name, _)| *name).collect()
     }
 
-    /// A string, if one was given.
+    /// Returns the first string given for an argument.
     pub fn text(&self, name: &str) -> Option<String> {
         self.texts(name).into_iter().next()
     }
 
-    /// All strings that were given.
+    /// Returns all strings given for an argument.
     pub fn texts(&self, name: &str) -> Vec<String> {
         match self.0.get(name) {
             Some(Given::Texts(texts)) => texts.clone(),
@@ -44,7 +44,7 @@ impl Arguments {
         }
     }
 
-    /// A number, or its default.
+    /// Returns a number or its default; 0 if there is neither.
     pub fn count(&self, name: &str) -> u32 {
         match self.0.get(name) {
             Some(Given::Count(count) | Given::Cut(count)) => *count,
@@ -52,7 +52,7 @@ impl Arguments {
         }
     }
 
-    /// The number of entries that was cut to the most there may be, with that.
+    /// Returns the argument whose number of entries was reduced, and the number it was reduced to.
     pub fn cut(&self) -> Option<(&'static str, u32)> {
         self.0.iter().find_map(|(name, given)| match given {
             Given::Cut(most) => Some((*name, *most)),
@@ -60,15 +60,18 @@ impl Arguments {
         })
     }
 
-    /// A switch, or its default.
+    /// Returns a switch or its default.
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.0.get(name), Some(Given::Flag(true)))
     }
 }
 
 impl Tool {
-    /// Checks what a caller gave: the text of a JSON object, or nothing. `null` counts as not given. An error says what
-    /// is wrong, what is expected and, for an unknown name, which is meant.
+    /// Checks the arguments given by a caller: the text of a JSON object, or nothing. `null` counts as absent.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong, what is expected and, for an unknown name, which one was probably meant.
     pub fn check(&self, given: Option<&str>) -> Result<Arguments, String> {
         let given: Value = serde_json::from_str(given.unwrap_or("{}"))
             .map_err(|error| format!("{}: the arguments are no JSON: {error}", self.name))?;
@@ -89,7 +92,7 @@ impl Tool {
         Ok(Arguments(checked))
     }
 
-    /// What was given for one argument, under whichever of its names, or its default.
+    /// Returns the value given for an argument under any of its names, or its default.
     fn taken(&self, argument: &Argument, given: &mut Map<String, Value>) -> Result<Option<Given>, String> {
         let mut values: Vec<(&str, Value)> = Vec::new();
         for name in std::iter::once(&argument.name).chain(argument.aliases) {
@@ -133,7 +136,7 @@ impl Argument {
 }
 
 impl Kind {
-    /// The value, if it is one of this kind; else what is wrong with it.
+    /// Converts a value to this kind, or describes what is wrong with it.
     fn take(self, value: &Value) -> Result<Option<Given>, String> {
         let read = self.unquoted(value);
         let value = read.as_ref().unwrap_or(value);
@@ -144,7 +147,7 @@ impl Kind {
                 Err("is empty".to_owned())
             }
             (Self::Long { most_bytes }, Value::String(text)) => match text.len() <= most_bytes {
-                // As it is: blanks in front may be an indentation.
+                // Not trimmed: leading spaces may be an indentation.
                 true => Ok(Some(Given::Texts(vec![text.clone()]))),
                 false => Err(format!("has {} bytes; at most {most_bytes} are taken", text.len())),
             },
@@ -184,7 +187,7 @@ impl Kind {
 }
 
 impl Kind {
-    /// What a string holds where something else is wanted: some clients put numbers and lists into quotes.
+    /// Parses a string if another type is expected: some clients quote numbers and lists.
     fn unquoted(self, value: &Value) -> Option<Value> {
         let read: Value = serde_json::from_str(value.as_str()?).ok()?;
         let is_meant = match self {
@@ -197,7 +200,7 @@ impl Kind {
     }
 }
 
-/// A whole number that is not negative.
+/// Returns a non-negative whole number.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         // Some clients write every number as a float.
@@ -218,7 +221,7 @@ fn texts(given: &[&str]) -> Result<Option<Given>, String> {
     Ok(if texts.is_empty() { None } else { Some(Given::Texts(texts)) })
 }
 
-/// A value as an error shows it: short ones themselves, others by what they are.
+/// Describes a value for an error: short ones by their content, others by their type.
 fn told(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

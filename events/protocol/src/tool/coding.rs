@@ -1,4 +1,4 @@
-//! Tools that answer what agents ask of a memory of coding: what was tried, and how it went.
+//! Tools that answer questions about earlier attempts and their outcomes.
 
 use super::{Effect, Kind, PROJECT, Tool, Which, argument, renamed};
 

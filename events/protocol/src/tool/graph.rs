@@ -1,4 +1,4 @@
-//! Tools that look at single episodes, entities and facts, add to them and take them away.
+//! Tools that read, add and delete single episodes, entities and facts.
 
 use crate::MEMO_BODY_MAX_BYTES;
 

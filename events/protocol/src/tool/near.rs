@@ -1,11 +1,11 @@
-//! The name that somebody may have meant.
+//! Finds the name that was probably meant.
 
-/// Longest name that is compared, in characters: comparing costs the product of two lengths.
+/// Longest name compared, in characters: the cost is the product of both lengths.
 const LONGEST: usize = 80;
 
-/// The name that was most likely meant, if any: one that has all the words of what was written or almost its letters, else
-/// the one that takes the fewest changes, at most in half of the letters, else one that contains it. Of equally near ones
-/// the first.
+/// Returns the name that was most probably meant, if any. Best is a name that contains every word of `written` or
+/// almost equals it, next the one with the smallest edit distance of at most half of its letters, last one that
+/// contains it. The first of equals wins.
 pub fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let written: String = written.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     let letters: Vec<char> = written.chars().collect();
@@ -13,7 +13,7 @@ pub fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Optio
         let words = |text: &str| text.split(['_', '-', ' ']).map(str::to_owned).collect::<Vec<_>>();
         let (wanted, there) = (words(&written), words(name));
         let far = distance(&letters, &name.chars().collect::<Vec<_>>());
-        // A letter that is missing or too much is nearer than a word that is missing.
+        // A missing or extra letter counts less than a missing word.
         if wanted.iter().all(|word| there.contains(word)) || far * 8 <= letters.len() {
             Some((0, far))
         } else if far * 2 <= letters.len().max(name.len()) {
@@ -25,7 +25,7 @@ pub fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Optio
     names.filter_map(|name| Some((rank(name)?, name))).min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
 }
 
-/// How many characters have to be put in, taken out or replaced.
+/// Returns the edit distance: characters inserted, deleted or replaced.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = (0..=b.len()).collect();
     for (row, from) in a.iter().enumerate() {

@@ -1,17 +1,18 @@
-//! What a tool takes, as JSON Schema (draft 2020-12, which is what MCP takes a schema for that names none).
+//! The input schema of a tool, as JSON Schema draft 2020-12, which MCP assumes for a schema that names none.
 
 use serde_json::{Map, Value, json};
 
 use super::{Argument, Kind, Tool};
 
 impl Tool {
-    /// The arguments that are told.
+    /// Returns the arguments that are listed.
     pub(super) fn listed(&self) -> impl Iterator<Item = &'static Argument> {
         self.arguments.iter().filter(|argument| argument.kind != Kind::Ignored)
     }
 
-    /// The JSON Schema of the arguments, as short as it can be, for it costs every session of an agent. Aliases are
-    /// accepted and not in it, so it is not closed; bounds of numbers are told by whoever checks them.
+    /// Returns the JSON Schema of the arguments, as short as possible, because it costs context in every session of an
+    /// agent. It is not closed, because aliases are accepted but left out. Numeric bounds are left to the check of the
+    /// arguments.
     pub fn input_schema(&self) -> Map<String, Value> {
         let properties: Map<String, Value> =
             self.listed().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
@@ -35,7 +36,7 @@ impl Argument {
             Kind::Needed | Kind::Words | Kind::Text | Kind::Long { .. } => json!({"type": "string"}),
             Kind::Ignored => json!({}),
             Kind::Texts | Kind::TextsNeeded => {
-                // A single string is taken, too.
+                // A single string is accepted, too.
                 json!({"type": "array", "items": {"type": "string"}})
             }
             Kind::Count { default, .. } | Kind::Entries { default } => json!({"type": "integer", "default": default}),

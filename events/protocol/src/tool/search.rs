@@ -1,4 +1,4 @@
-//! Tools that find what past sessions hold.
+//! Tools that search past sessions.
 
 use super::{
     CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument,

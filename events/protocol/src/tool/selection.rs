@@ -1,8 +1,8 @@
-//! Which tools are listed: an agent's context is dear.
+//! Selects the tools to list, because every listed tool costs an agent context.
 
 use super::{Tool, all, named, nearest};
 
-/// The tools of Graphiti's server that there are here, by their names there.
+/// The tools of Graphiti's server that Baton offers under the same names.
 pub(super) const GRAPHITI: [&str; 11] = [
     "add_memory",
     "search_nodes",
@@ -16,11 +16,15 @@ pub(super) const GRAPHITI: [&str; 11] = [
     "clear_graph",
     "get_status",
 ];
-/// Names of several tools.
+/// Names of sets of tools.
 const SETS: [&str; 3] = ["all", "core", "graphiti"];
 
-/// The tools that `all`, `core` (what is listed unless something else is asked for), `graphiti`, or names with commas between
-/// them stand for, in the order of the table. An error says which name is meant by none, and what there is.
+/// Returns the tools named in a comma-separated list, in table order. `all`, `core` (the default) and `graphiti` name
+/// sets.
+///
+/// # Errors
+///
+/// Names the unknown tool, the one that was probably meant, and all tools.
 pub fn selected(wanted: &str) -> Result<Vec<&'static Tool>, String> {
     let mut chosen: Vec<&'static str> = Vec::new();
     for name in wanted.split(',').map(str::trim).filter(|name| !name.is_empty()) {

@@ -8,7 +8,7 @@ fn tool(name: &str) -> &'static Tool {
 
 #[test]
 fn the_tools_are_those_of_the_contract() {
-    // Name, aliases, arguments as they are listed: `!` needed, `=` default.
+    // Name, aliases, arguments as listed: `!` required, `=` default.
     let contract = "\
         recall | query! project limit=5 budget_tokens=1200\n\
         search_nodes search_memory_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
@@ -107,7 +107,7 @@ fn schemas_are_plain_and_short() {
 
 #[test]
 fn arguments_are_checked() {
-    // Tool, arguments, what the error says; empty: they are fine.
+    // Tool, arguments, parts of the error; none if the arguments are valid.
     let cases: &[(&str, Value, &[&str])] = &[
         ("search_nodes", json!({"query": "a"}), &[]),
         ("search_nodes", json!({"query": "a", "max_nodes": null, "cursor": null, "group_ids": null}), &[]),

@@ -1,4 +1,4 @@
-//! Tools that say when sessions are over, and which are tracked.
+//! Tools that end sessions and control which are tracked.
 
 use super::{Effect, Kind, OFF, ON, PROJECT, SESSION, Tool, Which, argument, renamed};
 

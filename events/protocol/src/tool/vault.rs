@@ -1,4 +1,4 @@
-//! Tools about notes for people.
+//! Tools about the vault.
 
 use super::{Effect, Kind, Tool, Which, argument};
 
