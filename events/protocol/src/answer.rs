@@ -1,4 +1,4 @@
-//! The results of calls: exactly the JSON that `--json` prints. Fields may be added, never renamed or removed.
+//! Results of calls: exactly the JSON that `--json` prints. Fields may be added, never renamed or removed.
 
 mod coding;
 mod config;
@@ -53,18 +53,18 @@ pub use vault::{
 };
 pub use vectors::Vectors;
 
-/// What an answer covers.
+/// How current and complete an answer is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Freshness {
-    /// Sessions that were indexed for this answer.
+    /// Sessions indexed for this answer.
     pub indexed_now: u64,
     /// Sessions that are still being read and may be missing.
     pub pending: u64,
     /// The first few of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending_sessions: Vec<String>,
-    /// Whether the asking session has something new that was left out.
+    /// True if new content of the caller's own session was left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_out_asking: bool,
     /// A note for the user who expects more, for instance that tracking is off.
@@ -72,16 +72,17 @@ pub struct Freshness {
     pub note: Option<String>,
     /// Position in the log that the answer covers.
     pub position: u64,
-    /// Sessions whose latest content could not be read or stored, the first few: it is missing. `status` says why.
+    /// The first few sessions whose latest content could not be read or stored and is therefore missing. `status` gives
+    /// the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
-    /// Where vectors are configured, and for answers that go by what is meant: `used`; `behind: N pending`, used as far as there
-    /// are any; `down: …` or `off: …`, words alone decided.
+    /// If vectors are configured, for answers that rank by meaning: `used`; `behind: N pending`, used as far as they
+    /// exist; `down: …` or `off: …`, ranked by words alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<String>,
 }
 
-/// Something that is wrong.
+/// A problem with its remedy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Problem {
@@ -95,9 +96,9 @@ pub struct Problem {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sessions {
-    /// Latest activity first; those in which nothing was said come last.
+    /// Latest activity first. Sessions without messages come last.
     pub sessions: Vec<Row>,
-    /// How far the history is read, while there are transcripts of which no session is known yet.
+    /// Progress of reading the history, while there are transcripts whose sessions are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
 }
@@ -106,18 +107,17 @@ pub struct Sessions {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShortIds {
-    /// For each id that was asked for, the shortest beginning of at least 8 characters that names it alone. Of a note it is
-    /// the beginning of its uuid.
+    /// For each requested id, its shortest unique prefix of at least 8 characters. For a note, a prefix of its uuid.
     pub short: BTreeMap<String, String>,
 }
 
-/// How much of what there is to be read has been.
+/// Progress of reading the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reading {
     /// Transcripts whose sessions are known.
     pub done: u64,
-    /// All that there are.
+    /// All transcripts.
     pub total: u64,
 }
 
@@ -131,15 +131,15 @@ pub struct Row {
     pub file_path: Option<String>,
     /// The project's directory.
     pub project: Option<String>,
-    /// The group it is found under.
+    /// Its group.
     pub group_id: Option<String>,
-    /// Which agent.
+    /// Its agent.
     pub agent: Option<String>,
-    /// Whether it is read and indexed.
+    /// True if it is read and indexed.
     pub tracked: bool,
     /// `active inactive unindexed indexing indexed failed forgotten`.
     pub state: String,
-    /// For `unindexed`: `timeout_disabled empty gone untracked`; for `failed`: what failed.
+    /// For `unindexed`: `timeout_disabled empty gone untracked`. For `failed`: what failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// First 16 hex digits.
@@ -150,11 +150,11 @@ pub struct Row {
     pub last_indexed_at: Option<String>,
     /// RFC 3339 UTC.
     pub last_activity: Option<String>,
-    /// Typed prompts plus assistant messages that carry text.
+    /// Number of typed prompts and assistant messages with text.
     pub message_count: u64,
     /// Why it was last closed.
     pub close_reason: Option<String>,
-    /// The closer's words.
+    /// The note given when it was closed.
     pub close_note: Option<String>,
     /// Why the session ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,28 +162,28 @@ pub struct Row {
     /// For a note or fact added by hand: `text`, `json`, `message` or `triplet`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Whether its episode was deleted, or cleared with its group: there is none until the content changes.
+    /// True if its episode was deleted, or cleared with its group. It has none until its content changes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub episode_deleted: bool,
-    /// When a failed index is tried again, RFC 3339 UTC.
+    /// When failed indexing is retried, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<String>,
     /// The session that spawned this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
-    /// Records by type; none for what was read by versions that did not count them.
+    /// Records by type. Empty if it was read by a version that did not count them.
     pub records_by_type: BTreeMap<String, u64>,
-    /// Lines that hold no JSON object.
+    /// Lines without a JSON object.
     pub malformed_lines: u64,
-    /// Lines that were too long to be read.
+    /// Lines too long to read.
     pub oversize_lines: u64,
-    /// Records of types this version does not know, by type; empty when there are none.
+    /// Records of types unknown to this version, by type.
     pub unknown_types: BTreeMap<String, u64>,
-    /// Events of its history that this version of Baton cannot read, because a newer one wrote them: it is shown as far as
-    /// the others say, and nothing new of it is recorded.
+    /// Events that this version cannot read because a newer one wrote them. The session is shown as the other events
+    /// have it, and nothing new is recorded for it.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable_events: u64,
-    /// How its enrichment stands; none where no model was ever to be asked.
+    /// State of its enrichment. Absent if no model was ever to be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enrichment: Option<SessionEnrichment>,
 }
@@ -195,37 +195,37 @@ pub struct Show {
     /// The session.
     #[serde(flatten)]
     pub row: Row,
-    /// Lines of its transcript that this version could not read, the first of them: the rest is in the episode.
+    /// The first lines of its transcript that this version could not read. The rest is in the episode.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread_lines: Vec<u64>,
     /// Its episode, if it has one.
     pub episode: Option<Episode>,
-    /// What it took of its models, as of the episode.
+    /// Its model usage, as of the episode.
     pub usage: Option<Usage>,
-    /// The sessions it has to do with.
+    /// Related sessions.
     pub relations: Vec<Relation>,
 }
 
-/// Another session that has to do with one.
+/// A related session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Relation {
-    /// What the other is to this one: `spawned_agent` and `spawned_by` for subagents; `continues` and `continued_by` for
-    /// forks and copies; `preceded_by` and `followed_by` where one took the other's place in its terminal, or was the next in
-    /// the same directory.
+    /// The relation of the other session to this one: `spawned_agent` and `spawned_by` for subagents; `continues` and
+    /// `continued_by` for forks and copies; `preceded_by` and `followed_by` if one replaced the other in its terminal,
+    /// or was the next in the same directory.
     pub name: String,
-    /// The other.
+    /// The other session.
     pub session_id: String,
-    /// Of a subagent: what kind it is, as the agent says beside its transcript.
+    /// For a subagent: its type, as the agent records it beside the transcript.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// Of a subagent: what it was to do, in the agent's few words.
+    /// For a subagent: its task, in the agent's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Of a subagent: the call that started it.
+    /// For a subagent: the call that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
-    /// Of a fork or copy: how many records both have of which there is something to find.
+    /// For a fork or copy: the number of shared records with searchable content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_records: Option<u64>,
 }
@@ -234,7 +234,7 @@ pub struct Relation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Close {
-    /// `success` only when the episode is durable and findable.
+    /// `success` only if the episode is durable and searchable.
     pub status: String,
     /// The session, if it could be determined.
     pub session_id: Option<String>,
@@ -252,7 +252,7 @@ pub struct Episodes {
     pub message: String,
     /// Newest first.
     pub episodes: Vec<EpisodeEntry>,
-    /// Episodes that would stand among these and cannot be read.
+    /// Episodes that belong in this list but cannot be read.
     pub unreadable: u64,
     /// Episodes of subagents in the same groups, which are not listed.
     pub subagents_left_out: u64,
@@ -283,20 +283,20 @@ pub struct EpisodeEntry {
     pub group_id: Option<String>,
 }
 
-/// Result of `tools/call`, as MCP has it.
+/// Result of `tools/call`, as defined by MCP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolResult {
-    /// One text: the result as JSON, or why there is none.
+    /// One text: the result as JSON, or the error.
     pub content: Vec<ToolContent>,
     /// The result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<serde_json::Value>,
-    /// Whether it failed.
+    /// True if the call failed.
     pub is_error: bool,
 }
 
-/// A text of a tool's result.
+/// A text in a tool's result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolContent {

@@ -1,5 +1,5 @@
-//! The results of `how`, `fix`, `blame` and `patterns`. Rates are shares from 0 to 1 and are left out where fewer than
-//! three outcomes are known; counts are always told.
+//! The results of `how`, `fix`, `blame` and `patterns`. Rates are shares from 0 to 1, and left out if fewer than three
+//! outcomes are known. Counts are always given.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,71 +11,71 @@ use super::Freshness;
 pub struct How {
     /// The answer in one sentence.
     pub message: String,
-    /// What was asked for.
+    /// The requested command.
     pub command: String,
-    /// The project that the answer is about; without one about all.
+    /// The project the answer is about; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// All runs, and how they ended.
+    /// All runs and their outcomes.
     #[serde(flatten)]
     pub runs: Runs,
     /// Sessions in which it was run.
     pub sessions: u32,
-    /// Older sessions in which it was run too, and that were not read.
+    /// Older sessions in which it was run, too, but which were not read.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_sessions: u32,
-    /// Where the caller's own project answers: its runs in all others.
+    /// If the caller's own project answers: the runs in all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Runs>,
     /// RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<String>,
-    /// The lines it is run by, the most used first.
+    /// The command lines it is run by, most used first.
     pub lines: Vec<HowLine>,
-    /// Different lines that are not listed.
+    /// Further distinct lines.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_lines: u32,
-    /// The newest failure: its telling line.
+    /// The newest failure, by its most informative line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Place>,
-    /// Of a program that was asked for without a subcommand: what was run of it, the most frequent first.
+    /// For a program without a subcommand: its subcommands, most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subcommands: Vec<HowSubcommand>,
     /// How fresh the answer is.
     pub freshness: Freshness,
 }
 
-/// How runs ended.
+/// Outcomes of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Runs {
-    /// How often it was run: all that follow together.
+    /// Number of runs: the sum of the outcomes.
     pub count: u32,
-    /// Times it is known to have succeeded.
+    /// Runs known to have succeeded.
     pub ok: u32,
-    /// Times it is known to have failed.
+    /// Runs known to have failed.
     pub failed: u32,
-    /// Times nobody can tell: in the background, without an answer, its exit code hidden.
+    /// Runs of unknown outcome: in the background, without an answer, or with a hidden exit code.
     #[serde(skip_serializing_if = "is_zero")]
     pub unknown: u32,
-    /// Times it was refused.
+    /// Runs that were denied.
     #[serde(skip_serializing_if = "is_zero")]
     pub denied: u32,
-    /// Times it was interrupted.
+    /// Runs that were interrupted.
     #[serde(skip_serializing_if = "is_zero")]
     pub interrupted: u32,
-    /// The share that succeeded of those whose outcome is known; none of fewer than three.
+    /// The share of known outcomes that succeeded. Absent for fewer than three.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_rate: Option<f64>,
-    /// Of how many runs the rate is: `ok` and `failed` together.
+    /// Number of runs behind the rate: `ok` plus `failed`.
     #[serde(skip_serializing_if = "is_zero")]
     pub rate_of: u32,
-    /// Of the unknown, those before a pipe, which hides how they ended.
+    /// Of the unknown ones, those in front of a pipe, which hides their exit code.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared: u32,
 }
 
-/// A line of a command.
+/// A command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HowLine {
@@ -87,7 +87,7 @@ pub struct HowLine {
     /// RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<String>,
-    /// How the last run ended: `ok failed denied interrupted unknown`.
+    /// Outcome of the last run: `ok failed denied interrupted unknown`.
     pub last_outcome: String,
     /// The session of the last run.
     pub session_id: String,
@@ -106,7 +106,7 @@ pub struct HowSubcommand {
     pub runs: Runs,
 }
 
-/// Something that was said, and where.
+/// A quoted text and its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Place {
@@ -127,59 +127,59 @@ pub struct Place {
 pub struct Fix {
     /// The answer in one sentence.
     pub message: String,
-    /// The line of what was given that tells what went wrong.
+    /// The line of the given text that describes the failure.
     pub error: String,
-    /// Failures that are like it, the most alike first.
+    /// Similar failures, most similar first.
     pub matches: Vec<FixMatch>,
-    /// Sessions with words of it that were not read: those with its rarest words are.
+    /// Sessions that contain some of its words but were not read. Those with its rarest words were.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_sessions: u32,
     /// How fresh the answer is.
     pub freshness: Freshness,
 }
 
-/// A failure that was seen before.
+/// A known failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FixMatch {
-    /// The line as it was seen last.
+    /// Its line, as last seen.
     pub error: String,
-    /// Whether it is the same but for numbers and places.
+    /// True if it differs only in numbers and paths.
     pub same: bool,
-    /// What failed with it.
+    /// The commands that failed with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// How often it was seen.
+    /// Number of times seen.
     pub seen: u32,
-    /// Number of sessions in which it occurred.
+    /// Number of sessions in which it was seen.
     pub sessions: u32,
-    /// How often it went away.
+    /// Number of times it went away.
     pub resolved: u32,
-    /// How often the same ran again, and nobody knows how that ended.
+    /// Number of times the same command ran again with unknown outcome.
     #[serde(skip_serializing_if = "is_zero")]
     pub unsure: u32,
     /// RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<String>,
-    /// What was changed before the same command or test succeeded, the most frequent first.
+    /// Changes made before the same command or test succeeded, most frequent first.
     pub fixes: Vec<FixRow>,
-    /// What was changed, and it failed all the same.
+    /// Changes after which it still failed.
     pub tried_in_vain: Vec<FixTried>,
-    /// Where it is seen last without having gone away.
+    /// Its last occurrence that did not go away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresolved: Option<Place>,
 }
 
-/// What made a failure go away.
+/// A change that made a failure go away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FixRow {
-    /// In a sentence, as it was the last time.
+    /// A description of its last occurrence, in one sentence.
     pub text: String,
-    /// Files changed between.
+    /// Files changed in between.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Commands run between.
+    /// Commands run in between.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
     /// Number of occurrences.
@@ -196,7 +196,7 @@ pub struct FixRow {
     pub at: Option<String>,
 }
 
-/// What did not help.
+/// A change that did not help.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FixTried {
@@ -206,7 +206,7 @@ pub struct FixTried {
     /// Commands run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// With what it failed then, where that is another line.
+    /// The line it failed with then, if different.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub then: String,
     /// Number of occurrences.
@@ -226,25 +226,25 @@ pub struct FixTried {
 pub struct Blame {
     /// The answer in one sentence.
     pub message: String,
-    /// The file that is meant, as its project has it; what was asked for where it is a directory or a pattern, where several
-    /// fit, or none.
+    /// The matched file, relative to its project. The requested path if it is a directory or a pattern, or if several
+    /// or no files match.
     pub path: String,
     /// Its project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Sessions that changed it, read it or decided about it, newest first.
+    /// Sessions that changed it, read it or made decisions about it, newest first.
     pub sessions: Vec<BlameSession>,
-    /// Sessions that are not listed.
+    /// Further sessions.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_sessions: u32,
-    /// Files that fit as well, when nobody can tell which is meant: ask for one of them.
+    /// Other files that match if it is unclear which is meant: ask for one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<BlameCandidate>,
     /// How fresh the answer is.
     pub freshness: Freshness,
 }
 
-/// A session that had to do with a file.
+/// A session that touched a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlameSession {
@@ -255,7 +255,7 @@ pub struct BlameSession {
     /// When it ended, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Whether it changed the file.
+    /// True if it changed the file.
     pub modified: bool,
     /// Lines added.
     #[serde(skip_serializing_if = "is_zero")]
@@ -263,19 +263,19 @@ pub struct BlameSession {
     /// Lines removed.
     #[serde(skip_serializing_if = "is_zero")]
     pub removed: u32,
-    /// Times it read it.
+    /// Number of times it read the file.
     #[serde(skip_serializing_if = "is_zero")]
     pub read: u32,
-    /// The transcript line of the first change, or reading.
+    /// The transcript line of the first change, or else of the first read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// What it was renamed from and to, if it was: `src/a.rs -> src/b.rs`.
+    /// Its old and new name if it was renamed: `src/a.rs -> src/b.rs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed: Option<String>,
-    /// Of a directory or a pattern its files, the first ones; of a file what it was called then, if that was otherwise.
+    /// For a directory or a pattern: its first files. For a file: its name at that time, if different.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Decisions that name it, or stand between the same two prompts as its change.
+    /// Decisions that name it, or were made between the same two prompts as its change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Place>,
 }
@@ -284,14 +284,14 @@ pub struct BlameSession {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlameCandidate {
-    /// As its project has it.
+    /// Path relative to its project.
     pub path: String,
     /// Its project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Sessions that had to do with it.
+    /// Sessions that touched it.
     pub sessions: u32,
-    /// What to ask for instead: its whole path, where that is known.
+    /// The path to ask for instead; absolute if known.
     pub ask: String,
 }
 
@@ -301,31 +301,31 @@ pub struct BlameCandidate {
 pub struct Patterns {
     /// The answer in one sentence.
     pub message: String,
-    /// The project that the answer is about; without one about all.
+    /// The project the answer is about; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Sessions that were looked at, the newest ones.
+    /// Sessions examined, the newest ones.
     pub sessions: u32,
-    /// Older sessions that were not.
+    /// Older sessions that were not examined.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_sessions: u32,
-    /// Steps that follow each other, the most frequent first.
+    /// Recurring sequences of steps, most frequent first.
     pub sequences: Vec<PatternSequence>,
     /// Commands that fail more often than not.
     pub mostly_failing: Vec<PatternCommand>,
-    /// What was tried at least three times in a row and failed.
+    /// Attempts that failed at least three times in a row.
     pub retry_loops: Vec<PatternLoop>,
-    /// Entries of all lists that are not listed.
+    /// Entries of all lists that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub more: u32,
-    /// The most frequent sequences of two steps as a graph, where that was asked for.
+    /// The most frequent sequences of two steps as a graph, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diagram: Option<String>,
     /// How fresh the answer is.
     pub freshness: Freshness,
 }
 
-/// Steps that follow each other.
+/// A recurring sequence of steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PatternSequence {
@@ -337,7 +337,7 @@ pub struct PatternSequence {
     pub ok: u32,
     /// Times it failed.
     pub failed: u32,
-    /// The share that succeeded of those whose outcome is known.
+    /// The share of known outcomes that succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_rate: Option<f64>,
     /// Number of sessions in which it occurred.
@@ -348,7 +348,7 @@ pub struct PatternSequence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PatternCommand {
-    /// A program, or one line of it.
+    /// A program, or one of its command lines.
     pub command: String,
     /// Outcomes of its runs.
     #[serde(flatten)]
@@ -358,23 +358,23 @@ pub struct PatternCommand {
     pub last_failure: Option<Place>,
 }
 
-/// What was tried again and again.
+/// A repeated failing attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PatternLoop {
-    /// A program, or a tool.
+    /// The program or tool.
     pub what: String,
-    /// How often there was such a loop.
+    /// Number of such loops.
     pub loops: u32,
-    /// Failures in all of them.
+    /// Failures in all loops.
     pub failures: u32,
-    /// Failures in a row of the longest.
+    /// Failures in the longest loop.
     pub longest: u32,
-    /// How many loops ended with a success.
+    /// Loops that ended in success.
     pub resolved: u32,
-    /// In how many nothing was changed between the failures.
+    /// Loops without a change between the failures.
     pub without_edits: u32,
-    /// The newest: with what it failed last.
+    /// The last failure of the newest loop.
     pub last: Place,
 }
 

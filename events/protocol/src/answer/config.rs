@@ -1,4 +1,4 @@
-//! The answer of `config`.
+//! Result of `config`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ pub struct Config {
     pub path: String,
     /// Every key, in a fixed order.
     pub values: Vec<ConfigValue>,
-    /// What does not count, and why, each with its line.
+    /// Settings without effect, each with its line and the reason.
     pub warnings: Vec<String>,
-    /// What is wrong with the file, each with its line: then the last good configuration holds.
+    /// Errors in the file, each with its line. While there are any, the last good configuration applies.
     pub mistakes: Vec<String>,
-    /// What became of each key of an imported file.
+    /// The outcome for each key of an imported file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<ImportedKey>,
 }
@@ -23,9 +23,9 @@ pub struct Config {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConfigValue {
-    /// With dots between the objects.
+    /// The path of the key, joined by dots.
     pub key: String,
-    /// What holds.
+    /// The effective value.
     pub value: serde_json::Value,
     /// `default`, `environment`, `config.json:LINE` or `last good copy`.
     pub origin: String,
@@ -35,14 +35,14 @@ pub struct ConfigValue {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ImportedKey {
-    /// Its name there.
+    /// Its name in that file.
     pub key: String,
-    /// Its name here.
+    /// Its name in Baton's configuration.
     pub became: Option<String>,
-    /// The value, as far as one is taken.
+    /// The imported value, if any.
     pub value: Option<serde_json::Value>,
-    /// `taken`, `kept` (what was set stays), `dropped` or `wrong`.
+    /// `taken`, `kept` (the current value stays), `dropped` or `wrong`.
     pub outcome: String,
-    /// Why, or with what effect.
+    /// The reason, or the effect.
     pub message: String,
 }

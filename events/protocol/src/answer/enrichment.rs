@@ -1,49 +1,49 @@
-//! What a model was asked for, what came of it, and what it cost.
+//! Results about enrichment by a model: its state, its outcomes and its costs.
 
 use serde::{Deserialize, Serialize};
 
 use super::is_zero;
 
-/// What `status` says of enrichment: whether a model makes more of episodes, and what keeps it.
+/// The state of enrichment in `status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Enrichment {
-    /// `off`: no model is switched on; `ready`: nothing is owed; `working`: sessions are being enriched; `waiting`: sessions
-    /// are owed and none is worked on now: they are not quiet yet, or `problem` says why.
+    /// `off`: no model is switched on. `ready`: nothing is owed. `working`: sessions are being enriched. `waiting`:
+    /// sessions are owed but none is worked on, because they are not quiet yet, or for the reason in `problem`.
     pub state: String,
-    /// The model, as the configuration names it.
+    /// The configured name of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it is.
+    /// Its base URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Where its key is found: the name of a variable, or the path of a file.
+    /// The source of its key: the name of a variable, or the path of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
-    /// Sessions whose episode is enriched.
+    /// Sessions with an enriched episode.
     pub enriched: u64,
-    /// Sessions that are owed it.
+    /// Sessions still to be enriched.
     pub owed: u64,
-    /// Of these: what is worked on now.
+    /// Of these, the ones in progress.
     pub under_way: u64,
-    /// Of these: what waits because a budget is spent.
+    /// Of these, the ones that wait because a budget is spent.
     pub over_budget: u64,
-    /// Sessions of which the model's answers were of no use; their extractive episode stays.
+    /// Sessions for which the model's answers were unusable. They keep their extractive episodes.
     pub given_up: u64,
-    /// Calls that were begun and of whose end nothing is known: each may have cost what was estimated.
+    /// Calls that were started and whose outcome is unknown. Each may have cost its estimate.
     pub unknown_calls: u64,
-    /// What was spent today (UTC), in US dollars, calls of unknown end at their estimate.
+    /// US dollars spent today (UTC), with calls of unknown outcome at their estimates.
     pub spent_today_usd: f64,
-    /// Most that may be spent in a day; none: no bound.
+    /// Daily limit in US dollars; absent if unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daily_budget_usd: Option<f64>,
-    /// Most that may be spent on a session; none: no bound.
+    /// Limit per session in US dollars; absent if unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_budget_usd: Option<f64>,
     /// Why nothing is sent now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }
@@ -78,29 +78,30 @@ pub struct Enrich {
     pub status: String,
     /// Sessions examined.
     pub sessions: u64,
-    /// Sessions that were enriched.
+    /// Sessions enriched.
     pub enriched: u64,
-    /// Sessions that are enriched already, as they are now.
+    /// Sessions already enriched in their current form.
     pub unchanged: u64,
     /// Sessions that wait because a budget is spent.
     pub over_budget: u64,
     /// Sessions that could not be enriched.
     pub failures: u64,
-    /// The first of them, each with its reason.
+    /// The first of them, each with the reason.
     pub failed: Vec<EnrichFailure>,
-    /// Claims of models that were dropped: the lines that they name are not there.
+    /// Claims of models that were dropped because the lines they cite do not exist.
     pub dropped_claims: u64,
-    /// Messages, calls and results of very long sessions that no model was sent: `llm.context_tokens` is too small for them.
+    /// Messages, calls and results of very long sessions that were not sent to a model, because `llm.context_tokens` is
+    /// too small.
     pub unseen: u64,
-    /// Of these, those that no model is ever sent: there is a bound to what is held of a conversation.
+    /// Of these, those that are never sent, because only a limited part of a conversation is held in memory.
     pub not_held: u64,
-    /// Calls that were made, one included that a daemon before had made for the same wish and did not see answered.
+    /// Calls made, including one that an earlier daemon made for the same request without seeing its answer.
     pub calls: u64,
-    /// Of these, those of which it is not known what they cost.
+    /// Of these, calls of unknown cost.
     pub unknown_calls: u64,
-    /// What they cost in US dollars; those of unknown cost at their estimate.
+    /// Their cost in US dollars, with calls of unknown cost at their estimates.
     pub usd: f64,
-    /// All that in a sentence, with what to do.
+    /// A summary, with what to do.
     pub message: String,
 }
 
@@ -118,76 +119,76 @@ pub struct EnrichFailure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Costs {
-    /// What the rows are by: `session`, `project`, `model` or `day`.
+    /// The key of the rows: `session`, `project`, `model` or `day`.
     pub by: String,
-    /// Of how many days, today included; none: all.
+    /// Number of days covered, today included; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
-    /// Days: the newest first; the others: the dearest first.
+    /// Days newest first; other keys most expensive first.
     pub rows: Vec<Cost>,
-    /// All of them together.
+    /// The total.
     pub total: Cost,
-    /// What was spent today (UTC), calls of unknown end at their estimate.
+    /// US dollars spent today (UTC), with calls of unknown outcome at their estimates.
     pub spent_today_usd: f64,
-    /// Most that may be spent in a day; none: no bound, or no model is switched on.
+    /// Daily limit in US dollars. Absent if unlimited, or if no model is switched on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daily_budget_usd: Option<f64>,
 }
 
-/// What some calls took.
+/// The cost of some calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
-    /// The session, project, model or day; empty for all together.
+    /// The session, project, model or day; empty in the total.
     pub key: String,
-    /// Calls, whatever came of them.
+    /// Number of calls, whatever their outcome.
     pub calls: u64,
-    /// Tokens sent, as the endpoint counted them.
+    /// Tokens sent, as counted by the endpoint.
     pub input_tokens: u64,
-    /// Of these, what it had in its cache.
+    /// Of these, tokens read from the endpoint's cache.
     pub cached_tokens: u64,
     /// Tokens of the answers.
     pub output_tokens: u64,
-    /// What that cost in US dollars.
+    /// Their cost in US dollars.
     pub usd: f64,
-    /// Of the calls, those of which it is not known what they cost: they were cut off, or nothing was reported.
+    /// Of the calls, those of unknown cost: they were cut off, or no usage was reported.
     pub unknown_calls: u64,
-    /// Of the calls, those that are under way.
+    /// Of the calls, those in progress.
     pub running_calls: u64,
-    /// What the unknown ones and those under way were estimated at: they cost that at most.
+    /// Estimated cost of calls of unknown cost and in progress; an upper bound.
     pub unknown_usd: f64,
 }
 
-/// How the enrichment of one session stands.
+/// State of the enrichment of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionEnrichment {
-    /// `enriched`; `owed`: a model is to be asked; `over_budget`: when a budget allows it; `given_up`: the model's answers were
-    /// of no use, and the extractive episode stays.
+    /// `enriched`; `owed`: a model is to be asked; `over_budget`: to be asked once a budget allows; `given_up`: the
+    /// model's answers were unusable, and the extractive episode stays.
     pub state: String,
-    /// The model that has made the episode.
+    /// The model that made the episode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// When it did.
+    /// When it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Claims of the model that were dropped: the lines that they name are not there.
+    /// Claims of the model that were dropped because the lines they cite do not exist.
     #[serde(skip_serializing_if = "is_none")]
     pub dropped_claims: u32,
-    /// Messages, calls and results in the middle of a very long session that the model was not sent.
+    /// Messages, calls and results in the middle of a very long session that were not sent to the model.
     #[serde(skip_serializing_if = "is_zero")]
     pub unseen: u64,
-    /// Of an enriched one of which the model was not sent all, and about which one is asked again: how that stands, as
-    /// `owed`, `over_budget` or `given_up`; its episode stays until there is another answer.
+    /// For an enriched session that was sent in part and is asked about again: `owed`, `over_budget` or `given_up`. Its
+    /// episode stays until there is another answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
-    /// Why it is not, or not asked again: how the last call ended, or why there is none.
+    /// Why it is not enriched, or not asked about again: how the last call ended, or why there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What helps, where something does: against what was not sent, or against why it is not enriched.
+    /// The remedy for what was not sent, or for why it is not enriched, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
-    /// When the model is asked again, after a failure.
+    /// When the model is asked again after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<String>,
 }

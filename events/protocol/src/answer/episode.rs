@@ -1,4 +1,4 @@
-//! An episode as `show` prints it, of either tier: what `replay-fixtures/schema/episode.schema.json` describes.
+//! An episode of either tier as `show` prints it, described by `replay-fixtures/schema/episode.schema.json`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::is_zero;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Episode {
-    /// The episode's uuid: the same content always has the same one.
+    /// The episode's uuid. The same content always has the same one.
     pub uuid: String,
     /// `extractive` or `enriched`.
     pub tier: String,
@@ -18,13 +18,13 @@ pub struct Episode {
     pub name: String,
     /// The session's title.
     pub title: String,
-    /// What the session was for.
+    /// The purpose of the session.
     pub objective: String,
-    /// What was done, by category.
+    /// Work done, by category.
     pub work_completed: BTreeMap<String, Vec<Line>>,
-    /// What was decided, by whom and why.
+    /// Decisions, with their authors and reasons.
     pub decisions: Vec<Line>,
-    /// What failed, and what resolved it.
+    /// Failures and their resolutions.
     pub errors: Vec<ErrorLine>,
     /// Files read.
     pub files_read: Vec<FileRead>,
@@ -32,35 +32,35 @@ pub struct Episode {
     pub files_modified: Vec<FileModified>,
     /// Commands run.
     pub commands: Vec<CommandLine>,
-    /// What was looked up outside, with what came of it.
+    /// External lookups and their results.
     pub external_research: Vec<Line>,
-    /// What was stored elsewhere, by the full name of the tool.
+    /// Data stored elsewhere, by the full name of the tool.
     pub knowledge_stored: BTreeMap<String, Vec<Line>>,
-    /// What is open at the end.
+    /// Open ends.
     pub unresolved: Vec<Line>,
-    /// What comes next.
+    /// Next steps.
     pub next_steps: Vec<Line>,
-    /// One paragraph for whoever continues.
+    /// One paragraph for continuing the session.
     pub continuation_context: String,
     /// The whole episode as text.
     pub content: String,
-    /// Numbers about the session.
+    /// Figures about the session.
     pub metadata: Metadata,
-    /// By the name of a field that is a text of its own, who says it: `model` for `objective` and `continuation_context` where
-    /// only a model does; absent where none does.
+    /// For fields that are one text: `model` for `objective` and `continuation_context` if only a model says it. Absent
+    /// if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said_by: BTreeMap<String, String>,
-    /// Parts of a very long conversation, between its beginning and its end, that nothing of this is made of but what was
-    /// typed and which files were changed; absent from nearly every one.
+    /// Parts in the middle of a very long conversation from which only prompts and changed files were used. Absent if
+    /// zero.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
 
-/// Numbers about a session.
+/// Figures about a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
-    /// Tools of MCP servers that were called, by their full names, sorted.
+    /// Full names of the MCP tools called, sorted.
     pub mcp_tools_used: Vec<String>,
     /// Time of the first item, RFC 3339 UTC.
     pub start_time: Option<String>,
@@ -68,17 +68,17 @@ pub struct Metadata {
     pub end_time: Option<String>,
     /// Whole seconds between the two.
     pub duration_seconds: u64,
-    /// Typed prompts plus assistant messages that carry text.
+    /// Number of typed prompts and assistant messages with text.
     pub message_count: u64,
-    /// About how many tokens the transcript has as it lies on disk.
+    /// Approximate number of tokens of the transcript file.
     pub token_count: u64,
-    /// About how many tokens are left of it after the filter.
+    /// Approximate number of tokens left by the filter.
     pub filtered_token_count: u64,
-    /// What a summary by the default model would cost at least, in US dollars: its text once, and a whole answer.
+    /// Least cost of a summary by the default model, in US dollars: its text once, and a full answer.
     pub llm_cost_estimate: f64,
 }
 
-/// A text and the transcript line that says it.
+/// A text and the transcript line it comes from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
@@ -88,7 +88,7 @@ pub struct Line {
     pub line: u64,
     /// RFC 3339 UTC.
     pub at: Option<String>,
-    /// `model` where only a model says it; absent where a person, a program or a file does.
+    /// `model` if only a model says it. Absent if a person, a program or a file does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
 }
@@ -100,7 +100,7 @@ pub struct ErrorLine {
     /// What failed.
     #[serde(flatten)]
     pub error: Line,
-    /// What resolved it.
+    /// Its resolution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Line>,
 }
@@ -111,9 +111,9 @@ pub struct ErrorLine {
 pub struct FileRead {
     /// The path.
     pub path: String,
-    /// First reading.
+    /// Transcript line of the first read.
     pub line: u64,
-    /// Number of occurrences.
+    /// Number of reads.
     pub count: u32,
 }
 
@@ -123,7 +123,7 @@ pub struct FileRead {
 pub struct FileModified {
     /// The path.
     pub path: String,
-    /// First change.
+    /// Transcript line of the first change.
     pub line: u64,
     /// Lines added.
     pub added: u32,
@@ -137,19 +137,19 @@ pub struct FileModified {
 pub struct CommandLine {
     /// The command.
     pub text: String,
-    /// Last run.
+    /// Transcript line of the last run.
     pub line: u64,
-    /// How the last run went.
+    /// Outcome of the last run.
     pub outcome: String,
     /// Its exit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Number of occurrences.
+    /// Number of runs.
     pub count: u32,
-    /// How many of these runs succeeded; absent where none did.
+    /// Number of successful runs; absent if zero.
     #[serde(skip_serializing_if = "is_none")]
     pub ok: u32,
-    /// How many failed; absent where none did.
+    /// Number of failed runs; absent if zero.
     #[serde(skip_serializing_if = "is_none")]
     pub failed: u32,
 }

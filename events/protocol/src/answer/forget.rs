@@ -1,53 +1,53 @@
-//! What forgetting and making anew come to.
+//! Results of `forget` and `reindex`.
 
 use serde::{Deserialize, Serialize};
 
 use super::is_zero;
 
-/// Result of `forget`: what goes, or with `undo` what comes back.
+/// Result of `forget`: what is removed, or with `undo` what is restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forget {
-    /// `success`, or `error` when something was not done; `message` says what, and to call again goes on with it.
+    /// `success`, or `error` if something was not done. `message` says what; repeating the call continues.
     pub status: String,
-    /// Whether it was only looked what would go.
+    /// True if nothing was changed.
     pub dry_run: bool,
-    /// The sessions that were meant, with those of their subagents.
+    /// The selected sessions and their subagents' sessions.
     pub sessions: Vec<ForgetRow>,
-    /// Sessions that go with them because they hold the same records: forks and copies, with their subagents.
+    /// Sessions removed with them because they hold the same records: forks and copies, with their subagents.
     pub also: Vec<ForgetAlso>,
-    /// Such sessions, where only those that were named were to go.
+    /// Such sessions that stay because only the named ones were to be removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<ForgetAlso>,
-    /// Of a project: how many notes and facts go that were added to it, for good.
+    /// For a project: number of notes and facts added to it that are removed for good.
     #[serde(skip_serializing_if = "is_zero")]
     pub notes: u64,
-    /// Of these, what was named one by one.
+    /// Of these, the ones that were named individually.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub note_ids: Vec<String>,
-    /// With `undo`: how many episodes, notes and facts that were deleted or cleared are found again.
+    /// With `undo`: number of deleted or cleared episodes, notes and facts that can be found again.
     #[serde(skip_serializing_if = "is_zero")]
     pub found_again: u64,
-    /// Files of conversations and notes that were deleted; where it was only looked, that are there to be deleted. What the
-    /// memory holds is not counted.
+    /// Files of conversations and notes that were deleted, or in a dry run would be. The memory's files are not
+    /// counted.
     pub files: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Whether files and bytes are what is there now: by the time they go it may be more.
+    /// True if files and bytes describe the present state; there may be more by the time they are deleted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// What is outside of Baton's home, and is not touched: the agent's own transcripts, exports, backups.
+    /// What is outside Baton's home and stays: the agent's own transcripts, exports, backups.
     pub kept_elsewhere: String,
-    /// The agent's transcripts that are still there, the first of them.
+    /// The first of the agent's transcripts that still exist.
     pub transcripts: Vec<String>,
-    /// Of a project: what becomes of sessions that begin there later, and how to keep them out.
+    /// For a project: what happens to sessions that start there later, and how to exclude them.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub later: String,
     /// What was done, and what to do next.
     pub message: String,
 }
 
-/// A session that goes.
+/// A removed session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ForgetRow {
@@ -55,20 +55,20 @@ pub struct ForgetRow {
     pub session_id: String,
     /// Its state before.
     pub state: String,
-    /// Where it works.
+    /// Its directory.
     pub project: Option<String>,
     /// Its transcript.
     pub file_path: Option<String>,
-    /// The last conversation record's time.
+    /// Time of its last conversation record.
     pub last_activity: Option<String>,
-    /// Messages with text.
+    /// Number of messages with text.
     pub message_count: u64,
-    /// Of a subagent: whose.
+    /// For a subagent: the session that spawned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
 }
 
-/// A session that goes with another.
+/// A session removed with another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ForgetAlso {
@@ -76,9 +76,9 @@ pub struct ForgetAlso {
     pub session_id: String,
     /// The reason.
     pub why: String,
-    /// How many records it has in common with one that was named; 0 for a subagent.
+    /// Number of records shared with a named one; 0 for a subagent.
     pub shared: u64,
-    /// Where it works.
+    /// Its directory.
     pub project: Option<String>,
 }
 
@@ -86,19 +86,19 @@ pub struct ForgetAlso {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reindex {
-    /// `success`, or `error` when some could not be made anew.
+    /// `success`, or `error` if some could not be rebuilt.
     pub status: String,
-    /// Sessions that were chosen.
+    /// Selected sessions.
     pub sessions: u64,
-    /// Those of them whose episode is another now.
+    /// Of these, sessions with a new episode.
     pub reindexed: u64,
-    /// Those that came to the same.
+    /// Of these, sessions whose episode stayed the same.
     pub unchanged: u64,
-    /// Those that may not be touched, or have nothing that could be made anew.
+    /// Of these, sessions that must not be touched, or have nothing to rebuild from.
     pub skipped: u64,
-    /// Those that could not be read or stored.
+    /// Of these, sessions that could not be read or stored.
     pub failures: u64,
-    /// The first of these.
+    /// The first of the latter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
     /// What was done, and what to do next.

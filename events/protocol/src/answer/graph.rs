@@ -1,4 +1,4 @@
-//! Answers about entities and the facts between them.
+//! Results about entities and the facts between them.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Nodes {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Node {
-    /// The same entity of the same group always has the same one.
+    /// Its uuid. The same entity of the same group always has the same one.
     pub uuid: String,
     /// Its name.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Node {
     pub labels: Vec<String>,
     /// When it was first stored, RFC 3339 UTC.
     pub created_at: Option<String>,
-    /// One line.
+    /// A summary in one line.
     pub summary: Option<String>,
     /// The group.
     pub group_id: String,
@@ -56,11 +56,11 @@ pub struct Facts {
     pub next_cursor: Option<String>,
 }
 
-/// A relation of two entities. Times are RFC 3339 UTC.
+/// A relation between two entities. Times are RFC 3339 UTC.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fact {
-    /// The same fact of the same group always has the same one.
+    /// Its uuid. The same fact of the same group always has the same one.
     pub uuid: String,
     /// The group.
     pub group_id: String,
@@ -70,19 +70,19 @@ pub struct Fact {
     pub target_node_uuid: String,
     /// When it was first stored.
     pub created_at: Option<String>,
-    /// The relation.
+    /// The name of the relation.
     pub name: String,
-    /// In a sentence.
+    /// The fact in a sentence.
     pub fact: String,
-    /// The episodes that say so.
+    /// The episodes that support it.
     pub episodes: Vec<String>,
     /// When its contradiction was stored.
     pub expired_at: Option<String>,
-    /// Since when it holds.
+    /// When it became valid.
     pub valid_at: Option<String>,
-    /// Since when it does not.
+    /// When it ceased to be valid.
     pub invalid_at: Option<String>,
-    /// End of the newest session that says so.
+    /// End of the newest session that supports it.
     pub reference_time: Option<String>,
     /// Counts, sessions and lines.
     pub attributes: BTreeMap<String, serde_json::Value>,

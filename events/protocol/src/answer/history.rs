@@ -1,76 +1,76 @@
-//! What has happened, event by event: lines of `replay --json`, and the result of `session/explain`.
+//! A history event by event: the lines of `replay --json`, and the result of `session/explain`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Row;
 
-/// One event, and what it did.
+/// One event and its effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Happened {
-    /// Place in the whole log.
+    /// Its position in the log.
     pub position: u64,
     /// `session:<id>`, `home` or another stream.
     pub stream: String,
-    /// Place in its stream.
+    /// Its sequence in the stream.
     pub sequence: u64,
     /// When it was recorded, RFC 3339 UTC.
     pub at: String,
     /// The event's type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The version of the type's shape.
+    /// The version of the event's shape.
     pub v: u32,
-    /// The request that brought it about.
+    /// The request that caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The event as it is stored, in `replay` only.
+    /// The event as stored, in `replay` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What happened, in one line.
+    /// A description in one line.
     pub told: String,
-    /// Why it happened, as far as the events and the timeouts tell.
+    /// The reason, as far as the events and timeouts show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Why this version cannot read it; then it has no effect.
+    /// Why this version cannot read it. Such an event has no effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
-    /// The session's state before, for a session's event: as in [`Row::state`], with the reason of `unindexed`.
+    /// For a session's event, the state before: as in [`Row::state`], with the reason of `unindexed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// And after.
+    /// The state after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Everything that is different after it.
+    /// All changes to the session's state.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Change>,
-    /// What is owed after it.
+    /// What is owed afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owed: Vec<Owed>,
 }
 
-/// One field of a session's state that has changed.
+/// A change to one field of a session's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Change {
     /// The field.
     pub field: String,
-    /// What it said; `null`: nothing.
+    /// The old value; `null` for none.
     pub before: Option<String>,
-    /// What it says.
+    /// The new value; `null` for none.
     pub after: Option<String>,
 }
 
-/// Something that is to be done, now or at its time.
+/// A pending action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Owed {
     /// `index`, `inactive`, `close`, `let go`, `retry` or `index late records`.
     pub what: String,
-    /// When it is due, RFC 3339 UTC; `null`: now.
+    /// When it is due, RFC 3339 UTC; `null` for now.
     pub at: Option<String>,
-    /// Why, and how that time comes about.
+    /// The reason, and how the time is determined.
     pub why: String,
 }
 
@@ -81,14 +81,14 @@ pub struct Explain {
     /// The session.
     #[serde(flatten)]
     pub row: Row,
-    /// Its events, the first first.
+    /// Its events, oldest first.
     pub events: Vec<Happened>,
-    /// Go on after this sequence: there are more.
+    /// The sequence to continue after, if there are more events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
     /// What is owed now.
     pub owed: Vec<Owed>,
-    /// What bears on the session and stands in no event: switches, second files of its id, an actor that keeps failing.
+    /// Circumstances that no event records: switches, second files with its id, an actor that keeps failing.
     pub notes: Vec<String>,
 }
 
@@ -96,44 +96,44 @@ pub struct Explain {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Replayed {
-    /// Records that were read.
+    /// Records read.
     pub records: u64,
-    /// Events among them that this version cannot read: they are not in the states.
+    /// Events among them that this version cannot read. The states do not reflect them.
     pub unreadable: u64,
-    /// The sessions, by id, as they stand at the end.
+    /// The final states of the sessions, by id.
     pub sessions: Vec<ReplayedSession>,
-    /// The last position that was read.
+    /// The last position read.
     pub position: u64,
     /// The chain hash there.
     pub chain: String,
-    /// SHA-256 over all sessions.
+    /// SHA-256 over the states of all sessions.
     pub state_hash: String,
-    /// What is to be known of the file: that it is filtered, where the reading stopped.
+    /// Remarks about the file: that it is filtered, where reading stopped.
     pub notes: Vec<String>,
-    /// Where the file contradicts itself.
+    /// Contradictions in the file.
     pub differences: Vec<String>,
 }
 
-/// How a session stands at the end of a replay.
+/// The final state of a session in a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReplayedSession {
     /// The session.
     pub session_id: String,
-    /// How many events it has.
+    /// Its number of events.
     pub version: u64,
     /// As in [`Happened::after`].
     pub state: String,
     /// Why the session ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// How often its file was begun anew.
+    /// How often its file was restarted.
     pub generation: u32,
-    /// How far it is read, in bytes.
+    /// How far it was read, in bytes.
     pub offset: u64,
-    /// Typed prompts plus assistant messages that carry text.
+    /// Number of typed prompts and assistant messages with text.
     pub message_count: u64,
-    /// Records of conversation that no index covers.
+    /// Conversation records not covered by any index.
     pub unindexed: u64,
     /// Its current episode.
     pub episode_uuid: Option<String>,

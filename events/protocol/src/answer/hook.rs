@@ -1,4 +1,4 @@
-//! Results of what hooks call, and of what is told about them.
+//! Results of the calls that hooks make, and of those about hooks.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hook {
-    /// What became of it: `recorded`, `known` (the same call was taken before), `accepted` (activity), `ignored`.
+    /// `recorded`, `known` (the same call was already taken), `accepted` (activity), `ignored`.
     pub status: String,
     /// Why it was ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What the agent is to be told, for hooks that may say something.
+    /// The text to give to the agent, for hooks that may return one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }
@@ -22,59 +22,59 @@ pub struct Hook {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HookStats {
-    /// By the event's name.
+    /// Figures by event name.
     pub events: BTreeMap<String, HookEventStats>,
-    /// Calls that were ignored, by reason.
+    /// Ignored calls, by reason.
     pub ignored: BTreeMap<String, u64>,
-    /// Signals that wait in the spool.
+    /// Signals waiting in the spool.
     pub spooled: u64,
-    /// Signals that were lost: the agent named no session in time, or the spool had no room.
+    /// Signals lost because the agent named no session in time, or the spool was full.
     pub dropped: u64,
-    /// Files of the spool that could not be read, and were put aside.
+    /// Spool files that were unreadable and set aside.
     pub unreadable: u64,
-    /// Since when is counted, RFC 3339 UTC.
+    /// Start of counting, RFC 3339 UTC.
     pub since: String,
-    /// The last signal of a hook that the log has, RFC 3339 UTC: also from before calls were counted.
+    /// Time of the last hook signal in the log, RFC 3339 UTC. May precede the start of counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_recorded_at: Option<String>,
 }
 
-/// What `status` says of hooks; `hook/stats` says more.
+/// The state of hooks in `status`. `hook/stats` has more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HookSummary {
-    /// Whether anything comes of them.
+    /// True if hooks have any effect.
     pub enabled: bool,
-    /// Calls that came, by socket or spool, since they are counted.
+    /// Calls received by socket or spool since counting began.
     pub calls: u64,
     /// MCP servers of agents that hold a connection.
     pub present: u64,
-    /// When the last one was called, RFC 3339 UTC.
+    /// Time of the last call, RFC 3339 UTC.
     pub last_at: Option<String>,
-    /// Calls that were ignored, by reason.
+    /// Ignored calls, by reason.
     pub ignored: BTreeMap<String, u64>,
-    /// Signals that wait in the spool.
+    /// Signals waiting in the spool.
     pub spooled: u64,
-    /// Signals that were lost: the agent named no session in time, or the spool had no room.
+    /// Signals lost because the agent named no session in time, or the spool was full.
     pub dropped: u64,
 }
 
-/// One event's.
+/// Figures about one kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HookEventStats {
-    /// Calls that came, by socket or spool.
+    /// Calls received by socket or spool.
     pub calls: u64,
-    /// Of these: taken from the spool, by why they were there.
+    /// Of these, the calls taken from the spool, by the reason they were there.
     pub failures: BTreeMap<String, u64>,
-    /// Microseconds from the client's start to its answer, or to where it gave up waiting for one, over the last 1,000
-    /// calls that met a daemon; `null` while there is none.
+    /// Microseconds from the client's start to its answer, or until it stopped waiting, over the last 1,000 calls that
+    /// reached a daemon. `null` if there are none.
     pub p50_us: Option<u64>,
     /// As `p50_us`.
     pub p95_us: Option<u64>,
     /// As `p50_us`.
     pub p99_us: Option<u64>,
-    /// When the last one was called, RFC 3339 UTC.
+    /// Time of the last call, RFC 3339 UTC.
     pub last_at: Option<String>,
 }
 
@@ -86,37 +86,37 @@ pub struct Handoff {
     pub message: String,
     /// The project.
     pub project: Option<String>,
-    /// The session it is of.
+    /// The session that hands over.
     pub session_id: Option<String>,
     /// Its episode.
     pub episode_uuid: Option<String>,
-    /// When that session ended, or was last at work; RFC 3339 UTC.
+    /// When that session ended, or was last active, RFC 3339 UTC.
     pub ended_at: Option<String>,
-    /// The session that has taken it over, if one has.
+    /// The session that took over, if any.
     pub claimed_by: Option<String>,
-    /// What it was for.
+    /// Its purpose.
     pub objective: Option<String>,
-    /// What was decided.
+    /// Its decisions.
     pub decisions: Vec<String>,
-    /// What failed and how it was solved.
+    /// Its failures and their resolutions.
     pub errors: Vec<HandoffError>,
-    /// What is open.
+    /// Open ends.
     pub unresolved: Vec<String>,
-    /// What comes next.
+    /// Next steps.
     pub next_steps: Vec<String>,
-    /// Its files that have changed since, relative to the project where they lie in it.
+    /// Its files that have changed since, relative to the project if they are inside it.
     pub changed_since: Vec<String>,
-    /// Everything in one text, as an agent is told it: fenced as quotation, within the configured size.
+    /// The whole handoff as one text for an agent: fenced as a quotation, within the configured size.
     pub text: String,
 }
 
-/// See [`Handoff::errors`].
+/// A failure in [`Handoff::errors`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HandoffError {
-    /// What failed.
+    /// The failure.
     pub text: String,
-    /// What solved it.
+    /// Its resolution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
 }

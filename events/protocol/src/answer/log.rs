@@ -1,4 +1,4 @@
-//! What the log is asked for: sizes and hashes, and its records as they are stored.
+//! Results of calls on the log: sizes, hashes, and records as stored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -11,29 +11,29 @@ pub struct LogStats {
     pub position: u64,
     /// The chain hash at it, 32 hex digits.
     pub chain: String,
-    /// Hash of the state of all sessions at it, 64 hex digits: a replay of an export comes to the same.
+    /// Hash of the state of all sessions at that position, 64 hex digits. A replay of an export yields the same.
     pub state_hash: String,
-    /// Events recorded.
+    /// Number of events.
     pub events: u64,
-    /// Sessions that they are about.
+    /// Number of sessions with events.
     pub sessions: u64,
     /// Events that this version cannot read.
     pub unreadable: u64,
     /// Segment files.
     pub segments: u64,
-    /// Bytes of the log that are the only truth: its segment files.
+    /// Bytes of the segment files, which alone are authoritative.
     pub bytes: u64,
-    /// Bytes of the whole home that are needed, to be held against `disk.total`: the segments, what the index and the current
-    /// conversations hold, the part of the memory that is not deleted. `None` where no daemon can tell.
+    /// Bytes of the whole home that are needed, comparable with `disk.total`: the segments, the content of the index
+    /// and of the current conversations, and the undeleted part of the memory. `None` if no daemon can tell.
     pub live_bytes: Option<u64>,
-    /// Bytes on disk, by what they are for.
+    /// Bytes on disk, by use.
     pub disk: Footprint,
-    /// What is wrong with the log, if anything is.
+    /// A problem with the log, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// Bytes on disk, by what they are for.
+/// Bytes on disk, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Footprint {
@@ -41,13 +41,13 @@ pub struct Footprint {
     pub segments: u64,
     /// The index of the log; disposable.
     pub index: u64,
-    /// What repairs have cut off or put aside.
+    /// Data that repairs cut off or set aside.
     pub aside: u64,
     /// Conversations and notes.
     pub conversations: u64,
     /// The searchable memory; disposable.
     pub memory: u64,
-    /// All files of the home together.
+    /// All files of the home.
     pub total: u64,
 }
 
@@ -59,12 +59,12 @@ pub struct LogRead {
     pub position: u64,
     /// The chain hash at it.
     pub chain: String,
-    /// Where to read on: `from` of the next call.
+    /// Where to continue: `from` of the next call.
     pub next: u64,
-    /// In order.
+    /// In order of position.
     pub records: Vec<LogRecord>,
-    /// Where that was asked for: all forgotten sessions that were put in a group. The records have its name, and whoever
-    /// shows them to anybody hides it.
+    /// If requested: all forgotten sessions that were put into a group. Their records contain the group's name, which
+    /// clients must hide when they show the records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
 }
@@ -72,10 +72,10 @@ pub struct LogRead {
 /// One record.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LogRecord {
-    /// The chain hash at it.
+    /// The chain hash at this record.
     pub chain: String,
     /// Its format byte.
     pub format: u8,
-    /// The rest of its bytes, as they are stored: read as raw text they have the hash that `chain` tells.
+    /// The rest of its bytes, as stored. Hashing them as raw text yields `chain`.
     pub record: Box<RawValue>,
 }

@@ -1,4 +1,4 @@
-//! What comes of adding to the memory and of taking away from it. Names follow Graphiti's MCP server.
+//! Results of the calls that add to the memory and delete from it. Names follow Graphiti's MCP server.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,9 @@ pub struct AddMemory {
 pub struct AddTriplet {
     /// The outcome in words.
     pub message: String,
-    /// The episode that supports it.
+    /// The supporting episode.
     pub episode_uuid: String,
-    /// Its two ends.
+    /// Its two nodes.
     pub nodes: Vec<Node>,
     /// The fact.
     pub edges: Vec<Edge>,
@@ -44,13 +44,13 @@ pub struct AddTriplet {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EpisodeEntities {
-    /// What was found.
+    /// A summary in words.
     pub message: String,
-    /// What the episodes name.
+    /// The entities named by the episodes.
     pub nodes: Vec<Node>,
-    /// What they say of it.
+    /// The facts they support.
     pub edges: Vec<Edge>,
-    /// Whether there is more than fits an answer.
+    /// True if not everything fits into the answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
@@ -61,7 +61,7 @@ pub struct EpisodeEntities {
 pub struct Edge {
     /// The fact.
     pub uuid: String,
-    /// What is between them.
+    /// The name of the relation.
     pub name: String,
     /// The fact in a sentence.
     pub fact: String,
@@ -91,15 +91,15 @@ pub struct Taken {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClearGraph {
-    /// What went, or would go.
+    /// What was or would be cleared.
     pub message: String,
     /// The groups; empty for all.
     pub group_ids: Vec<String>,
-    /// Episodes of sessions.
+    /// Number of sessions' episodes.
     pub sessions: u64,
-    /// What was added.
+    /// Number of added notes and facts.
     pub notes: u64,
-    /// Whether it was done.
+    /// True if it was cleared.
     pub cleared: bool,
 }
 
@@ -109,14 +109,14 @@ pub struct ClearGraph {
 pub struct MemoryStatus {
     /// `ok` or `error`.
     pub status: String,
-    /// In a sentence.
+    /// A summary in one sentence.
     pub message: String,
-    /// Sessions with an episode.
+    /// Number of sessions with an episode.
     pub episodes: u64,
-    /// What was added and stands.
+    /// Number of added notes and facts that are not deleted.
     pub notes: u64,
-    /// Entries of the search index.
+    /// Number of entries of the search index.
     pub documents: u64,
-    /// Events that the memory has still to take in.
+    /// Number of events that the memory has still to apply.
     pub lag: u64,
 }

@@ -1,4 +1,4 @@
-//! What was said in a session, message by message.
+//! The messages of a session.
 
 use std::collections::BTreeMap;
 
@@ -11,47 +11,47 @@ use serde_json::Value;
 pub struct Messages {
     /// The session.
     pub session_id: String,
-    /// The episode as of which it is.
+    /// The episode it is based on.
     pub episode_uuid: Option<String>,
-    /// How many messages the session has, those that are not listed included.
+    /// Number of messages in the session, including those not listed.
     pub total: u64,
-    /// In the order in which they begin.
+    /// In the order of their first lines.
     pub messages: Vec<Message>,
-    /// Around a line: the line of the message before the first; absent where none is.
+    /// With `around`: the line of the message before the first; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// Where to go on: the line of the next message, to be given as `from`. `null` at the end.
+    /// The line of the next message, to be passed as `from`. `null` at the end.
     pub next: Option<u64>,
-    /// Which of `messages`, from 0, holds the line that was asked for.
+    /// The index in `messages` of the one that contains the requested line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<u64>,
-    /// Why there are none, and what to do; or that the line which was asked for is another's.
+    /// Why there are none, and what to do; or that the requested line belongs to another message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What somebody said at once.
+/// One message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Message {
-    /// `user`, `assistant`, `tool` (a result whose call is not there) or `harness`.
+    /// `user`, `assistant`, `tool` (a result without its call) or `harness`.
     pub role: String,
-    /// The line of the transcript where it begins.
+    /// The transcript line where it starts.
     pub line: u64,
     /// RFC 3339 UTC.
     pub at: Option<String>,
-    /// The id of the model's message.
+    /// The id given by the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Whether somebody went back to before it, so that it is not part of what went on.
+    /// True if the conversation was rewound to a point before it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
-    /// Whether it is of a subagent's conversation inside the main file.
+    /// True if it belongs to a subagent's conversation inside the main file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sidechain: bool,
-    /// What it says.
+    /// Its content.
     pub parts: Vec<Part>,
-    /// Parts that are not listed, of a message with very many.
+    /// Number of parts left out of a very long message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts_left_out: Option<u64>,
 }
@@ -60,18 +60,18 @@ pub struct Message {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Part {
-    /// `prompt`, `queued` (a prompt that never reached the agent), `answer` (typed into a tool's question or denial), `media`,
-    /// `text`, `thinking`, `tool`, `summary`, `notice`, `compaction`.
+    /// `prompt`, `queued` (a prompt that never reached the agent), `answer` (typed in reply to a tool's question or
+    /// denial), `media`, `text`, `thinking`, `tool`, `summary`, `notice`, `compaction`.
     pub kind: String,
     /// Its line in the transcript.
     pub line: u64,
-    /// The query text.
+    /// The text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How many characters of a very long text are not listed.
+    /// Number of characters left out of a very long text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chars_left_out: Option<u64>,
-    /// For `tool`.
+    /// The call, for `tool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolUse>,
 }
@@ -83,25 +83,25 @@ pub struct ToolUse {
     /// The call's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The tool's name as written.
+    /// The tool's name, as written.
     pub name: String,
-    /// Its parameters, long ones shortened.
+    /// Its parameters; long ones are shortened.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub input: BTreeMap<String, Value>,
-    /// Whether there is no result: it runs, or was cut off.
+    /// True if there is no result: it is running, or was cut off.
     pub in_flight: bool,
     /// `ok`, `failed`, `denied`, `interrupted`; `null` while in flight.
     pub outcome: Option<String>,
     /// The exit code of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took, in milliseconds, where the transcript tells.
+    /// Duration in milliseconds, if the transcript records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// The result in a line.
+    /// The result in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Where the result stands.
+    /// The transcript line of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_line: Option<u64>,
     /// Lines that an edit added.
@@ -110,7 +110,7 @@ pub struct ToolUse {
     /// Lines that an edit removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<u32>,
-    /// The session of the subagent that did it.
+    /// The session of the subagent that carried it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What stands around one line of a session.
+//! The surroundings of one line of a session.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +10,22 @@ pub struct Passage {
     pub session_id: String,
     /// Its current episode, or the note's.
     pub episode_uuid: Option<String>,
-    /// What was said, in the order of the transcript.
+    /// The content, in transcript order.
     pub said: Vec<Said>,
-    /// The line from which to read what stands before, if anything does.
+    /// The line from which to read backwards, if anything precedes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
     /// The line from which to read on, if anything follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
-    /// About how many tokens the answer takes.
+    /// Approximate number of tokens of the answer.
     pub tokens: u64,
-    /// Why there is nothing, or that the line is another's.
+    /// Why there is nothing, or that the line belongs to another message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A part of a message: a text, or a tool with what came of it.
+/// A part of a message: a text, or a tool call with its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Said {
@@ -36,9 +36,9 @@ pub struct Said {
     /// When its message began, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The query text.
+    /// The text.
     pub text: String,
-    /// Characters of it that are left out.
+    /// Number of characters left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chars_left_out: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What is known of a question in one answer, and of a project in the order of time.
+//! Results of `recall` and `timeline`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,74 +8,73 @@ use super::Freshness;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Recall {
-    /// As which kinds of question it was taken: `latest`, `open`, `preferences`, `decisions`, `failed`, `solved`, `files`;
-    /// none: it was only searched for.
+    /// The kinds of question it was understood as: `latest`, `open`, `preferences`, `decisions`, `failed`, `solved`,
+    /// `files`. Empty if it was only searched for.
     pub took: Vec<String>,
-    /// The project that was looked at, if only one was.
+    /// The project searched, if only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Best first; those of one session are not together.
+    /// Best first. Entries of one session are not grouped.
     pub entries: Vec<RecallEntry>,
-    /// What was found and did not fit into the budget.
+    /// Number of results that did not fit into the budget.
     pub left_out: u64,
-    /// About how many tokens this answer has; never more than the budget.
+    /// Approximate number of tokens of this answer; never more than the budget.
     pub tokens: u64,
-    /// What there is to know of the answer: that nothing is known of what was asked, to what its words narrowed it, how more
-    /// is found.
+    /// Remarks on the answer: that nothing is known, how the question narrowed it, how to find more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Sessions that were indexed for this answer and those still being read.
+    /// How current and complete the answer is.
     pub freshness: Brief,
 }
 
-/// How fresh an answer is, in short.
+/// How current and complete an answer is, in short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Brief {
-    /// Sessions that were indexed for this answer.
+    /// Sessions indexed for this answer.
     pub indexed_now: u64,
     /// Sessions that are still being read and may be missing.
     pub pending: u64,
-    /// Whether the asking session has something new that was left out.
+    /// True if new content of the caller's own session was left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_out_asking: bool,
-    /// Whether the asking session was looked into as far as it was read before; what it says comes last.
+    /// True if the caller's own session was searched as far as it was already read. Its entries come last.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub asking_last: bool,
     /// Position in the log that the answer covers.
     pub position: u64,
-    /// As for a search: why something may be missing.
+    /// As in [`Freshness::note`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// As for a search.
+    /// As in [`Freshness::vectors`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<String>,
 }
 
-/// One line of what is known.
+/// One result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecallEntry {
-    /// `session`, `done` (what came of it), `passage`, `note`, `decision`, `fixed`, `failed`, `open`, `next`, `file` or
+    /// `session`, `done` (a result), `passage`, `note`, `decision`, `fixed`, `failed`, `open`, `next`, `file` or
     /// `fact`.
     pub kind: String,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// Whose it is: to be given to `show`.
+    /// Its session, to be passed to `show`.
     pub session_id: String,
-    /// The line of its transcript.
+    /// Its transcript line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The day, in UTC.
+    /// Its day, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// Of a fact, of what a fact says as well, and of a note: its uuid.
+    /// The uuid of a fact or a note, or of the fact that says the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// Of a fact or a decision that does not hold any more: since which day, in UTC.
+    /// For a fact or a decision that no longer holds: the day it ended, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// `model` where only a model says it.
+    /// `model` if only a model says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
 }
@@ -84,22 +83,22 @@ pub struct RecallEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeline {
-    /// The latest first.
+    /// Latest first.
     pub days: Vec<Day>,
-    /// Where to go on, if there is more.
+    /// Pass it as `cursor` to get the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// How fresh the answer is.
     pub freshness: Freshness,
 }
 
-/// A day with the sessions that ended in it.
+/// A day and the sessions that ended on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Day {
-    /// `2026-03-14`, in UTC.
+    /// `2026-03-14`, UTC.
     pub day: String,
-    /// The latest first.
+    /// Latest first.
     pub sessions: Vec<Past>,
 }
 
@@ -111,28 +110,28 @@ pub struct Past {
     pub session_id: String,
     /// The project's directory.
     pub project: Option<String>,
-    /// Whose transcript it is.
+    /// Its agent.
     pub agent: Option<String>,
-    /// Where it stands.
+    /// Its state.
     pub state: String,
-    /// When it began, RFC 3339 UTC.
+    /// When it started, RFC 3339 UTC.
     pub started_at: Option<String>,
-    /// When it was last heard of, RFC 3339 UTC.
+    /// Its last activity, RFC 3339 UTC.
     pub ended_at: Option<String>,
-    /// How long that is, pauses included.
+    /// The time between the two, pauses included.
     pub duration_seconds: Option<u64>,
-    /// Its title, or what it was for.
+    /// Its title, or its purpose.
     pub title: String,
-    /// `done` (nothing is open), `open` (something is) or `failed` (its last failure was not seen to succeed later).
+    /// `done` (nothing is open), `open` (something is) or `failed` (its last failure was not followed by a success).
     pub outcome: String,
-    /// How many files it changed.
+    /// Number of files changed.
     pub files_changed: u64,
-    /// How many commits it made.
+    /// Number of commits made.
     pub commits: u64,
-    /// What is open, the first few.
+    /// The first few open ends.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// How many open ends there are.
+    /// Number of open ends.
     pub open_ends: u64,
 }
 

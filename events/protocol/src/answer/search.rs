@@ -1,4 +1,4 @@
-//! What a search finds.
+//! Result of `search`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +8,22 @@ use super::Freshness;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Search {
-    /// Ordered by session rank, best turns inside.
+    /// Ordered by the rank of their sessions, best turns first within each.
     pub hits: Vec<Hit>,
     /// How fresh the answer is.
     pub freshness: Freshness,
-    /// What of the query was taken in another way than it may have been meant.
+    /// Remarks on how the query was understood, if that may differ from what was meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// One place that fits the query.
+/// A match.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hit {
     /// The session's rank, from 1.
     pub rank: u32,
-    /// The session's score for `episode`, the turn's for `turn`; 1 is the best of this query.
+    /// The score of the session for `episode`, of the turn for `turn`. The best of this query has 1.
     pub score: f32,
     /// `episode` or `turn`.
     pub kind: String,
@@ -35,27 +35,26 @@ pub struct Hit {
     pub project: Option<String>,
     /// The session's title.
     pub title: String,
-    /// The passage that fits, one line; ` · model` behind what only a model says.
+    /// The matching passage in one line, followed by ` · model` if only a model says it.
     pub snippet: String,
     /// Transcript line, from 1; `null` for an episode.
     pub line: Option<u64>,
     /// RFC 3339 UTC.
     pub timestamp: Option<String>,
-    /// Who speaks, for a turn.
+    /// The speaker, for a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// For a subagent's session, the session that spawned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
-    /// Why it is here: `text` (words of the passage), `phrase`, `file` (a file's name in it), `error` (a failure's line or
-    /// code), `context` (only what stands beside it), `title`, `episode`, `entity` (a thing of that name that the session has
-    /// to do with), `vector`; of a session that only filters found, the names of the filters.
+    /// Why it matched: `text` (words of the passage), `phrase`, `file` (a file name in it), `error` (the line or code
+    /// of a failure), `context` (only its surroundings), `title`, `episode`, `entity` (an entity of that name related
+    /// to the session), `vector`. For a session found by filters alone, the names of the filters.
     pub matched: Vec<String>,
-    /// Of something that was added and no session said: `text`, `json`, `message` or `triplet`; `session_id` is then
-    /// `memory:<uuid>`.
+    /// For a note or fact added by hand: `text`, `json`, `message` or `triplet`. `session_id` is then `memory:<uuid>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// `model` where the passage holds anything that only a model says of the session.
+    /// `model` if the passage contains anything that only a model says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
 }

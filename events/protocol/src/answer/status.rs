@@ -1,4 +1,4 @@
-//! The result of `status`.
+//! Result of `status`.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +10,43 @@ use super::{Enrichment, HookSummary, Problem, Redacting, Storage, Vault, Vectors
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
-    /// The daemon's process.
+    /// The daemon's process id.
     pub pid: u32,
     /// The daemon's version.
     pub version: String,
     /// Protocol version.
     pub protocol: u32,
-    /// Where everything lies.
+    /// The home directory.
     pub home: String,
-    /// When the daemon was started, RFC 3339 UTC.
+    /// When the daemon started, RFC 3339 UTC.
     pub started_at: String,
-    /// Directories whose transcripts are read.
+    /// Directories from which transcripts are read.
     pub roots: Vec<Root>,
-    /// Whether transcripts are still being looked for: then counts say little.
+    /// True while transcripts are still being discovered. Until then the counts are incomplete.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub looking: bool,
     /// Transcripts found on disk.
     pub transcripts: u64,
-    /// Sessions by state, without subagents'.
+    /// Number of sessions by state, without subagents' sessions.
     pub sessions: BTreeMap<String, u64>,
-    /// Subagents' sessions by state.
+    /// Number of subagents' sessions by state.
     pub subagents: BTreeMap<String, u64>,
-    /// Reading of history: sessions still to be read.
+    /// Progress of reading the history.
     pub backlog: Progress,
     /// The event log.
     pub log: Log,
     /// The searchable memory.
     pub memory: Memory,
-    /// Whether searches also go by likeness of meaning.
+    /// The state of vectors.
     pub vectors: Vectors,
-    /// Whether a model makes more of episodes.
+    /// The state of enrichment.
     pub enrichment: Enrichment,
-    /// Notes for people, where they are or were written.
+    /// The vault, if notes are or were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<Vault>,
-    /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
+    /// Disk usage as of a few seconds ago. `None` while it is still being computed.
     pub storage: Option<Storage>,
-    /// What hooks have said.
+    /// The state of hooks.
     #[serde(default)]
     pub hooks: HookSummary,
     /// What is wrong, each with its fix.
@@ -54,49 +54,49 @@ pub struct Status {
     /// A note for the user who expects more, for instance that tracking is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Sessions whose episode an older filter made, and `baton reindex` would make anew.
+    /// Sessions whose episode was made by an older filter and would be rebuilt by `baton reindex`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_filter: Option<u64>,
-    /// How far redacting what earlier versions stored is; absent once it is done.
+    /// Progress of redacting data stored by earlier versions. Absent once finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacting: Option<Redacting>,
-    /// Episodes, notes and facts that were deleted or cleared and that `baton forget --undo` has found again.
+    /// Deleted or cleared episodes, notes and facts that `baton forget --undo` can restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<u64>,
 }
 
-/// A directory that is watched.
+/// A watched directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Root {
     /// The directory.
     pub path: String,
-    /// Which agent writes there: `claude_code`, `codex`.
+    /// The agent that writes there: `claude_code`, `codex`.
     pub agent: String,
-    /// Whether it is there.
+    /// True if the directory exists.
     pub exists: bool,
-    /// `notify`, or `sweep` where change notification is not to be had.
+    /// `notify`, or `sweep` if change notification is unavailable.
     pub watched_by: String,
-    /// Who named it: `default`, `config.json`, or the kind of client that did (`cli`, `mcp`, `hook`).
+    /// The origin of the entry: `default`, `config.json`, or the kind of client that named it (`cli`, `mcp`, `hook`).
     pub named_by: String,
 }
 
-/// How far the reading of history is.
+/// Progress of reading the history.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Sessions done since there was nothing to do.
+    /// Sessions done since the backlog was last empty.
     pub done: u64,
     /// Sessions still to do.
     pub pending: u64,
-    /// Bytes of what is done.
+    /// Bytes done.
     pub bytes_done: u64,
-    /// Bytes of what is still to do.
+    /// Bytes still to do.
     pub bytes_pending: u64,
-    /// When there was last nothing to do, RFC 3339 UTC.
+    /// When the backlog was last empty, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Sessions a second since then, while there is something to do.
+    /// Sessions per second since then, while the backlog is not empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,
 }
@@ -119,10 +119,10 @@ pub struct Log {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// Position in the log that searches cover.
+    /// The log position that searches cover.
     pub position: u64,
-    /// How many events it is behind the log.
+    /// Number of events by which it lags behind the log.
     pub lag: u64,
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
 }

@@ -1,4 +1,4 @@
-//! The results of the calls that say which sessions are read, and index them.
+//! Results of the calls that control which sessions are read and indexed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::is_zero;
 pub struct Unindexed {
     /// `success`.
     pub status: String,
-    /// Most entries to return.
+    /// Number of sessions.
     pub count: u64,
     /// Latest activity first.
     pub sessions: Vec<UnindexedRow>,
@@ -31,11 +31,11 @@ pub struct UnindexedRow {
     pub file_path: Option<String>,
     /// The project's directory.
     pub project: Option<String>,
-    /// As in [`Row`].
+    /// As in [`Row`](super::Row).
     pub state: String,
     /// RFC 3339 UTC.
     pub last_activity: Option<String>,
-    /// As in [`Row`].
+    /// As in [`Row`](super::Row).
     pub message_count: u64,
     /// For a subagent's session, the session that spawned it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,31 +48,31 @@ pub struct UnindexedRow {
 pub struct Sync {
     /// Sessions in the range.
     pub sessions: u64,
-    /// Those of them that are not indexed, or grew since.
+    /// Of these, sessions that are not indexed, or have grown since.
     pub would_index: u64,
-    /// Those that were indexed by this call.
+    /// Of these, sessions indexed by this call.
     pub indexed: u64,
-    /// Sessions of their subagents that were or would be indexed with them; not counted above.
+    /// Sessions of their subagents that were or would be indexed with them. Not counted above.
     pub subagents: u64,
-    /// Tokens of the transcripts that were or would be indexed, estimated.
+    /// Estimated tokens of the transcripts that were or would be indexed.
     pub tokens_raw: u64,
-    /// Tokens of what the filter leaves of them, estimated.
+    /// Estimated tokens that the filter leaves of them.
     pub tokens_filtered: u64,
-    /// What a summary of each by the default model would cost at least, in US dollars; `enrich_cost_estimate` says more.
+    /// Least cost of a summary of each by the default model, in US dollars. `enrich_cost_estimate` is more precise.
     pub llm_cost_estimate: f64,
-    /// Of a dry run: sessions of the range that no model has enriched, indexed or not.
+    /// In a dry run: sessions of the range that no model has enriched, indexed or not.
     #[serde(skip_serializing_if = "is_zero")]
     pub would_enrich: u64,
-    /// What enriching these would cost with `enrich_model` at most, in US dollars; none where no price of it is known.
+    /// Most that enriching these with `enrich_model` would cost, in US dollars. Absent if its price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enrich_cost_estimate: Option<f64>,
-    /// The model that would be asked: the configured one, else the one that is meant where none is.
+    /// The model that would be asked: the configured one, or else the default.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub enrich_model: String,
-    /// Sessions that could not be read or stored, the first few.
+    /// The first few sessions that could not be read or stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
-    /// How many those are.
+    /// Number of these sessions.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u64,
     /// A note for the user who expects more, for instance that tracking is off.
@@ -86,11 +86,11 @@ pub struct Sync {
 pub struct Tracking {
     /// The global switch.
     pub global_enabled: bool,
-    /// How many sessions are listed.
+    /// Number of listed sessions.
     pub active_sessions: u64,
     /// Tracked sessions that are open.
     pub sessions: Vec<TrackedSession>,
-    /// Switches of single projects, by path or glob.
+    /// Switches of individual projects, by path or glob.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub projects: BTreeMap<String, bool>,
     /// Projects that are never read.

@@ -1,4 +1,4 @@
-//! What the upkeep of a home comes to: verifying it, giving back what it does not need, cutting off what is damaged.
+//! Results of the upkeep of a home: verifying it, freeing what it does not need, cutting off what is damaged.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,63 +6,63 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Verify {
-    /// Whether everything was looked at and nothing is wrong.
+    /// True if everything was checked and nothing is wrong.
     pub clean: bool,
-    /// Whether everything was looked at that can be; what was not is told in `left_out`.
+    /// True if everything that can be checked was. `left_out` lists the rest.
     pub complete: bool,
-    /// Whether a running daemon was verified; else the files of its home.
+    /// True if a running daemon was verified, false for the files of its home.
     pub running: bool,
-    /// The last position that is whole.
+    /// The last intact position.
     pub position: u64,
     /// The chain hash at it, 32 hex digits.
     pub chain: String,
-    /// The hash of the session table as the events up to there fold to it.
+    /// The hash of the session table folded from the events up to there.
     pub state_hash: String,
-    /// How much was looked at.
+    /// What was checked.
     pub checked: Checked,
-    /// What is wrong, the first of it.
+    /// The first findings.
     pub findings: Vec<Finding>,
-    /// How many findings there are.
+    /// Number of findings.
     pub found: u64,
-    /// What was not looked at, and why.
+    /// What was not checked, each with the reason.
     pub left_out: Vec<String>,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Bytes of segments and conversations that were read a second.
+    /// Bytes of segments and conversations read per second.
     pub bytes_per_second: u64,
 }
 
-/// How much was looked at.
+/// Counts of what was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Checked {
-    /// Events, each against the chain.
+    /// Events, against the chain.
     pub events: u64,
     /// Segment files.
     pub segments: u64,
-    /// Bytes in them, unpacked.
+    /// Their uncompressed bytes.
     pub segment_bytes: u64,
-    /// Streams, each for holes.
+    /// Streams, for gaps.
     pub streams: u64,
     /// Records of the index, against the segments.
     pub indexed: u64,
-    /// Keys by stream of the index, against the segments.
+    /// Stream keys of the index, against the segments.
     pub keys: u64,
-    /// Sessions whose state was compared: the table in use or the one that is stored, with the events.
+    /// Sessions whose state, in the table in use or the stored one, was compared with the events.
     pub sessions: u64,
-    /// Conversations, each with its manifest.
+    /// Conversations, with their manifests.
     pub conversations: u64,
-    /// Their chunks, each against its hash.
+    /// Their chunks, against their hashes.
     pub chunks: u64,
-    /// Bytes of them, unpacked.
+    /// Their uncompressed bytes.
     pub conversation_bytes: u64,
-    /// Notes, each against its hash.
+    /// Notes, against their hashes.
     pub notes: u64,
-    /// Documents of the memory, against one that was built anew.
+    /// Documents of the memory, against a rebuilt one.
     pub documents: u64,
 }
 
-/// Something that is not as it should be.
+/// A problem found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Finding {
@@ -70,7 +70,7 @@ pub struct Finding {
     pub what: String,
     /// Where: a file, a position, a session.
     pub place: String,
-    /// The way out.
+    /// The remedy.
     pub fix: String,
 }
 
@@ -78,11 +78,11 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compact {
-    /// The last position before it.
+    /// The last position before.
     pub position: u64,
-    /// The hash of the session table there.
+    /// The hash of the session table at that position.
     pub state_hash: String,
-    /// Bytes given back.
+    /// Bytes freed.
     pub freed_bytes: u64,
     /// The index of the log.
     pub index: CompactedIndex,
@@ -92,33 +92,34 @@ pub struct Compact {
     pub seconds: f64,
 }
 
-/// What became of the index of the log.
+/// The outcome for the index of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompactedIndex {
-    /// Events that it holds.
+    /// Events in the index.
     pub events: u64,
     /// Bytes on disk before.
     pub bytes_before: u64,
     /// Bytes on disk after.
     pub bytes_after: u64,
-    /// How long nothing could be recorded meanwhile, in milliseconds.
+    /// How long recording was paused, in milliseconds.
     pub pause_ms: f64,
 }
 
-/// What became of conversations.
+/// The outcome for conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompactedConversations {
     /// Sessions examined.
     pub sessions: u64,
-    /// Files removed that no event names any more.
+    /// Removed files that no event refers to.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Sessions left alone because an index of them is under way.
+    /// Sessions skipped because they are being indexed.
     pub busy: u64,
-    /// Events that a newer version has written: while there are any nothing is removed, for what they name is not known.
+    /// Events written by a newer version. While there are any nothing is removed, because what they refer to is
+    /// unknown.
     pub unreadable: u64,
 }
 
@@ -126,66 +127,66 @@ pub struct CompactedConversations {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repair {
-    /// Whether anything was cut.
+    /// True if anything was cut.
     pub cut: bool,
-    /// The last position that is whole, and with which the log ends after a cut.
+    /// The last intact position, at which the log ends after a cut.
     pub position: u64,
     /// The chain hash at it.
     pub chain: String,
-    /// What is damaged; `None` when the log is whole.
+    /// The damage; `None` if the log is intact.
     pub damage: Option<Finding>,
-    /// Where the log is to be cut, or was: what was recorded together is cut together, so this may be less than was asked for.
+    /// Where the log is or would be cut. Events recorded together are cut together, so this may be less than requested.
     pub cut_at: Option<u64>,
-    /// What the cut takes away, or has.
+    /// What the cut removed or would remove.
     pub lost: Lost,
-    /// Where it is kept.
+    /// Where the removed data is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
 
-/// What a cut takes away.
+/// What a cut removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lost {
-    /// Events that can still be read.
+    /// Events that are still readable.
     pub events: u64,
-    /// Bytes that cannot.
+    /// Bytes that are not.
     pub unreadable_bytes: u64,
-    /// Segment files, the one that is cut through included.
+    /// Segment files, including the one that is cut in two.
     pub segments: u64,
-    /// Sessions that are known only from there on.
+    /// Sessions known only from events after the cut.
     pub sessions: u64,
-    /// Sessions that go back to an earlier state.
+    /// Sessions that return to an earlier state.
     pub sessions_set_back: u64,
-    /// Episodes that were recorded from there on.
+    /// Episodes recorded after the cut.
     pub episodes: u64,
-    /// Files of conversations that only these name.
+    /// Conversation files that only these refer to.
     pub conversation_files: u64,
-    /// Sessions whose earlier conversation is not there any more: it had been replaced. They are read again if their
-    /// transcripts are there.
+    /// Sessions whose earlier conversation was replaced and no longer exists. They are read again if their transcripts
+    /// exist.
     pub conversations_missing: u64,
 }
 
-/// How far redacting what earlier versions stored is, by the rules of this one.
+/// Progress of redacting, by current rules, what earlier versions stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Redacting {
-    /// Sessions and notes that were looked at.
+    /// Sessions and notes examined.
     pub done: u64,
-    /// How many there are.
+    /// Number of sessions and notes.
     pub total: u64,
-    /// Those whose text changed.
+    /// Of the examined, those whose text changed.
     pub changed: u64,
-    /// What keeps it from being done, while something does; it is tried again by itself.
+    /// What prevents completion, if anything. It is retried automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// Bytes on disk by what they are for, and how many of them are needed.
+/// Bytes on disk by use, and how many of them are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Storage {
-    /// Segments of the log: the only truth.
+    /// Segments of the log, which alone are authoritative.
     pub segments: Part,
     /// The index of the log.
     pub sled: Part,
@@ -193,23 +194,23 @@ pub struct Storage {
     pub chunks: Part,
     /// The searchable memory.
     pub memory: Part,
-    /// What was cut off or put aside, `log/cut-…/` and `log/sled.broken-…/`: only a person removes it.
+    /// Data cut off or set aside, `log/cut-…/` and `log/sled.broken-…/`. Only a person removes it.
     pub aside: Part,
 }
 
-/// What one part takes.
+/// Disk usage of one part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Part {
     /// Bytes on disk.
     pub bytes: u64,
-    /// Bytes that are needed, as far as that is known: what the part holds, without what it takes beside; the index of the
-    /// log in the form in which it is given to sled, the memory by the share of documents that are not deleted.
+    /// Bytes needed, if known: the content of the part without overhead. For the index of the log, its size as given to
+    /// sled; for the memory, the share of undeleted documents.
     pub live_bytes: Option<u64>,
 }
 
 impl Storage {
-    /// Bytes that are needed, as far as that is known.
+    /// Returns the bytes needed, as far as known.
     pub fn live_bytes(&self) -> u64 {
         let parts = [self.segments, self.sled, self.chunks, self.memory];
         parts.iter().filter_map(|part| part.live_bytes).sum()

@@ -1,10 +1,10 @@
-//! What a session took of its models. Costs are estimates in US dollars, by the configured and the built-in prices.
+//! Model usage of a session. Costs are estimates in US dollars, by configured and built-in prices.
 
 use serde::{Deserialize, Serialize};
 
 use super::is_zero;
 
-/// What a session took.
+/// Model usage of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -14,57 +14,57 @@ pub struct Usage {
     pub total: Tokens,
     /// The cost of models with known prices; `null` if no price is known.
     pub cost_usd: Option<f64>,
-    /// What of the total the session has copied from the one that it is a fork of: counted there already.
+    /// The part of the total copied from the session that it is a fork of, which counts it already.
     pub copied: Tokens,
-    /// What its subagents took beside.
+    /// The usage of its subagents, not included above.
     pub subagents: SubagentUsage,
-    /// Models whose price is not known: nothing of them is in any cost.
+    /// Models without a known price. No cost includes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unpriced_models: Vec<String>,
-    /// What the numbers are, and what they leave out.
+    /// What the figures are, and what they leave out.
     pub note: String,
 }
 
-/// Tokens and what they cost.
+/// Tokens and their cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
-    /// Messages that models wrote.
+    /// Messages written by models.
     pub messages: u64,
-    /// Tokens read that no cache held.
+    /// Input tokens that were not read from a cache.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
     /// Tokens read from the cache.
     pub cache_read_input_tokens: u64,
     /// Tokens written to the cache.
     pub cache_creation_input_tokens: u64,
-    /// Those of them that it keeps for an hour.
+    /// Of these, the tokens cached for one hour.
     pub cache_creation_1h_input_tokens: u64,
-    /// Whether more was written than `output_tokens` says: older versions of the agent noted it too early.
+    /// True if the real number of output tokens is higher: older versions of the agent recorded it too early.
     pub output_is_lower_bound: bool,
     /// The cost of models with known prices; `null` if no price is known.
     pub cost_usd: Option<f64>,
 }
 
-/// What was used of one model.
+/// Usage of one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelUsage {
     /// Its name, as the transcript writes it.
     pub model: String,
-    /// How much.
+    /// Its usage.
     #[serde(flatten)]
     pub tokens: Tokens,
 }
 
-/// What the subagents of a session took.
+/// Usage of a session's subagents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SubagentUsage {
-    /// How many sessions of subagents it has.
+    /// Number of subagents' sessions.
     pub sessions: u64,
-    /// Those of them that are not counted: not indexed yet, not readable, or beyond the bound.
+    /// Of these, sessions not counted: not indexed yet, unreadable, or beyond the limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_counted: u64,
     /// Per model.

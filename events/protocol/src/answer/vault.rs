@@ -1,64 +1,65 @@
-//! Notes for people.
+//! Results about the vault.
 
 use serde::{Deserialize, Serialize};
 
 use super::Problem;
 
-/// Result of `vault/status`, and what `status` says of notes.
+/// Result of `vault/status`, and the state of the vault in `status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Vault {
-    /// Whether notes are written.
+    /// True if notes are written.
     pub enabled: bool,
-    /// `off`; `ready`: every end of a session is in its note; `incomplete`: so it is, but for the notes that `failed` and
-    /// `left_alone` name; `writing`: some are being written; `waiting`: the vault takes no writes now, `problem` says why.
+    /// `off`; `ready`: every session end is in its note; `incomplete`: likewise, except for the notes in `failed` and
+    /// `left_alone`; `writing`: notes are being written; `waiting`: the vault cannot be written now, for the reason in
+    /// `problem`.
     pub state: String,
     /// The vault.
     pub path: String,
-    /// The folder in it below which all notes lie.
+    /// The folder in it that contains all notes.
     pub root: String,
     /// Notes of sessions.
     pub notes: u64,
-    /// Of these, those that are not compacted.
+    /// Of these, the ones not compacted.
     pub active: u64,
-    /// Of these, those that are.
+    /// Of these, the compacted ones.
     pub archived: u64,
-    /// Of these, those whose compaction failed; it is tried again every day.
+    /// Of these, the ones whose compaction failed. It is retried daily.
     pub compaction_failed: u64,
-    /// Sessions that are over and whose end is in no note yet.
+    /// Ended sessions whose end is in no note yet.
     pub behind: u64,
-    /// Of these, those whose finished notes lie in `vault-pending/`.
+    /// Of these, the ones whose finished notes are in `vault-pending/`.
     pub pending: u64,
-    /// Sessions that were forgotten while their notes could not be reached.
+    /// Sessions forgotten while their notes were out of reach.
     pub to_remove: u64,
-    /// Blocks that a person has changed, and that are theirs since.
+    /// Blocks changed by a person, which Baton leaves to them since.
     pub conflicts: u64,
-    /// Files that are left alone, as a whole or their heads, because they cannot be read as notes, the first few.
+    /// The first few files that are left alone, as a whole or only their heads, because they cannot be read as notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_alone: Vec<VaultFailure>,
-    /// Notes whose compaction failed, the first few.
+    /// The first few notes whose compaction failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<VaultFailure>,
-    /// Entities that several projects share.
+    /// Entities shared by several projects.
     pub promoted: u64,
-    /// How long the last end of a session took to be written, in milliseconds.
+    /// How long writing the last session end took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_end_ms: Option<u64>,
-    /// When every note was last looked at, RFC 3339 UTC.
+    /// When all notes were last checked, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swept_at: Option<String>,
-    /// What keeps notes from being written.
+    /// What prevents notes from being written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 
-/// A note with what went wrong.
+/// A note and its error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultFailure {
-    /// The note, below the vault.
+    /// The note, relative to the vault.
     pub note: String,
-    /// What.
+    /// The error.
     pub error: String,
 }
 
@@ -66,23 +67,23 @@ pub struct VaultFailure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultSync {
-    /// `success`, or `error` where not everything is in its note.
+    /// `success`, or `error` if not everything is in its note.
     pub status: String,
     /// Sessions examined.
     pub sessions: u64,
-    /// Of these, those of which a note was written or changed.
+    /// Of these, sessions with a written or changed note.
     pub written: u64,
-    /// Of these, those in which nobody typed anything: they have no note.
+    /// Of these, sessions without a typed prompt, which have no note.
     pub without_note: u64,
-    /// Files that were written.
+    /// Files written.
     pub files: u64,
-    /// Blocks that a person has changed, found this time.
+    /// Blocks found changed by a person this time.
     pub conflicts: u64,
-    /// Notes that were compacted.
+    /// Notes compacted.
     pub compacted: u64,
     /// Sessions whose notes wait in `vault-pending/`.
     pub pending: u64,
-    /// Sessions that could not be brought into their notes, the first few.
+    /// The first few sessions whose notes could not be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
     /// Duration in seconds.
@@ -95,11 +96,11 @@ pub struct VaultSync {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultCompact {
-    /// `success`, or `error` where one was not compacted that should be.
+    /// `success`, or `error` if a note could not be compacted.
     pub status: String,
-    /// Whether it was only looked.
+    /// True if nothing was changed.
     pub dry_run: bool,
-    /// Notes that are, or would be, compacted.
+    /// Notes that are or would be compacted.
     pub notes: Vec<VaultCompacted>,
     /// Active notes below the thresholds.
     pub below: u64,
@@ -107,38 +108,38 @@ pub struct VaultCompact {
     pub message: String,
 }
 
-/// A note that is compacted.
+/// A compacted note.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultCompacted {
     /// The session.
     pub session_id: String,
-    /// Its note, below the vault.
+    /// Its note, relative to the vault.
     pub note: String,
-    /// The copy in the archive, below the vault.
+    /// The copy in the archive, relative to the vault.
     pub archive: String,
-    /// Its lines.
+    /// Number of its lines.
     pub lines: u64,
     /// Days since it was created.
     pub days: u64,
-    /// Which threshold it exceeds: `lines`, `days`, `lines and days`, `asked`.
+    /// The threshold it exceeds: `lines`, `days`, `lines and days`, `asked`.
     pub reason: String,
-    /// Notes that got lines of it, with how many.
+    /// Notes that received lines of it.
     pub updated: Vec<VaultUpdated>,
     /// Why it was not compacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
-/// A note that gets lines of another one.
+/// A note that received lines of another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultUpdated {
-    /// The note, below the vault.
+    /// The note, relative to the vault.
     pub note: String,
-    /// Lines that it gets.
+    /// Number of lines received.
     pub lines: u64,
 }
 
@@ -146,27 +147,27 @@ pub struct VaultUpdated {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultVerify {
-    /// Whether nothing is wrong.
+    /// True if nothing is wrong.
     pub clean: bool,
-    /// Notes that were read.
+    /// Notes read.
     pub notes: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What is wrong, the first of it.
+    /// The first findings.
     pub findings: Vec<VaultFinding>,
-    /// How many findings there are.
+    /// Number of findings.
     pub found: u64,
     /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// Something in a note that is not as it should be.
+/// A problem in a note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultFinding {
-    /// The file, below the vault.
+    /// The file, relative to the vault.
     pub file: String,
-    /// The line, from 1; 0 where the whole file is meant.
+    /// The line, from 1; 0 for the whole file.
     pub line: u64,
     /// The problem.
     pub what: String,
@@ -178,13 +179,13 @@ pub struct VaultFinding {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VaultRead {
-    /// The note, below the vault.
+    /// The note, relative to the vault.
     pub path: String,
-    /// What it says, as far as an answer goes.
+    /// Its text, up to the limit of an answer.
     pub text: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Whether the text ends before it does.
+    /// True if the text is truncated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }

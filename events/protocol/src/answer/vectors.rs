@@ -1,31 +1,31 @@
-//! How the making of vectors is.
+//! The state of vectors.
 
 use serde::{Deserialize, Serialize};
 
-/// What `status` says of vectors: whether searches also go by likeness of meaning.
+/// The state of vectors in `status`: whether searches also rank by meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Vectors {
-    /// `off`: none are configured, or what is configured lacks something; `ready`: every text has one; `filling`: texts
-    /// are being sent; `waiting`: texts have yet to be sent and nothing is sent now, `problem` says why.
+    /// `off`: none are configured, or the configuration is incomplete. `ready`: every text has one. `filling`: texts
+    /// are being sent. `waiting`: texts remain but are not being sent, for the reason in `problem`.
     pub state: String,
-    /// The model that makes them, as the configuration names it.
+    /// The configured name of the embedding model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it is.
+    /// Its base URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The variable that holds its key, if it is to have one.
+    /// The variable that holds its key, if it needs one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
-    /// Texts that have one.
+    /// Texts with a vector.
     pub done: u64,
-    /// Texts that have yet to get one.
+    /// Texts still without one.
     pub pending: u64,
-    /// Why they do not get it now.
+    /// Why no texts are being sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }
