@@ -14,7 +14,7 @@ fn wrong_arguments_are_named() {
     let cases: [(&str, Value, &[&str]); 11] = [
         ("search_memory_nodes", json!({}), &["query is missing"]),
         ("fix", json!({"error": ""}), &["error is empty"]),
-        ("search_memory_nodes", json!({"query": 3}), &["query is the number 3", "expected is a string"]),
+        ("search_memory_nodes", json!({"query": 3}), &["query is the number 3", "expected a string"]),
         ("search_memory_nodes", json!({"query": "a", "max_nodes": "ten"}), &["max_nodes", "\"ten\"", "from 1 to 100"]),
         ("search_memory_facts", json!({"query": "a", "max_fact": 3}), &["\"max_fact\"", "did you mean max_facts?"]),
         ("get_episodes", json!({"group_ids": {"a": 1}}), &["group_ids is an object", "a list of strings"]),

@@ -74,7 +74,7 @@ impl Tool {
     /// Says what is wrong, what is expected and, for an unknown name, which one was probably meant.
     pub fn check(&self, given: Option<&str>) -> Result<Arguments, String> {
         let given: Value = serde_json::from_str(given.unwrap_or("{}"))
-            .map_err(|error| format!("{}: the arguments are no JSON: {error}", self.name))?;
+            .map_err(|error| format!("{}: the arguments are not JSON: {error}", self.name))?;
         let mut given = match given {
             Value::Object(given) => given,
             Value::Null => Map::new(),
@@ -101,7 +101,7 @@ impl Tool {
             }
         }
         if let [(first, _), (second, _), ..] = values.as_slice() {
-            return Err(format!("{}: {first} and {second} are one argument; give one of them", self.name));
+            return Err(format!("{}: {first} and {second} are the same argument; give one of them", self.name));
         }
         let Some((name, value)) = values.pop() else {
             return match argument.kind {
@@ -140,7 +140,7 @@ impl Kind {
     fn take(self, value: &Value) -> Result<Option<Given>, String> {
         let read = self.unquoted(value);
         let value = read.as_ref().unwrap_or(value);
-        let expected = |what: &str| Err(format!("is {}; expected is {what}", told(value)));
+        let expected = |what: &str| Err(format!("is {}; expected {what}", told(value)));
         match (self, value) {
             (Self::Ignored, _) => Ok(Some(Given::Ignored)),
             (Self::Needed | Self::Long { .. } | Self::TextsNeeded, Value::String(text)) if text.trim().is_empty() => {

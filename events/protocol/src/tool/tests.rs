@@ -127,8 +127,8 @@ fn arguments_are_checked() {
         ("add_memory", json!({"name": "a", "episode_body": 7}), &["episode_body is the number 7"]),
         ("search_nodes", json!({"query": "a", "max_nodes": 101}), &[]),
         ("get_episodes", json!({"budget_tokens": 99_999}), &[]),
-        ("search_nodes", json!({"query": 7}), &["query is the number 7", "expected is a string"]),
-        ("search_nodes", json!({"query": ["a"]}), &["query is a list", "expected is a string"]),
+        ("search_nodes", json!({"query": 7}), &["query is the number 7", "expected a string"]),
+        ("search_nodes", json!({"query": ["a"]}), &["query is a list", "expected a string"]),
         ("search_nodes", json!({"query": {"a": 1}}), &["query is an object"]),
         ("search_nodes", json!({"query": "x".repeat(20_000)}), &["20000 bytes", "16384"]),
         (
@@ -139,7 +139,7 @@ fn arguments_are_checked() {
         ("search_nodes", json!({"query": "a", "max_nodes": 0}), &["the number 0", "from 1 to 100"]),
         ("search_nodes", json!({"query": "a", "max_nodes": -1}), &["the number -1"]),
         ("search_nodes", json!({"query": "a", "max_nodes": 2.5}), &["the number 2.5"]),
-        ("search_nodes", json!({"query": "a", "max_nodes": 1e300}), &["expected is a whole number"]),
+        ("search_nodes", json!({"query": "a", "max_nodes": 1e300}), &["expected a whole number"]),
         ("search_nodes", json!({"query": "a", "max_nodes": u64::MAX}), &[]),
         ("search_nodes", json!({"query": "a", "group_ids": [1]}), &["group_ids is a list", "a list of strings"]),
         ("search_nodes", json!({"query": "a", "group_ids": vec!["g"; 101]}), &["101 strings"]),
@@ -152,7 +152,7 @@ fn arguments_are_checked() {
         ("search_nodes", json!({"query": "a", "limit": 3}), &["no argument \"limit\"; there are query, group_ids"]),
         ("search_memory_facts", json!({"query": "a", "max_nodes": 3}), &["did you mean max_facts?"]),
         ("get_episodes", json!({"group_id": "g", "last_n": 3}), &[]),
-        ("get_episodes", json!({"max_episodes": 2, "last_n": 3}), &["max_episodes and last_n are one argument"]),
+        ("get_episodes", json!({"max_episodes": 2, "last_n": 3}), &["max_episodes and last_n are the same argument"]),
         ("get_episodes", json!({"max_episodes": null, "last_n": 3}), &[]),
         ("get_episodes", json!([]), &["the arguments are a list, not an object"]),
         ("get_episodes", json!(null), &[]),
@@ -181,7 +181,7 @@ fn arguments_are_checked() {
             }
         }
     }
-    assert!(tool("get_episodes").check(Some("{\"a\":")).is_err_and(|error| error.contains("no JSON")));
+    assert!(tool("get_episodes").check(Some("{\"a\":")).is_err_and(|error| error.contains("not JSON")));
 }
 
 #[test]
