@@ -1,9 +1,9 @@
 //! Values whose names mark them as secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
 
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, floor, is};
-use super::chance::{is_numbered, is_random, is_respelled, is_uuid, is_words};
-use super::name::{Name, Sign};
+use super::name::{Name, NameKind};
 use super::placeholder::{Held, is_placeholder};
+use super::randomness::{is_numbered, is_random, is_respelled, is_uuid, is_words};
 use super::{Cut, block};
 
 /// Shortest secret of letters alone, in characters.
@@ -42,22 +42,22 @@ pub(super) enum Join {
 }
 
 /// Returns the value after the separator that ends at `from` if it is a secret.
-pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
+pub(super) fn secret_value(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
     let bytes = text.as_bytes();
     let at = past_blanks(bytes, from);
-    let strong = name.sign == Sign::Strong;
+    let strong = name.kind == NameKind::Strong;
     let at = if strong { block::past_makers(text, at) } else { at };
     if let Some(cut) = block::below(text, at, name) {
         return Some(cut);
     }
-    let value = Value::at(bytes, at, name, join)?;
+    let value = Value::read(bytes, at, name, join)?;
     if let Some((whole, end)) = block::pieces(text, value.start, value.end).filter(|_| strong && value.quoted) {
         let held = Held { quoted: true, joined: true, set: name.screams };
         let likely = is_secret(&whole, name, join, true) && !is_placeholder(&whole, &text[name.start..from], held);
         return likely.then_some(Cut { start: value.start, end, kind: "secret" });
     }
     let secret = &text[value.start..value.end];
-    let kind = if name.sign == Sign::Account { "account" } else { "secret" };
+    let kind = if name.kind == NameKind::Account { "account" } else { "secret" };
     let cut = Cut { start: value.start, end: value.end, kind };
     if value.end - value.start > MAX_JUDGED_BYTES {
         return is_long_secret(value.start, text.as_bytes(), name, join).then_some(cut);
@@ -92,7 +92,7 @@ struct Value {
 }
 
 impl Value {
-    fn at(bytes: &[u8], at: usize, name: Name, join: Join) -> Option<Self> {
+    fn read(bytes: &[u8], at: usize, name: Name, join: Join) -> Option<Self> {
         // `b"…"`, `$'…'`: a letter before the quote.
         let marked = matches!(bytes.get(at), Some(b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'@' | b'$'))
             && matches!(bytes.get(at + 1), Some(b'"' | b'\''));
@@ -155,7 +155,7 @@ impl Value {
     /// Reads a value without quotes.
     fn bare(bytes: &[u8], start: usize, name: Name, join: Join) -> Self {
         // In an environment file a value extends to the end of its line, whatever it contains.
-        let lined = name.sign == Sign::Strong && begins_line(bytes, name.start);
+        let lined = name.kind == NameKind::Strong && begins_line(bytes, name.start);
         let whole = join == Join::Tight && name.screams && begins_line(bytes, name.start);
         let part = |byte: u8| match byte {
             b'"' | b'\'' | b'`' | b'<' | b'>' | b';' | b'\\' => false,
@@ -233,10 +233,12 @@ fn begins_line(bytes: &[u8], start: usize) -> bool {
 /// True if a value that is too long to judge whole is a secret. Prose without spaces is not.
 fn is_long_secret(start: usize, bytes: &[u8], name: Name, join: Join) -> bool {
     let head = &bytes[start..start + MAX_JUDGED_BYTES];
-    match name.sign {
-        Sign::Strong if join == Join::Tight => true,
-        Sign::Strong | Sign::Weak | Sign::Pass => head.iter().filter(|byte| byte.is_ascii()).count() * 2 > head.len(),
-        Sign::Signed | Sign::Code => join == Join::Query && is_random(head),
+    match name.kind {
+        NameKind::Strong if join == Join::Tight => true,
+        NameKind::Strong | NameKind::Weak | NameKind::Pass => {
+            head.iter().filter(|byte| byte.is_ascii()).count() * 2 > head.len()
+        }
+        NameKind::Signed | NameKind::Code => join == Join::Query && is_random(head),
         _ => false,
     }
 }
@@ -245,37 +247,37 @@ fn is_long_secret(start: usize, bytes: &[u8], name: Name, join: Join) -> bool {
 fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
     let bytes = value.as_bytes();
     let length = bytes.len();
-    match name.sign {
-        Sign::Strong => is_chosen(bytes, name, join, quoted),
-        Sign::Weak | Sign::Pass if name.screams && join == Join::Tight => is_chosen(bytes, name, join, quoted),
-        Sign::Pass if quoted => is_chosen(bytes, name, join, quoted) && !is_words(bytes),
-        Sign::Weak | Sign::Signed | Sign::Pass if join == Join::Query => {
+    match name.kind {
+        NameKind::Strong => is_chosen(bytes, name, join, quoted),
+        NameKind::Weak | NameKind::Pass if name.screams && join == Join::Tight => is_chosen(bytes, name, join, quoted),
+        NameKind::Pass if quoted => is_chosen(bytes, name, join, quoted) && !is_words(bytes),
+        NameKind::Weak | NameKind::Signed | NameKind::Pass if join == Join::Query => {
             length >= MIN_WORD_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT))
         }
-        Sign::Weak | Sign::Pass => {
+        NameKind::Weak | NameKind::Pass => {
             let joined = matches!(join, Join::Tight | Join::Option);
             (length >= MIN_WEAK_CHARS && is_random(bytes))
                 || (joined && is_tight(bytes, quoted))
                 || (length >= MIN_TIGHT_CHARS && is_respelled(bytes))
-                || (name.sign == Sign::Pass && length >= MIN_TIGHT_CHARS && is_numbered(bytes))
+                || (name.kind == NameKind::Pass && length >= MIN_TIGHT_CHARS && is_numbered(bytes))
         }
-        Sign::Pin => {
+        NameKind::Pin => {
             let joined = quoted || matches!(join, Join::Tight | Join::Query);
             joined && PIN_DIGITS.contains(&length) && bytes.iter().all(|byte| is(*byte, DIGIT))
         }
-        Sign::Faint => length >= MIN_FAINT_CHARS && is_random(bytes) && !is_uuid(bytes),
-        Sign::Account => {
+        NameKind::Faint => length >= MIN_FAINT_CHARS && is_random(bytes) && !is_uuid(bytes),
+        NameKind::Account => {
             value.contains('@') || (length >= MIN_FAINT_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT)))
         }
-        Sign::Code => join == Join::Query && length >= MIN_WEAK_CHARS && is_random(bytes),
-        Sign::Carrier
-        | Sign::Auth
-        | Sign::Email
-        | Sign::Signed
-        | Sign::Authorization
-        | Sign::Cookie
-        | Sign::Putty
-        | Sign::Open => false,
+        NameKind::Code => join == Join::Query && length >= MIN_WEAK_CHARS && is_random(bytes),
+        NameKind::Carrier
+        | NameKind::Auth
+        | NameKind::Email
+        | NameKind::Signed
+        | NameKind::Authorization
+        | NameKind::Cookie
+        | NameKind::Putty
+        | NameKind::Open => false,
     }
 }
 
@@ -290,7 +292,7 @@ fn is_tight(value: &[u8], quoted: bool) -> bool {
 fn is_line(text: &str, value: &Value, name: Name, join: Join) -> bool {
     let secret = &text.as_bytes()[value.start..value.end];
     let ends = |rest: &str| rest.is_empty() || rest.starts_with(['\n', '\r', '"']) || rest.starts_with("\\n");
-    name.sign == Sign::Strong
+    name.kind == NameKind::Strong
         && name.screams
         && name.spoken
         && join == Join::Loose

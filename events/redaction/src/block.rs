@@ -3,10 +3,10 @@
 
 use super::Cut;
 use super::alphabet::{ALNUM, DIGIT, UNDERSCORE, is, run_end, run_start};
-use super::chance::is_words;
-use super::name::{Name, Sign};
+use super::name::{Name, NameKind};
 use super::password::{is_password, looks_chosen};
 use super::placeholder::{Held, is_placeholder};
+use super::randomness::is_words;
 
 /// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 512;
@@ -93,7 +93,7 @@ pub(super) fn below(text: &str, at: usize, name: Name) -> Option<Cut> {
         at
     };
     let from = if bytes[from..].starts_with(b"<<") { heredoc(bytes, from)? } else { from };
-    if name.sign != Sign::Strong || !(block || from > at || matches!(mark, Some(b'\n' | b'\r'))) {
+    if name.kind != NameKind::Strong || !(block || from > at || matches!(mark, Some(b'\n' | b'\r'))) {
         return None;
     }
     let sure = block || from > at;

@@ -106,10 +106,10 @@ impl Programs {
     /// Returns the password in a single-hyphen option whose name starts at `at`.
     pub(super) fn short(&mut self, text: &str, at: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
-        if !may_be_told(bytes, at) {
+        if !may_hold_secret(bytes, at) {
             return None;
         }
-        let (options, near) = self.of(bytes, at - 1)?;
+        let (options, near) = self.options_at(bytes, at - 1)?;
         let cut = option(text, at, options)?;
         (near || looks_chosen(&text[cut.start..cut.end])).then_some(cut)
     }
@@ -118,7 +118,7 @@ impl Programs {
     /// its name ends at `end`.
     pub(super) fn user(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
-        let (options, _) = self.of(bytes, start)?;
+        let (options, _) = self.options_at(bytes, start)?;
         let (_, form) = *options.iter().find(|(_, form)| *form == Behind(b'%'))?;
         secret(text, past_joint(bytes, run_end(bytes, end, LOWER))?, form)
     }
@@ -126,7 +126,7 @@ impl Programs {
     /// Returns the options of the program that an option at `at` belongs to, and whether the program is near enough
     /// that the option's value need not look like a password. The program is the first known one among the first words
     /// of the command, or else the last known one.
-    fn of(&mut self, bytes: &[u8], at: usize) -> Option<(Options, bool)> {
+    fn options_at(&mut self, bytes: &[u8], at: usize) -> Option<(Options, bool)> {
         let start = self.commands.start_of(bytes, at);
         if start != self.start || at < self.read {
             let commands = std::mem::take(&mut self.commands);
@@ -138,7 +138,7 @@ impl Programs {
             let rest = &bytes[self.read..at];
             let word = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
             self.read = at.min(self.read + word.len() + 1);
-            self.take(word);
+            self.count_word(word);
         }
         let words = self.words;
         let near = |(_, word): &(Options, usize), most: usize| words - word <= most;
@@ -149,7 +149,7 @@ impl Programs {
     }
 
     /// Takes the next word of the command.
-    fn take(&mut self, word: &[u8]) {
+    fn count_word(&mut self, word: &[u8]) {
         if word.len() <= 1 {
             return;
         }
@@ -158,7 +158,7 @@ impl Programs {
             return;
         }
         self.words += 1;
-        if let Some(options) = known(word) {
+        if let Some(options) = options_of(word) {
             self.last = Some((options, self.words));
             if self.words <= MAX_WORDS && self.first.is_none() {
                 self.first = self.last;
@@ -168,14 +168,14 @@ impl Programs {
 }
 
 /// Returns the options of a program by its name, which a path may precede.
-fn known(word: &[u8]) -> Option<Options> {
+fn options_of(word: &[u8]) -> Option<Options> {
     let start = memchr::memrchr(b'/', word).map_or(0, |slash| slash + 1);
     let name = std::str::from_utf8(&word[start..]).ok()?;
     PROGRAMS.get(name.strip_suffix(".exe").unwrap_or(name)).copied()
 }
 
 /// False if no program in the table has such an option. Most options are rejected here.
-fn may_be_told(bytes: &[u8], at: usize) -> bool {
+fn may_hold_secret(bytes: &[u8], at: usize) -> bool {
     match bytes.get(at).copied().unwrap_or_default() {
         b'p' | b'P' | b'a' | b'A' | b'w' | b'u' | b'U' | b'N' | b'X' | b'k' | b'K' | b'h' | b'd' | b's' | b'n'
         | b't' => true,

@@ -48,7 +48,7 @@ impl Finder {
 pub(super) struct Found<T> {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) tells: T,
+    pub(super) value: T,
 }
 
 impl<T: Copy> Cues<T> {
@@ -71,14 +71,14 @@ impl<T: Copy> Cues<T> {
             let Some(cue) = self.finder.find(bytes, *at) else { break };
             *at = cue.start() + 1;
             for (row, before) in &self.held[cue.pattern().as_usize()] {
-                let (word, tells) = self.rows[*row];
+                let (word, value) = self.rows[*row];
                 let start = cue.start().checked_sub(*before).filter(|start| *start >= from);
                 if let Some(start) = start
                     && bytes[start..].starts_with(word.as_bytes())
                 {
                     let end = start + word.len();
                     *at = end;
-                    return Some(Found { start, end, tells });
+                    return Some(Found { start, end, value });
                 }
             }
         }

@@ -36,14 +36,14 @@ struct Decoded {
 
 impl Decoded {
     /// Decodes one more line. If it holds no text, returns `None` and leaves `self` unchanged.
-    fn take(&mut self, line: &[u8]) -> Option<()> {
-        let (before, (mut bits, mut held)) = (self.out.len(), self.rest);
+    fn decode_line(&mut self, line: &[u8]) -> Option<()> {
+        let (before, (mut bits, mut count)) = (self.out.len(), self.rest);
         for value in line.iter().filter_map(|byte| value(*byte)) {
             bits = bits << 6 | u32::from(value);
-            held += 6;
-            if held >= 8 {
-                held -= 8;
-                let [.., low] = (bits >> held).to_be_bytes();
+            count += 6;
+            if count >= 8 {
+                count -= 8;
+                let [.., low] = (bits >> count).to_be_bytes();
                 self.out.push(low);
             }
         }
@@ -56,11 +56,11 @@ impl Decoded {
                 return None;
             }
         }
-        self.rest = (bits, held);
+        self.rest = (bits, count);
         Some(())
     }
 
-    fn text(mut self) -> String {
+    fn into_text(mut self) -> String {
         self.out.truncate(self.text);
         String::from_utf8(self.out).unwrap_or_default().replace('\0', "\n")
     }
@@ -78,7 +78,7 @@ fn is_text(bytes: &[u8]) -> bool {
 
 /// Returns the end of the Base64 run that starts at `start`, and its text, if it decodes to text. The text is empty if
 /// the run is too long. Lines beyond the longest text are treated as a run of their own.
-pub(super) fn at(text: &str, start: usize) -> Option<(usize, String)> {
+pub(super) fn decode(text: &str, start: usize) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     if !is_text(&bytes[start..bytes.len().min(start + PROBE_CHARS)]) {
         return None;
@@ -93,12 +93,12 @@ pub(super) fn at(text: &str, start: usize) -> Option<(usize, String)> {
         return Some((end, String::new()));
     }
     let mut decoded = Decoded::default();
-    decoded.take(&bytes[start..end])?;
+    decoded.decode_line(&bytes[start..end])?;
     // Lines of equal length, as `base64` writes them.
     while (MIN_LINE_CHARS..=MAX_LINE_CHARS).contains(&length) && end - start < MAX_CHARS {
         let line = end + bytes[end..].iter().take(40).take_while(|byte| byte.is_ascii_whitespace()).count();
         let next = run_end(bytes, line, classes);
-        if line == end || next == line || next - line > length || decoded.take(&bytes[line..next]).is_none() {
+        if line == end || next == line || next - line > length || decoded.decode_line(&bytes[line..next]).is_none() {
             break;
         }
         end = next;
@@ -106,7 +106,7 @@ pub(super) fn at(text: &str, start: usize) -> Option<(usize, String)> {
             break;
         }
     }
-    Some((end, decoded.text()))
+    Some((end, decoded.into_text()))
 }
 
 #[cfg(test)]
@@ -117,14 +117,14 @@ mod tests {
     fn base64_of_text_is_read_and_other_data_is_not() {
         let decoded = |lines: &[&str]| {
             let mut decoded = Decoded::default();
-            let taken = lines.iter().map(|line| decoded.take(line.as_bytes()).is_some()).collect::<Vec<_>>();
-            (taken, decoded.text())
+            let accepted = lines.iter().map(|line| decoded.decode_line(line.as_bytes()).is_some()).collect::<Vec<_>>();
+            (accepted, decoded.into_text())
         };
         assert_eq!(decoded(&["cGFzc3dvcmQ9aHVudGVyMg=="]), (vec![true], "password=hunter2".to_owned()));
         assert_eq!(decoded(&["cGFzc3dv", "cmQ9aHVudGVyMg"]), (vec![true; 2], "password=hunter2".to_owned()));
         assert_eq!(decoded(&["cGFzc3dv", "////", "cmQ9"]), (vec![true, false, true], "password=".to_owned()));
         assert_eq!(decoded(&["5a+G56", "CB"]), (vec![true; 2], "密码".to_owned()));
         assert!(is_text(b"cGFzc3dvcmQ9aHVudGVyMg==") && !is_text(b"iVBORw0KGgoAAAANSUhEUg"));
-        assert_eq!(at("x cGFzc3dvcmQ9aHVudGVyMg== y", 2), Some((26, "password=hunter2".to_owned())));
+        assert_eq!(decode("x cGFzc3dvcmQ9aHVudGVyMg== y", 2), Some((26, "password=hunter2".to_owned())));
     }
 }

@@ -3,8 +3,8 @@
 use super::Cut;
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, PLUS, TOKEN, UNDERSCORE, UPPER, is, run_end};
 use super::assignment::past_blanks;
-use super::chance::is_random;
 use super::placeholder::{Held, is_placeholder};
+use super::randomness::is_random;
 use super::{MIN_KEY_CHARS, past_word};
 
 /// Authentication schemes, in lowercase.
@@ -56,9 +56,9 @@ pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
         return digest(bytes, start);
     }
     let end = credential_end(bytes, start);
-    let told = &bytes[start..end];
-    let plausible = if known { !is_word(told) } else { is_random(told) };
-    (told.len() >= least && plausible && !is_placeholder(&text[start..end], "", Held::FIRMLY)).then(|| Cut {
+    let credential = &bytes[start..end];
+    let plausible = if known { !is_word(credential) } else { is_random(credential) };
+    (credential.len() >= least && plausible && !is_placeholder(&text[start..end], "", Held::FIRMLY)).then(|| Cut {
         start,
         end: past_word(text, end),
         kind: "authorization",
@@ -169,8 +169,8 @@ fn credential_end(bytes: &[u8], from: usize) -> usize {
 }
 
 /// True if the value is a word of a sentence: `Basic authentication`, `bearer tokens`.
-fn is_word(told: &[u8]) -> bool {
-    let rest = told.get(1..).unwrap_or_default();
-    told.iter().all(|byte| is(*byte, LOWER | UPPER | HYPHEN | PLUS))
+fn is_word(credential: &[u8]) -> bool {
+    let rest = credential.get(1..).unwrap_or_default();
+    credential.iter().all(|byte| is(*byte, LOWER | UPPER | HYPHEN | PLUS))
         && rest.iter().all(|byte| is(*byte, LOWER | HYPHEN))
 }

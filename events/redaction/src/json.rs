@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::name::{self, Sign};
+use super::name::{self, NameKind};
 use super::{MARK, redact};
 use crate::raw_json as raw;
 use crate::raw_json::{Raw, Text};
@@ -37,7 +37,7 @@ const PAIRS: &[(&str, &[&str])] = &[
     ("v", &["k", "key"]),
 ];
 /// Stands for the name of every value in a Kubernetes Secret.
-const HELD: &str = "data-of-a-secret";
+const SECRET_DATA: &str = "data-of-a-secret";
 /// Field names that add nothing to the name above them: `{"password": {"plaintext": "…"}}`.
 const SAME: &[&str] = &["value", "values", "default", "raw", "plain", "plaintext", "string", "current", "new", "old"];
 /// Fields that name the program whose arguments an array in the same object holds.
@@ -60,41 +60,43 @@ pub fn redact_json(json: &str) -> Option<String> {
             Cow::Owned(redacted) => Some(redacted),
         };
     }
-    if suspect { rewritten("", json, MAX_NESTED) } else { None }
+    if suspect { redact_nested("", json, MAX_NESTED) } else { None }
 }
 
 /// Redacts every text in the value, field names included.
 pub fn redact_value(value: Value) -> Value {
-    let clean = rewritten("", &value.to_string(), MAX_NESTED);
+    let clean = redact_nested("", &value.to_string(), MAX_NESTED);
     clean.map_or(value, |clean| serde_json::from_str(&clean).unwrap_or_else(|_| format!("{MARK}unchecked]").into()))
 }
 
 /// Redacts a text as the value of the field `name`.
 pub fn redact_text(name: &str, text: &str) -> String {
-    nested_text(name, text, MAX_NESTED)
+    redact_nested_text(name, text, MAX_NESTED)
 }
 
 /// Returns the name by which a field's value is judged: the name in a neighbouring field that names it; `outer`, the
 /// name of what holds the object, if its own name adds nothing; else its own name. `beside` looks up another field of
 /// the object.
-pub fn name_of<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Cow<'n, str> {
+pub fn effective_name<'n>(key: &'n str, outer: &'n str, beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Cow<'n, str> {
     let labels = PAIRS.iter().filter(|(value, _)| key.eq_ignore_ascii_case(value)).flat_map(|(_, names)| *names);
-    if let Some(name) = labels.filter_map(|label| beside(label)).find_map(|label| telling(&label).map(str::to_owned)) {
+    if let Some(name) =
+        labels.filter_map(|label| beside(label)).find_map(|label| sensitive_prefix(&label).map(str::to_owned))
+    {
         return Cow::Owned(name);
     }
     let adds_nothing = SAME.iter().any(|same| key.eq_ignore_ascii_case(same));
-    if adds_nothing && tells(outer) { Cow::Borrowed(outer) } else { Cow::Borrowed(key) }
+    if adds_nothing && is_sensitive(outer) { Cow::Borrowed(outer) } else { Cow::Borrowed(key) }
 }
 
 /// Returns the name by which a text in an array is judged: that of the option before it (`["--password", "…"]`), or
 /// else the array's.
-pub fn name_in<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
+pub fn element_name<'n>(array: &'n str, before: Option<&'n str>, text: &str) -> &'n str {
     let option = before.filter(|_| !text.starts_with('-')).and_then(|option| option.strip_prefix('-'));
     option.map_or(array, |option| option.trim_start_matches('-'))
 }
 
 /// Returns the program whose arguments an object holds, if a field names it. `beside` looks up a field of the object.
-pub fn program_of<'n>(beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Option<Cow<'n, str>> {
+pub fn find_program<'n>(beside: impl Fn(&str) -> Option<Cow<'n, str>>) -> Option<Cow<'n, str>> {
     PROGRAMS.iter().find_map(|name| beside(name))
 }
 
@@ -121,18 +123,18 @@ fn clean_arguments(program: Option<&str>, texts: &[impl AsRef<str>]) -> Option<V
 }
 
 /// True if a field of this name may hold a secret. Names that are not ASCII are left to the rules for texts.
-fn tells(name: &str) -> bool {
+fn is_sensitive(name: &str) -> bool {
     name::before(name, name.len()).is_some() || !name.is_ascii()
 }
 
 /// Returns the sensitive prefix of a label: `Password` of `Password field`.
-fn telling(label: &str) -> Option<&str> {
-    if label.len() > MAX_LABEL_BYTES || tells(label) {
+fn sensitive_prefix(label: &str) -> Option<&str> {
+    if label.len() > MAX_LABEL_BYTES || is_sensitive(label) {
         return Some(label).filter(|label| label.len() <= MAX_LABEL_BYTES);
     }
     let ends = label.match_indices(' ').map(|(at, _)| at).take(MAX_LABEL_WORDS);
     let mut starts = ends.map(|end| &label[..end]);
-    starts.find(|start| name::before(start, start.len()).is_some_and(|name| name.sign == Sign::Strong))
+    starts.find(|start| name::before(start, start.len()).is_some_and(|name| name.kind == NameKind::Strong))
 }
 
 /// True if a text may itself be JSON.
@@ -143,7 +145,7 @@ fn may_be_json(text: &str) -> bool {
 
 /// Returns the redacted form of the JSON that field `name` holds. `None` if nothing needs redacting, or if it is not
 /// JSON.
-fn rewritten(name: &str, json: &str, depth: usize) -> Option<String> {
+fn redact_nested(name: &str, json: &str, depth: usize) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(json).ok()?;
     let whole = format!("[{json}]");
     let mut writer = Writer { out: String::with_capacity(json.len()), changed: false };
@@ -161,10 +163,10 @@ struct Writer {
 impl Writer {
     fn value(&mut self, name: &str, value: raw::Value<'_>, depth: usize) {
         match value {
-            raw::Value::Text(text) => self.text(text, |text| nested_text(name, text, depth)),
+            raw::Value::Text(text) => self.text(text, |text| redact_nested_text(name, text, depth)),
             raw::Value::Number(digits) => {
                 let digits = String::from_utf8_lossy(digits);
-                let mark = number_of(name, &digits);
+                let mark = redact_number(name, &digits);
                 self.changed |= mark.is_some();
                 self.out += &mark.map_or(digits, |mark| Value::from(mark).to_string().into());
             }
@@ -200,9 +202,9 @@ impl Writer {
             self.out.push(joint);
             joint = ',';
             let text = value.text().map(Text::decode);
-            let name = name_in(name, before.as_deref(), text.as_deref().unwrap_or(""));
+            let name = element_name(name, before.as_deref(), text.as_deref().unwrap_or(""));
             match (value, clean.get(at)) {
-                (raw::Value::Text(text), Some(clean)) => self.text(text, |_| nested_text(name, clean, depth)),
+                (raw::Value::Text(text), Some(clean)) => self.text(text, |_| redact_nested_text(name, clean, depth)),
                 _ => self.value(name, value, depth),
             }
             before = text;
@@ -216,9 +218,12 @@ impl Writer {
             fields.iter().filter_map(|(_, key, value)| Some((key.as_ref(), value.text()?.decode()))).collect();
         let beside = |name: &str| {
             let mut same = texts.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, text)| text);
-            same.clone().find(|text| telling(text).is_some()).or_else(|| same.next()).map(|text| Cow::Borrowed(&**text))
+            same.clone()
+                .find(|text| sensitive_prefix(text).is_some())
+                .or_else(|| same.next())
+                .map(|text| Cow::Borrowed(&**text))
         };
-        let program = program_of(beside);
+        let program = find_program(beside);
         let is_secret = texts.iter().any(|(key, text)| *key == "kind" && text == "Secret");
         let mut marks = BTreeMap::new();
         let mut joint = '{';
@@ -234,8 +239,8 @@ impl Writer {
                 }
             });
             self.out.push(':');
-            let held = outer == HELD || (is_secret && matches!(&**decoded, "data" | "stringData"));
-            let name = if held { Cow::Borrowed(HELD) } else { name_of(decoded, outer, beside) };
+            let in_secret = outer == SECRET_DATA || (is_secret && matches!(&**decoded, "data" | "stringData"));
+            let name = if in_secret { Cow::Borrowed(SECRET_DATA) } else { effective_name(decoded, outer, beside) };
             match value {
                 raw::Value::Array(_) => self.array(&name, program.as_deref(), *value, depth),
                 _ => self.value(&name, *value, depth),
@@ -246,28 +251,28 @@ impl Writer {
 }
 
 /// Returns the replacement for a number if a field of this name holds a secret in it.
-pub fn number_of(name: &str, digits: &str) -> Option<String> {
-    if !tells(name) {
+pub fn redact_number(name: &str, digits: &str) -> Option<String> {
+    if !is_sensitive(name) {
         return None;
     }
-    let clean = by_name(name, digits.to_owned());
+    let clean = redact_by_name(name, digits.to_owned());
     (clean != digits).then_some(clean)
 }
 
-fn nested_text(name: &str, text: &str, depth: usize) -> String {
+fn redact_nested_text(name: &str, text: &str, depth: usize) -> String {
     let mut clean = redact(text).into_owned();
     if depth > 0
         && may_be_json(&clean)
-        && let Some(redacted) = rewritten(name, &clean, depth - 1)
+        && let Some(redacted) = redact_nested(name, &clean, depth - 1)
     {
         clean = redacted;
     }
-    if tells(name) { by_name(name, clean) } else { clean }
+    if is_sensitive(name) { redact_by_name(name, clean) } else { clean }
 }
 
 /// Redacts a text that is already clean by itself together with its name, as one line of JSON, so that every rule for
 /// texts applies.
-fn by_name(name: &str, text: String) -> String {
+fn redact_by_name(name: &str, text: String) -> String {
     let start = format!("{}: ", Value::from(name));
     let line = format!("{start}{}", Value::from(text.as_str()));
     let Cow::Owned(clean) = redact(&line) else { return text };
@@ -298,8 +303,8 @@ impl<'de> Visitor<'de> for Texts<'_> {
     /// A sensitive text may be the name of a field or of a neighbouring value; a text that starts with a hyphen may be
     /// an option of a program.
     fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
-        let tells = || text.starts_with('-') || may_be_json(text) || telling(text).is_some();
-        *self.0 = *self.0 || matches!(redact(text), Cow::Owned(_)) || tells();
+        let is_sensitive = || text.starts_with('-') || may_be_json(text) || sensitive_prefix(text).is_some();
+        *self.0 = *self.0 || matches!(redact(text), Cow::Owned(_)) || is_sensitive();
         Ok(())
     }
 

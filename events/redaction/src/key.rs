@@ -1,7 +1,7 @@
 //! Matches the rows of the key table against a text.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HEX, HYPHEN, LOWER, PLUS, UNDERSCORE, UPPER, is, run_end};
-use super::chance::{is_hex, is_random, is_uuid, is_words};
+use super::randomness::{is_hex, is_random, is_uuid, is_words};
 use super::rules::{Body, KEYS, Key};
 use super::{Cut, past_word};
 
@@ -41,7 +41,7 @@ const ROWS: ([u16; PAIRS], [u16; KEYS.len() + 1]) = {
 
 /// Returns the longest key that starts at `start`. The caller has checked that a word may start there.
 #[inline]
-pub(super) fn at(text: &str, start: usize) -> Option<Cut> {
+pub(super) fn find_at(text: &str, start: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     match FIRST[pair(bytes[start], *bytes.get(start + 1)?)] {
         0 => None,

@@ -110,7 +110,7 @@ const SIGNS: &[&str] = &[":", "\u{ff1a}", "=", "\u{ff1d}"];
 const QUOTES: &[char] = &['"', '\'', '`', '«', '»', '“', '”', '„', '「', '『', '‘', '’', '*'];
 
 /// Returns the password after a name that ends at `end`.
-pub(super) fn value(text: &str, end: usize) -> Option<Cut> {
+pub(super) fn password(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let window = &text[end..floor(bytes, bytes.len().min(end + MAX_BETWEEN_BYTES))];
     let window = &window[..window.find(['\n', '。', '!', '?', '{', '}', '(', ';', '[']).unwrap_or(window.len())];

@@ -6,9 +6,10 @@
 //!
 //! - by their prefix ([`rules`]: one table) or their format ([`shape`]);
 //! - by the name of what holds them ([`name`], [`assignment`]): `password=…`, `"api_key": "…"`, `DB_SECRET: …`;
-//! - by their place: in a URL ([`url`]), a header ([`header`]), a block ([`span`], [`block`]), after a word or an
-//!   option ([`word`]), in a call or a table ([`mention`]), in a field that a neighbouring field names ([`pair`]);
-//! - by the program that takes them ([`command`], [`fed`]), or by a name in another language ([`language`]);
+//! - by their place: in a URL ([`url`]), a header ([`header`]), a block ([`delimited`], [`block`]), after a word or an
+//!   option ([`word`]), in a call or a table ([`calls_and_tables`]), in a field that a neighbouring field names
+//!   ([`neighbour`]);
+//! - by the program that takes them ([`command`], [`program_input`]), or by a name in another language ([`language`]);
 //! - by randomness alone: 32 or more letters of both cases and digits, standing alone ([`run`]).
 //!
 //! Text that is written differently from how it reads is also searched as it reads: colours, escapes and full-width
@@ -37,30 +38,30 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 mod alphabet;
-mod announces;
+mod announcement;
 mod assignment;
 mod block;
-mod chance;
+mod calls_and_tables;
 mod command;
 mod command_line;
 mod cue;
+mod delimited;
 mod encoded;
-mod fed;
 mod header;
 pub mod json;
 mod key;
 mod language;
-mod mention;
 mod name;
-mod pair;
+mod neighbour;
 mod password;
 mod placeholder;
+mod program_input;
+mod randomness;
 pub mod raw_json;
 mod rules;
 mod run;
 mod separator;
 mod shape;
-mod span;
 mod url;
 mod view;
 mod wallet;
@@ -99,7 +100,7 @@ struct Cut {
 pub fn redact(text: &str) -> Cow<'_, str> {
     // Most texts are words, file names and ids. The only secret they can contain is a long run, and a UUID is none.
     let plain = text.len() < MAX_PLAIN_BYTES && !text.bytes().any(alphabet::is_sign);
-    if plain && (text.len() < MIN_KEY_CHARS || chance::is_uuid(text.as_bytes())) {
+    if plain && (text.len() < MIN_KEY_CHARS || randomness::is_uuid(text.as_bytes())) {
         return Cow::Borrowed(text);
     }
     // Without its tables redaction lets nothing pass.
@@ -107,17 +108,17 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         return Cow::Owned(format!("{MARK}unchecked]"));
     }
     let (mut clean, signs) = if plain {
-        match look_at_runs(text) {
+        match run_pass_for_runs(text) {
             None => return Cow::Borrowed(text),
             clean => (clean, Signs::default()),
         }
     } else {
-        let signs = Signs::of(text);
+        let signs = Signs::new(text);
         (without_private(text, signs), signs)
     };
     for _ in 0..MAX_LOOKS {
-        let (seen, signs) = clean.as_deref().map_or((text, signs), |clean| (clean, Signs::of(clean)));
-        match look(seen, signs).or_else(|| look_at_view(seen, signs)) {
+        let (seen, signs) = clean.as_deref().map_or((text, signs), |clean| (clean, Signs::new(clean)));
+        match run_pass(seen, signs).or_else(|| run_pass_on_view(seen, signs)) {
             Some(cleaner) => clean = Some(cleaner),
             None => break,
         }
@@ -139,27 +140,27 @@ fn without_private(text: &str, signs: Signs) -> Option<String> {
     if !signs.has(Signs::TAG | Signs::ESCAPES) {
         return None;
     }
-    let mut passages = span::private(text).into_iter();
-    without(text, |_| passages.next())
+    let mut passages = delimited::private(text).into_iter();
+    cut_out(text, |_| passages.next())
 }
 
 /// Runs one pass for long runs only.
-fn look_at_runs(text: &str) -> Option<String> {
+fn run_pass_for_runs(text: &str) -> Option<String> {
     let mut runs = run::Runs::default();
-    without(text, |from| runs.find(text, from))
+    cut_out(text, |from| runs.find(text, from))
 }
 
 /// Runs one pass, and returns the text without the credentials found, if any.
-fn look(text: &str, signs: Signs) -> Option<String> {
-    without(text, finder(text, signs))
+fn run_pass(text: &str, signs: Signs) -> Option<String> {
+    cut_out(text, next_credential(text, signs))
 }
 
 /// Runs one pass over the text's view, and cuts what it finds from the text.
-fn look_at_view(text: &str, signs: Signs) -> Option<String> {
-    let view = if signs.has(Signs::ESCAPES | Signs::WIDE) { view::View::of(text)? } else { return None };
-    let mut next = finder(&view.text, Signs::of(&view.text));
+fn run_pass_on_view(text: &str, signs: Signs) -> Option<String> {
+    let view = if signs.has(Signs::ESCAPES | Signs::WIDE) { view::View::new(text)? } else { return None };
+    let mut next = next_credential(&view.text, Signs::new(&view.text));
     let mut seen = 0;
-    without(text, |from| {
+    cut_out(text, |from| {
         while let Some(cut) = next(seen) {
             seen = cut.end;
             let cut = view.in_text(cut);
@@ -172,31 +173,32 @@ fn look_at_view(text: &str, signs: Signs) -> Option<String> {
 }
 
 /// Returns a function that finds the first credential at or after a position. Positions must only grow.
-fn finder(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
+fn next_credential(text: &str, signs: Signs) -> impl FnMut(usize) -> Option<Cut> {
     let mut runs = run::Runs::default();
     let mut words = word::Words::default();
     let mut programs = command::Programs::default();
-    let mut fed = fed::Fed::default();
+    let mut input = program_input::ProgramInput::default();
     let needs = [0, Signs::SEPARATORS, Signs::HYPHEN, 0, 0, Signs::BRACKET, Signs::WIDE];
-    let mut ahead = needs.map(|needs| if needs == 0 || signs.has(needs) { Ahead::Unknown } else { Ahead::Nothing });
+    let mut lookahead =
+        needs.map(|needs| if needs == 0 || signs.has(needs) { Lookahead::Unknown } else { Lookahead::Nothing });
     move |from| {
-        for (at, ahead) in ahead.iter_mut().enumerate() {
-            if ahead.is_before(from) {
+        for (at, lookahead) in lookahead.iter_mut().enumerate() {
+            if lookahead.is_before(from) {
                 let found = match at {
                     0 => runs.find(text, from),
                     1 => separator::find(text, from),
                     2 => word::find_option(text, from, &mut programs),
                     3 => words.find(text, from),
-                    4 => word::find_call(text, from, &mut fed),
+                    4 => word::find_call(text, from, &mut input),
                     5 => word::find_function(text, from),
                     _ => word::find_foreign(text, from),
                 };
-                *ahead = found.map_or(Ahead::Nothing, Ahead::Known);
+                *lookahead = found.map_or(Lookahead::Nothing, Lookahead::Known);
             }
         }
         // The first wins. At one position the specific kind wins, then the longer cut.
         let vague = |cut: &Cut| matches!(cut.kind, "secret" | "high_entropy");
-        let found = ahead.iter().filter_map(|ahead| ahead.cut()).chain(words.column(from));
+        let found = lookahead.iter().filter_map(|lookahead| lookahead.cut()).chain(words.column(from));
         found.min_by_key(|cut| (cut.start, vague(cut), Reverse(cut.end)))
     }
 }
@@ -237,7 +239,7 @@ impl Signs {
     }
 
     /// Written so that the compiler vectorises it, except for the bytes after the last block.
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         static OF_BYTE: [u8; 256] = {
             let mut signs = [0; 256];
             let mut byte = 0;
@@ -263,13 +265,13 @@ impl Signs {
 
 /// What a finder will find next. Most find nothing, and then are not run again.
 #[derive(Clone, Copy)]
-enum Ahead {
+enum Lookahead {
     Unknown,
     Nothing,
     Known(Cut),
 }
 
-impl Ahead {
+impl Lookahead {
     /// True if the finder has to run: it has not run yet, or its last result is behind `from`.
     fn is_before(self, from: usize) -> bool {
         match self {
@@ -288,7 +290,7 @@ impl Ahead {
 }
 
 /// Returns the text without the cuts that `next` finds, if there are any. A cut never splits a redaction mark.
-fn without(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<String> {
+fn cut_out(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<String> {
     let mut out = String::new();
     let (mut copied, mut is_cut) = (0, false);
     while let Some(cut) = next(copied) {

@@ -22,7 +22,7 @@ const NAME: u8 = ALNUM | UNDERSCORE | HYPHEN | DOT;
 
 /// How strongly a name indicates that its value is a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sign {
+pub(super) enum NameKind {
     /// A short value is enough.
     Strong,
     /// The value must look random: `token`, `auth`.
@@ -60,7 +60,7 @@ pub(super) enum Sign {
 pub(super) struct Name {
     /// Where it starts.
     pub(super) start: usize,
-    pub(super) sign: Sign,
+    pub(super) kind: NameKind,
     /// Uppercase only, as in environments.
     pub(super) screams: bool,
     /// It ends in a word for something that a person chooses and remembers; the value may consist of several words.
@@ -69,122 +69,122 @@ pub(super) struct Name {
 
 /// Ends of names, in lowercase without separators, and their meaning. The first that matches wins. `session` and
 /// `session_id` are missing on purpose: they identify a conversation, which a reader must be able to find again.
-const ENDS: &[(&str, Sign)] = &[
-    ("proxyauthorization", Sign::Authorization),
-    ("authorization", Sign::Authorization),
-    ("setcookie", Sign::Cookie),
-    ("cookie", Sign::Cookie),
-    ("cookies", Sign::Cookie),
-    ("accountuuid", Sign::Account),
-    ("organizationuuid", Sign::Account),
-    ("useremail", Sign::Account),
-    ("accountemail", Sign::Account),
-    ("useremailaddress", Sign::Account),
-    ("emailaddress", Sign::Email),
-    ("privatelines", Sign::Putty),
-    ("privatemac", Sign::Putty),
-    ("password", Sign::Strong),
-    ("passwords", Sign::Strong),
-    ("passwd", Sign::Strong),
-    ("kennwort", Sign::Strong),
-    ("contrasena", Sign::Strong),
-    ("motdepasse", Sign::Strong),
-    ("wachtwoord", Sign::Strong),
-    ("usercode", Sign::Strong),
-    ("codeverifier", Sign::Weak),
-    ("devicecode", Sign::Weak),
-    ("authorizationcode", Sign::Weak),
-    ("noncesalt", Sign::Weak),
-    ("passwort", Sign::Strong),
-    ("pwd", Sign::Strong),
-    ("passphrase", Sign::Strong),
-    ("mnemonic", Sign::Strong),
-    ("seedphrase", Sign::Strong),
-    ("passcode", Sign::Strong),
-    ("secret", Sign::Strong),
-    ("secrets", Sign::Strong),
-    ("secretkeybase", Sign::Strong),
-    ("apikey", Sign::Strong),
-    ("apikeys", Sign::Strong),
-    ("appkey", Sign::Weak),
-    ("accesskey", Sign::Strong),
-    ("secretkey", Sign::Strong),
-    ("privatekey", Sign::Strong),
-    ("accountkey", Sign::Strong),
-    ("signingkey", Sign::Strong),
-    ("encryptionkey", Sign::Strong),
-    ("masterkey", Sign::Strong),
-    ("sharedkey", Sign::Strong),
-    ("servicekey", Sign::Strong),
-    ("licensekey", Sign::Weak),
-    ("authkey", Sign::Strong),
-    ("clientkeydata", Sign::Strong),
-    ("credentials", Sign::Strong),
-    ("authtoken", Sign::Strong),
-    ("accesstoken", Sign::Strong),
-    ("refreshtoken", Sign::Strong),
-    ("sessiontoken", Sign::Strong),
-    ("securitytoken", Sign::Strong),
-    ("bearertoken", Sign::Strong),
-    ("apitoken", Sign::Strong),
-    ("bottoken", Sign::Strong),
-    ("deploytoken", Sign::Strong),
-    ("personaltoken", Sign::Strong),
-    ("privatetoken", Sign::Strong),
-    ("vaulttoken", Sign::Strong),
-    ("idtoken", Sign::Weak),
-    ("token", Sign::Weak),
-    ("jwt", Sign::Weak),
-    ("jsessionid", Sign::Weak),
-    ("aspnetsessionid", Sign::Weak),
-    ("phpsessid", Sign::Weak),
-    ("connectsid", Sign::Weak),
-    ("bearer", Sign::Weak),
-    ("publickey", Sign::Open),
-    ("cachekey", Sign::Open),
-    ("primarykey", Sign::Open),
-    ("foreignkey", Sign::Open),
-    ("partitionkey", Sign::Open),
-    ("sortkey", Sign::Open),
-    ("routingkey", Sign::Open),
-    ("groupkey", Sign::Open),
-    ("objectkey", Sign::Open),
-    ("indexkey", Sign::Open),
-    ("mapkey", Sign::Open),
-    ("querykey", Sign::Open),
-    ("idempotencykey", Sign::Open),
-    ("dedupkey", Sign::Open),
-    ("i18nkey", Sign::Open),
-    ("translationkey", Sign::Open),
-    ("messagekey", Sign::Open),
-    ("hostkey", Sign::Open),
-    ("publishablekey", Sign::Open),
-    ("rowkey", Sign::Open),
-    ("reactkey", Sign::Open),
-    ("configkey", Sign::Open),
-    ("storagekey", Sign::Open),
+const ENDS: &[(&str, NameKind)] = &[
+    ("proxyauthorization", NameKind::Authorization),
+    ("authorization", NameKind::Authorization),
+    ("setcookie", NameKind::Cookie),
+    ("cookie", NameKind::Cookie),
+    ("cookies", NameKind::Cookie),
+    ("accountuuid", NameKind::Account),
+    ("organizationuuid", NameKind::Account),
+    ("useremail", NameKind::Account),
+    ("accountemail", NameKind::Account),
+    ("useremailaddress", NameKind::Account),
+    ("emailaddress", NameKind::Email),
+    ("privatelines", NameKind::Putty),
+    ("privatemac", NameKind::Putty),
+    ("password", NameKind::Strong),
+    ("passwords", NameKind::Strong),
+    ("passwd", NameKind::Strong),
+    ("kennwort", NameKind::Strong),
+    ("contrasena", NameKind::Strong),
+    ("motdepasse", NameKind::Strong),
+    ("wachtwoord", NameKind::Strong),
+    ("usercode", NameKind::Strong),
+    ("codeverifier", NameKind::Weak),
+    ("devicecode", NameKind::Weak),
+    ("authorizationcode", NameKind::Weak),
+    ("noncesalt", NameKind::Weak),
+    ("passwort", NameKind::Strong),
+    ("pwd", NameKind::Strong),
+    ("passphrase", NameKind::Strong),
+    ("mnemonic", NameKind::Strong),
+    ("seedphrase", NameKind::Strong),
+    ("passcode", NameKind::Strong),
+    ("secret", NameKind::Strong),
+    ("secrets", NameKind::Strong),
+    ("secretkeybase", NameKind::Strong),
+    ("apikey", NameKind::Strong),
+    ("apikeys", NameKind::Strong),
+    ("appkey", NameKind::Weak),
+    ("accesskey", NameKind::Strong),
+    ("secretkey", NameKind::Strong),
+    ("privatekey", NameKind::Strong),
+    ("accountkey", NameKind::Strong),
+    ("signingkey", NameKind::Strong),
+    ("encryptionkey", NameKind::Strong),
+    ("masterkey", NameKind::Strong),
+    ("sharedkey", NameKind::Strong),
+    ("servicekey", NameKind::Strong),
+    ("licensekey", NameKind::Weak),
+    ("authkey", NameKind::Strong),
+    ("clientkeydata", NameKind::Strong),
+    ("credentials", NameKind::Strong),
+    ("authtoken", NameKind::Strong),
+    ("accesstoken", NameKind::Strong),
+    ("refreshtoken", NameKind::Strong),
+    ("sessiontoken", NameKind::Strong),
+    ("securitytoken", NameKind::Strong),
+    ("bearertoken", NameKind::Strong),
+    ("apitoken", NameKind::Strong),
+    ("bottoken", NameKind::Strong),
+    ("deploytoken", NameKind::Strong),
+    ("personaltoken", NameKind::Strong),
+    ("privatetoken", NameKind::Strong),
+    ("vaulttoken", NameKind::Strong),
+    ("idtoken", NameKind::Weak),
+    ("token", NameKind::Weak),
+    ("jwt", NameKind::Weak),
+    ("jsessionid", NameKind::Weak),
+    ("aspnetsessionid", NameKind::Weak),
+    ("phpsessid", NameKind::Weak),
+    ("connectsid", NameKind::Weak),
+    ("bearer", NameKind::Weak),
+    ("publickey", NameKind::Open),
+    ("cachekey", NameKind::Open),
+    ("primarykey", NameKind::Open),
+    ("foreignkey", NameKind::Open),
+    ("partitionkey", NameKind::Open),
+    ("sortkey", NameKind::Open),
+    ("routingkey", NameKind::Open),
+    ("groupkey", NameKind::Open),
+    ("objectkey", NameKind::Open),
+    ("indexkey", NameKind::Open),
+    ("mapkey", NameKind::Open),
+    ("querykey", NameKind::Open),
+    ("idempotencykey", NameKind::Open),
+    ("dedupkey", NameKind::Open),
+    ("i18nkey", NameKind::Open),
+    ("translationkey", NameKind::Open),
+    ("messagekey", NameKind::Open),
+    ("hostkey", NameKind::Open),
+    ("publishablekey", NameKind::Open),
+    ("rowkey", NameKind::Open),
+    ("reactkey", NameKind::Open),
+    ("configkey", NameKind::Open),
+    ("storagekey", NameKind::Open),
 ];
 /// Ends of names that must be a word of their own: `MYSQL_PASS`, not `bypass`.
-const WORDS: &[(&str, Sign)] = &[
-    ("pass", Sign::Pass),
-    ("pw", Sign::Pass),
-    ("psk", Sign::Strong),
-    ("clave", Sign::Strong),
-    ("mdp", Sign::Strong),
-    ("senha", Sign::Strong),
-    ("heslo", Sign::Strong),
-    ("haslo", Sign::Strong),
-    ("sifre", Sign::Strong),
-    ("code", Sign::Code),
-    ("auth", Sign::Auth),
-    ("pin", Sign::Pin),
-    ("sid", Sign::Weak),
-    ("sig", Sign::Signed),
-    ("signature", Sign::Signed),
-    ("credential", Sign::Signed),
-    ("key", Sign::Faint),
-    ("pat", Sign::Faint),
-    ("dsn", Sign::Faint),
+const WORDS: &[(&str, NameKind)] = &[
+    ("pass", NameKind::Pass),
+    ("pw", NameKind::Pass),
+    ("psk", NameKind::Strong),
+    ("clave", NameKind::Strong),
+    ("mdp", NameKind::Strong),
+    ("senha", NameKind::Strong),
+    ("heslo", NameKind::Strong),
+    ("haslo", NameKind::Strong),
+    ("sifre", NameKind::Strong),
+    ("code", NameKind::Code),
+    ("auth", NameKind::Auth),
+    ("pin", NameKind::Pin),
+    ("sid", NameKind::Weak),
+    ("sig", NameKind::Signed),
+    ("signature", NameKind::Signed),
+    ("credential", NameKind::Signed),
+    ("key", NameKind::Faint),
+    ("pat", NameKind::Faint),
+    ("dsn", NameKind::Faint),
 ];
 /// Ends of names that do not change the meaning of what precedes them.
 const TAILS: &[&str] = &[
@@ -253,7 +253,7 @@ const DATA: &[&str] = &[
 ];
 
 /// All ends of names as a tree, last letter first.
-static TREE: Tree = Tree::of_all();
+static TREE: Tree = Tree::new();
 
 /// Most nodes of the tree: the total number of letters. Building it fails to compile if there are more.
 const MAX_PLACES: usize = 880;
@@ -274,7 +274,7 @@ struct Tree {
 }
 
 impl Tree {
-    const fn of_all() -> Self {
+    const fn new() -> Self {
         let mut tree = Self {
             next: [[0; 32]; MAX_PLACES],
             ends: [NONE; MAX_PLACES],
@@ -370,26 +370,26 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
         return None;
     }
     let floor = end.saturating_sub(MAX_NAME_BYTES);
-    let (sign, spoken) = sign(&bytes[floor..letters])?;
+    let (kind, spoken) = classify(&bytes[floor..letters])?;
     let start = run_start(bytes, end, MAX_NAME_BYTES, NAME);
     if in_mark(text, start) {
         return None;
     }
-    let api = sign == Sign::Faint
+    let api = kind == NameKind::Faint
         && letters - start == 3
         && bytes[start.saturating_sub(4)..start].eq_ignore_ascii_case(b"api ");
     let name = &bytes[start..letters];
     let screams = name.iter().all(|byte| !is(*byte, LOWER)) && name.iter().any(|byte| is(*byte, UPPER));
     // `DB_PASS` and `smtpPass` are more specific than `pass`.
     let prefixed = || !matches!(name.iter().filter(|byte| is(**byte, ALNUM)).count(), 2 | 4);
-    let sign = match sign {
-        Sign::Pass if prefixed() => Sign::Strong,
-        Sign::Auth if screams && prefixed() => Sign::Strong,
-        Sign::Auth => Sign::Weak,
-        Sign::Faint if api => Sign::Strong,
-        sign => sign,
+    let kind = match kind {
+        NameKind::Pass if prefixed() => NameKind::Strong,
+        NameKind::Auth if screams && prefixed() => NameKind::Strong,
+        NameKind::Auth => NameKind::Weak,
+        NameKind::Faint if api => NameKind::Strong,
+        kind => kind,
     };
-    Some(Name { start, sign, screams, spoken })
+    Some(Name { start, kind, screams, spoken })
 }
 
 /// Returns the end of the name before a position, skipping spaces and then closing quotes and brackets.
@@ -409,40 +409,40 @@ fn name_end(bytes: &[u8], end: usize) -> usize {
 
 /// Returns the meaning of a name by its end, and whether it names something that a person remembers. What precedes the
 /// name is ignored.
-fn sign(text: &[u8]) -> Option<(Sign, bool)> {
-    let found = Found::of(text);
+fn classify(text: &[u8]) -> Option<(NameKind, bool)> {
+    let found = KnownEnds::new(text);
     let found = match found.tail {
         Some(tail) => {
             let (rest, tail) = text.split_at(text.len() - tail);
             let last = rest.iter().rposition(|byte| is(*byte, ALNUM) || !is(*byte, NAME));
             let bare = last.is_none_or(|at| !is(rest[at], ALNUM));
             if bare && (tail.eq_ignore_ascii_case(b"value") || tail.eq_ignore_ascii_case(b"default")) {
-                return Some((Sign::Carrier, false));
+                return Some((NameKind::Carrier, false));
             }
-            Found::of(&rest[..last.map_or(0, |at| at + 1)])
+            KnownEnds::new(&rest[..last.map_or(0, |at| at + 1)])
         }
         None => found,
     };
-    if let Some((end, sign)) = found.end {
+    if let Some((end, kind)) = found.end {
         let spoken = end.starts_with("pass") || matches!(end, "mnemonic" | "seedphrase");
-        return (sign != Sign::Open).then_some((sign, spoken));
+        return (kind != NameKind::Open).then_some((kind, spoken));
     }
-    found.word.map(|sign| (sign, false))
+    found.word.map(|kind| (kind, false))
 }
 
 /// The known ends of a name.
 #[derive(Default)]
-struct Found {
+struct KnownEnds {
     /// The first of [`ENDS`].
-    end: Option<(&'static str, Sign)>,
+    end: Option<(&'static str, NameKind)>,
     /// The first of [`WORDS`] that is a word of its own.
-    word: Option<Sign>,
+    word: Option<NameKind>,
     /// Length in bytes of the matching entry of [`TAILS`], if it is a word of its own.
     tail: Option<usize>,
 }
 
-impl Found {
-    fn of(text: &[u8]) -> Self {
+impl KnownEnds {
+    fn new(text: &[u8]) -> Self {
         let mut found = Self::default();
         let (mut end, mut word) = (NONE, NONE);
         let mut place = 0;
@@ -467,7 +467,7 @@ impl Found {
             }
         }
         found.end = ENDS.get(usize::from(end)).copied();
-        found.word = WORDS.get(usize::from(word)).map(|(_, sign)| *sign);
+        found.word = WORDS.get(usize::from(word)).map(|(_, kind)| *kind);
         found
     }
 }

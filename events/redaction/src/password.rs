@@ -1,8 +1,8 @@
 //! Tests whether a value may be a password that a person chose.
 
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
-use super::chance::is_words;
 use super::placeholder::{Held, is_placeholder};
+use super::randomness::is_words;
 
 /// Shortest password, in bytes.
 const MIN_PASSWORD_BYTES: usize = 3;

@@ -6,7 +6,7 @@
 
 use super::MARK;
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
-use super::chance::is_words;
+use super::randomness::is_words;
 
 /// Words for a value that is still to be filled in: whole (`ChangeMe`), numbered (`dummy123`), or followed by words
 /// (`your-api-key-here`, `required|min:8`). In lowercase.
@@ -216,10 +216,10 @@ fn is_stand_in(value: &str) -> bool {
     };
     let apart = |rest: &str| rest.starts_with(|first: char| !first.is_alphanumeric());
     let joined = |rest: &str| !apart(rest) && asks(rest);
-    after_any(STAND_INS, value)
-        .any(|rest| silent(rest) || in_list(rest) || counts(rest) || joined(rest) || (apart(rest) && are_words(rest)))
-        || after_any(WEAK_STAND_INS, value)
-            .any(|rest| silent(rest) || in_list(rest) || asks(rest) || (rest.starts_with(' ') && are_words(rest)))
+    after_any(STAND_INS, value).any(|rest| {
+        silent(rest) || in_list(rest) || is_counter(rest) || joined(rest) || (apart(rest) && are_words(rest))
+    }) || after_any(WEAK_STAND_INS, value)
+        .any(|rest| silent(rest) || in_list(rest) || asks(rest) || (rest.starts_with(' ') && are_words(rest)))
         || after_any(LITERALS, value).any(|rest| silent(rest) || in_list(rest))
         || (value.starts_with(|first: char| first.is_ascii_lowercase())
             && after_any(MADE_UP, value).any(|rest| silent(rest) || joined(rest) || (apart(rest) && are_words(rest))))
@@ -229,7 +229,7 @@ fn is_stand_in(value: &str) -> bool {
 }
 
 /// True if the digits are a counter: `7`, `123`, but not a year.
-fn counts(digits: &str) -> bool {
+fn is_counter(digits: &str) -> bool {
     digits.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_digit()) || "1234567890".starts_with(digits)
 }
 
@@ -248,7 +248,7 @@ fn are_words(text: &str) -> bool {
         let letters = word.bytes().take_while(|byte| is(*byte, LOWER | UPPER)).count();
         let number = &word[letters..];
         let small = letters == 0 && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
-        small || counts(number)
+        small || is_counter(number)
     })
 }
 
@@ -293,8 +293,10 @@ fn is_named_after(value: &str, name: &str, held: Held) -> bool {
     if !held.set && !chosen && INSIDE.iter().any(|word| lower.contains(word)) {
         return true;
     }
-    let (word, said) = (letters(name), letters(&lower));
-    word.len() >= 3 && !said.is_empty() && (said.contains(&word) || (said.len() >= 5 && word.contains(&said)))
+    let (word, value_letters) = (letters(name), letters(&lower));
+    word.len() >= 3
+        && !value_letters.is_empty()
+        && (value_letters.contains(&word) || (value_letters.len() >= 5 && word.contains(&value_letters)))
 }
 
 /// True if a value is a path to where the secret is kept.

@@ -231,10 +231,10 @@ impl<'a> Scan<'a> {
         let start = self.at;
         if let Some((_, end)) = self.noted(start - 1) {
             self.at = end;
-            return Some(Text::of(&self.bytes[start..end - 1]));
+            return Some(Text::new(&self.bytes[start..end - 1]));
         }
         self.pass_text()?;
-        Some(Text::of(&self.bytes[start..self.at - 1]))
+        Some(Text::new(&self.bytes[start..self.at - 1]))
     }
 
     /// Skips a string. The cursor is behind its opening quote.

@@ -5,7 +5,7 @@
 //! enough are read byte by byte.
 
 use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, LOWER, PLUS, TOKEN, UPPER, class, is, run_end};
-use super::chance::{is_dense, is_random};
+use super::randomness::{is_dense, is_random};
 use super::{Cut, MIN_KEY_CHARS, Signs, encoded, key, name, shape, wallet};
 
 /// Shortest text that is cut for its randomness alone, in characters.
@@ -43,8 +43,8 @@ impl Runs {
         let bytes = text.as_bytes();
         let mut at = from;
         loop {
-            let start = self.next(bytes, at)?;
-            if let Some(cut) = self.within(text, start) {
+            let start = self.next_start(bytes, at)?;
+            if let Some(cut) = self.find_in_run(text, start) {
                 return Some(cut);
             }
             at = self.end;
@@ -52,7 +52,7 @@ impl Runs {
     }
 
     /// Returns the start of the next run that is long enough.
-    fn next(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+    fn next_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         if from + MIN_KEY_CHARS <= self.end {
             return Some(from);
         }
@@ -67,7 +67,7 @@ impl Runs {
     }
 
     /// Returns the first credential in the run that starts at `start`.
-    fn within(&mut self, text: &str, start: usize) -> Option<Cut> {
+    fn find_in_run(&mut self, text: &str, start: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
         let first = past_escape(bytes, start);
         let again = start < self.end;
@@ -82,7 +82,7 @@ impl Runs {
                 continue;
             }
             if at > word {
-                known = key::at(text, word).or_else(|| shape::at(text, word, at, &mut self.no_jwt_before));
+                known = key::find_at(text, word).or_else(|| shape::find_at(text, word, at, &mut self.no_jwt_before));
             }
             if known.is_some() || classes == 0 {
                 break;
@@ -95,19 +95,19 @@ impl Runs {
         let end = if again { self.end } else { run_end(bytes, at, TOKEN) };
         self.end = end;
         // What looks like an escape may be the start of a key: `C:\npm_…`.
-        let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
-        let known = known.or_else(|| self.held(text, first, end, seen));
+        let known = known.or_else(|| if first > start { key::find_at(text, start) } else { None });
+        let known = known.or_else(|| self.encoded_secret(text, first, end, seen));
         let before = known.map_or(end, |known| known.start);
         // Text without a digit or without a letter is not random.
         if seen & DIGIT == 0 || seen & (LOWER | UPPER) == 0 {
             return known;
         }
         let mixed = seen & UPPER != 0 && seen & LOWER != 0;
-        pieces(bytes, first, end, before).find_map(|(start, end)| chance(text, start, end, mixed)).or(known)
+        pieces(bytes, first, end, before).find_map(|(start, end)| random_secret(text, start, end, mixed)).or(known)
     }
 
     /// Returns an encoded secret in a run: a secret in Base64, or an Ethereum key.
-    fn held(&mut self, text: &str, start: usize, end: usize, seen: u8) -> Option<Cut> {
+    fn encoded_secret(&mut self, text: &str, start: usize, end: usize, seen: u8) -> Option<Cut> {
         let bytes = text.as_bytes();
         let joined = seen & PLUS != 0;
         let window = &bytes[start..end.min(start + MAX_ASSIGNED_BYTES)];
@@ -119,8 +119,8 @@ impl Runs {
             if seen & UPPER == 0 || seen & LOWER == 0 || from < self.decoded_before {
                 continue;
             }
-            if let Some((end, held)) = encoded::at(text, from) {
-                if super::look(&held, Signs::of(&held)).is_some() {
+            if let Some((end, decoded)) = encoded::decode(text, from) {
+                if super::run_pass(&decoded, Signs::new(&decoded)).is_some() {
                     return Some(Cut { start: from, end, kind: "encoded" });
                 }
                 self.decoded_before = end;
@@ -181,18 +181,18 @@ fn pieces(bytes: &[u8], start: usize, end: usize, before: usize) -> impl Iterato
 
 /// A random text after a sensitive word, or a long one by itself. `mixed` means that the run contains letters of both
 /// cases.
-fn chance(text: &str, start: usize, end: usize, mixed: bool) -> Option<Cut> {
+fn random_secret(text: &str, start: usize, end: usize, mixed: bool) -> Option<Cut> {
     let bytes = text.as_bytes();
     let piece = &bytes[start..end];
     if end - start > MAX_DENSE_CHARS {
         return None;
     }
-    let told = told(text, start, piece);
-    let alone = !told && mixed && end - start >= MIN_DENSE_CHARS && stands_alone(bytes, start, end);
-    if !(told || alone) || !is_random(piece) {
+    let announced = is_announced(text, start, piece);
+    let alone = !announced && mixed && end - start >= MIN_DENSE_CHARS && stands_alone(bytes, start, end);
+    if !(announced || alone) || !is_random(piece) {
         return None;
     }
-    if told {
+    if announced {
         return Some(Cut { start, end, kind: "secret" });
     }
     let data = || is_labelled(piece) || is_public(piece) || is_data(text, start, end) || is_named_data(bytes, start);
@@ -200,7 +200,7 @@ fn chance(text: &str, start: usize, end: usize, mixed: bool) -> Option<Cut> {
 }
 
 /// True if the preceding words announce a secret: `the API key is …`, `password …`.
-fn told(text: &str, start: usize, piece: &[u8]) -> bool {
+fn is_announced(text: &str, start: usize, piece: &[u8]) -> bool {
     let bytes = text.as_bytes();
     let floor = start.saturating_sub(MAX_WORD_BYTES);
     let mut end = start;
@@ -219,9 +219,9 @@ fn told(text: &str, start: usize, piece: &[u8]) -> bool {
         return false;
     }
     let uniform = piece.iter().all(|byte| is(*byte, HEX | HYPHEN));
-    match name::before(text, end).map(|name| name.sign) {
-        Some(name::Sign::Strong) => true,
-        Some(name::Sign::Weak | name::Sign::Pass) => !uniform,
+    match name::before(text, end).map(|name| name.kind) {
+        Some(name::NameKind::Strong) => true,
+        Some(name::NameKind::Weak | name::NameKind::Pass) => !uniform,
         _ => false,
     }
 }

@@ -1,8 +1,8 @@
 //! Secrets at `=`, `:` and their URL-encoded forms (`%3D`, `%3A`): assignments, headers, URLs, `user:password`.
 
 use super::assignment::{self, Join, past_blanks};
-use super::name::{self, Name, Sign};
-use super::{Cut, header, in_mark, pair, shape, span, url};
+use super::name::{self, Name, NameKind};
+use super::{Cut, delimited, header, in_mark, neighbour, shape, url};
 
 /// Types that may be between a name and its `=`: `password: &str = "…"`.
 const TYPES: &[&str] =
@@ -30,15 +30,15 @@ pub(super) fn find(text: &str, from: usize) -> Option<Cut> {
         .filter_map(|at| {
             let at = from + at;
             match bytes[at] {
-                b'=' => equals(text, at),
-                b':' => colon(text, at),
-                _ => encoded(text, at),
+                b'=' => secret_at_equals(text, at),
+                b':' => secret_at_colon(text, at),
+                _ => secret_at_percent(text, at),
             }
         })
         .find(|cut| cut.start >= from)
 }
 
-fn equals(text: &str, at: usize) -> Option<Cut> {
+fn secret_at_equals(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let before = at.checked_sub(1).map(|at| bytes[at])?;
     // `==`, `!=`, `<=` and `=~` are comparisons.
@@ -48,10 +48,10 @@ fn equals(text: &str, at: usize) -> Option<Cut> {
     let end = if matches!(before, b':' | b'?' | b'+') { at - 1 } else { at };
     let arrow = bytes.get(at + 1) == Some(&b'>');
     let from = at + 1 + usize::from(arrow);
-    let name = name::before(text, end).or_else(|| name::before(text, typed(text, end)?))?;
-    let tight = end == at && !arrow && !matches!(before, b' ' | b'\t' | b'"' | b'\'' | b']') && !blank(bytes, from);
+    let name = name::before(text, end).or_else(|| name::before(text, name_end_before_type(text, end)?))?;
+    let tight = end == at && !arrow && !matches!(before, b' ' | b'\t' | b'"' | b'\'' | b']') && !is_blank(bytes, from);
     let query = tight && name.start > 0 && matches!(bytes[name.start - 1], b'?' | b'&' | b';' | b'#');
-    told(
+    secret_of(
         text,
         from,
         name,
@@ -65,13 +65,13 @@ fn equals(text: &str, at: usize) -> Option<Cut> {
     )
 }
 
-fn colon(text: &str, at: usize) -> Option<Cut> {
+fn secret_at_colon(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let next = bytes.get(at + 1).copied()?;
     match next {
         // `userPassword:: x`, in Base64.
         b':' if bytes.get(at + 2) == Some(&b' ') && at > 0 && bytes[at - 1] != b':' => {
-            return told(text, at + 2, name::before(text, at)?, Join::Loose);
+            return secret_of(text, at + 2, name::before(text, at)?, Join::Loose);
         }
         b':' | b'=' => return None,
         b'/' | b'\\' => {
@@ -86,39 +86,39 @@ fn colon(text: &str, at: usize) -> Option<Cut> {
         return None;
     }
     if matches!(next, b'0'..=b'9' | b'*')
-        && let Some(cut) = span::pgpass(text, at)
+        && let Some(cut) = delimited::pgpass(text, at)
     {
         return Some(cut);
     }
     if before.is_ascii_alphanumeric() && !next.is_ascii_whitespace() {
-        let pair = shape::telegram(text, at).or_else(|| span::user(text, at));
+        let pair = shape::telegram(text, at).or_else(|| delimited::user(text, at));
         if pair.is_some() {
             return pair;
         }
     }
-    told(text, at + 1, name::before(text, at)?, Join::Loose)
+    secret_of(text, at + 1, name::before(text, at)?, Join::Loose)
 }
 
 /// `%3D` and `%3A`: encoded `=` and `:`.
-fn encoded(text: &str, at: usize) -> Option<Cut> {
+fn secret_at_percent(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     match bytes.get(at + 1..at + 3)? {
-        b"3D" | b"3d" => told(text, at + 3, name::before(text, at)?, Join::Query),
+        b"3D" | b"3d" => secret_of(text, at + 3, name::before(text, at)?, Join::Query),
         b"3A" | b"3a" => url::encoded(text, at),
         _ => None,
     }
 }
 
 /// Returns the value at `from` if its name makes it a secret.
-fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
-    match name.sign {
-        Sign::Authorization => header::authorization(text, from),
-        Sign::Cookie => header::cookie(text, from),
-        Sign::Putty => span::putty(text, from),
-        Sign::Carrier => pair::value(text, from, name, join),
-        Sign::Email if !is_beside_account(text.as_bytes(), name.start) => None,
-        Sign::Email => told(text, from, Name { sign: Sign::Account, ..name }, join),
-        _ => assignment::value(text, from, name, join).filter(|cut| !in_mark(text, cut.start)),
+fn secret_of(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
+    match name.kind {
+        NameKind::Authorization => header::authorization(text, from),
+        NameKind::Cookie => header::cookie(text, from),
+        NameKind::Putty => delimited::putty(text, from),
+        NameKind::Carrier => neighbour::secret_value(text, from, name, join),
+        NameKind::Email if !is_beside_account(text.as_bytes(), name.start) => None,
+        NameKind::Email => secret_of(text, from, Name { kind: NameKind::Account, ..name }, join),
+        _ => assignment::secret_value(text, from, name, join).filter(|cut| !in_mark(text, cut.start)),
     }
 }
 
@@ -128,12 +128,12 @@ fn is_beside_account(bytes: &[u8], at: usize) -> bool {
     ACCOUNTS.iter().any(|name| memchr::memmem::find(near, name.as_bytes()).is_some())
 }
 
-fn blank(bytes: &[u8], from: usize) -> bool {
+fn is_blank(bytes: &[u8], from: usize) -> bool {
     past_blanks(bytes, from) > from
 }
 
 /// Returns the end of the name in `name: type =` if the type is one of [`TYPES`].
-fn typed(text: &str, end: usize) -> Option<usize> {
+fn name_end_before_type(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let floor = end.saturating_sub(MAX_TYPE_BYTES);
     let colon = floor + memchr::memrchr(b':', &bytes[floor..end])?;

@@ -1,7 +1,7 @@
 //! Credentials recognised by their format, without a prefix: by dots, lengths and marks.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, is, run_end, run_start};
-use super::chance::is_hex;
+use super::randomness::is_hex;
 use super::{Cut, MIN_KEY_CHARS, past_word};
 
 /// Longest 1Password account secret key, in characters.
@@ -12,7 +12,7 @@ const BODY: u8 = ALNUM | UNDERSCORE | HYPHEN;
 /// ends at `word`. `no_jwt_before` stores the end of a run without a JSON Web Token, so that a text with many
 /// candidates is searched once.
 #[inline]
-pub(super) fn at(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
+pub(super) fn find_at(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     if start.checked_sub(1).is_some_and(|at| matches!(bytes[at], b'$' | b'}'))
         && let Some(cut) = password_hash(text, start)

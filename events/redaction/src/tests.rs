@@ -25,7 +25,7 @@ fn made(prefix: &str, total: usize) -> String {
 
 /// Everything that the rule tables search for: words, programs with their options, names in other languages.
 fn words_of_tables() -> Vec<String> {
-    let announced = [announces::WORDS, announces::CALLS, announces::FUNCTIONS].concat();
+    let announced = [announcement::WORDS, announcement::CALLS, announcement::FUNCTIONS].concat();
     let mut words: Vec<String> = announced.into_iter().map(|(word, _)| word.to_owned()).collect();
     words.extend(language::NAMES.iter().map(|name| format!("{name}: ")));
     for (options, programs) in command::TABLE {

@@ -1,8 +1,8 @@
 //! Secrets in URLs: `scheme://user:password@host`, and URLs that grant access by themselves.
 
 use super::alphabet::{ALNUM, HYPHEN, PLUS, UNDERSCORE, is, run_end, run_start};
-use super::chance::is_random;
 use super::placeholder::{Held, is_placeholder};
+use super::randomness::is_random;
 use super::{Cut, MIN_KEY_CHARS};
 
 /// Longest user name, password or host that is read, in bytes.

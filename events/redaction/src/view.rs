@@ -40,9 +40,9 @@ pub(super) struct View {
 
 impl View {
     /// Returns the view of a text. `None` if it would equal the text, as is usual.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn new(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
-        let mut signs = Signs::of(text);
+        let mut signs = Signs::new(text);
         let (mut at, first) = signs.next(bytes, 0)?;
         let mut view = Self { text: String::with_capacity(text.len()), parts: Vec::new() };
         view.copy(text, 0, at);
@@ -95,7 +95,7 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
         let wide = if text.is_ascii() { None } else { next_wide(bytes) };
         let found = |place: Option<usize>| place.unwrap_or(usize::MAX);
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Option<String> {
-        View::of(text).map(|view| view.text)
+        View::new(text).map(|view| view.text)
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
             ("é\u{200b}ab\u{200b}é", "ab", "ab"),
             ("密码\u{ff1a}ab", "ab", "ab"),
         ] {
-            let view = View::of(text).unwrap();
+            let view = View::new(text).unwrap();
             let start = view.text.find(found).unwrap();
             let cut = view.in_text(Cut { start, end: start + found.len(), kind: "secret" });
             assert_eq!(&text[cut.start..cut.end], expected, "{text:?}");

@@ -39,21 +39,21 @@ pub(super) fn ethereum(text: &str, start: usize) -> Option<Cut> {
     if !bytes[start..].starts_with(b"0x") || end - start != KEY_DIGITS + 2 {
         return None;
     }
-    let said = |most: usize| -> String {
+    let letters_before = |most: usize| -> String {
         let before = &text[floor(bytes, start.saturating_sub(most))..start];
         before.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '\n')).map(|c| c.to_ascii_lowercase()).collect()
     };
-    let near = said(MAX_BEFORE_BYTES);
+    let near = letters_before(MAX_BEFORE_BYTES);
     // The last announcing word decides: `privateKey: 0x…, hash: 0x…`.
     let other = ["hash", "tx", "block", "publickey", "address", "root", "topic", "salt"];
     let last = |words: &[&str]| words.iter().filter_map(|word| near.rfind(word)).max();
-    let told = match (last(KEYS), last(&other)) {
+    let announced = match (last(KEYS), last(&other)) {
         (Some(key), Some(other)) => key > other,
         (Some(_), None) => true,
         // `Private Keys`, a line of `=`, and one key per line.
-        (None, _) => near.ends_with(')') && said(MAX_LISTED_BYTES).contains("privatekeys"),
+        (None, _) => near.ends_with(')') && letters_before(MAX_LISTED_BYTES).contains("privatekeys"),
     };
-    told.then_some(Cut { start, end, kind: "private_key" })
+    announced.then_some(Cut { start, end, kind: "private_key" })
 }
 
 /// Returns the seed phrase after a name for it that ends at `end`: on one line or several, numbered or not.

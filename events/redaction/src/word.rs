@@ -4,18 +4,18 @@
 use std::sync::LazyLock;
 
 use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, floor, is, run_end};
-use super::announces::{Announces, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
+use super::announcement::{Announcement, BEFORE, CALL_CUES, CALLS, Dialect, FUNCTIONS, WORD_CUES, WORDS};
 use super::assignment::{self, Join, past_blanks};
-use super::chance::{is_numbered, is_random, is_respelled};
 use super::command::Programs;
 use super::command_line;
 use super::cue::{Cues, Finder, Found};
-use super::fed::{self, Argument, Fed};
-use super::name::{self, Name, Sign};
+use super::delimited::{self, NextEnd};
+use super::name::{self, Name, NameKind};
 use super::password::{is_password, looks_chosen};
 use super::placeholder::{Held, is_placeholder};
-use super::span::{self, NextEnd};
-use super::{Cut, block, header, language, mention, wallet};
+use super::program_input::{self, Argument, ProgramInput};
+use super::randomness::{is_numbered, is_random, is_respelled};
+use super::{Cut, block, calls_and_tables, header, language, wallet};
 
 /// How far behind `login` its option may be, in bytes.
 const MAX_COMMAND_BYTES: usize = 200;
@@ -36,8 +36,8 @@ static TABLES: LazyLock<Option<Tables>> = LazyLock::new(|| {
 });
 
 struct Tables {
-    words: Cues<Announces>,
-    calls: Cues<Announces>,
+    words: Cues<Announcement>,
+    calls: Cues<Announcement>,
     names: Finder,
 }
 
@@ -68,22 +68,24 @@ pub(super) fn find_foreign(text: &str, from: usize) -> Option<Cut> {
         at = found.end();
         Some(found)
     };
-    std::iter::from_fn(&mut next).filter_map(|found| language::value(text, found.end())).find(|cut| cut.start >= from)
+    std::iter::from_fn(&mut next)
+        .filter_map(|found| language::password(text, found.end()))
+        .find(|cut| cut.start >= from)
 }
 
 /// Returns the first secret at or after `from` that a program or a protocol announces.
-pub(super) fn find_call(text: &str, from: usize, fed: &mut Fed) -> Option<Cut> {
+pub(super) fn find_call(text: &str, from: usize, input: &mut ProgramInput) -> Option<Cut> {
     let Tables { calls, .. } = TABLES.as_ref()?;
     let mut at = from;
-    let announced = |Found { start, end, tells }| match tells {
-        Announces::Here => fed.here(text, start, end),
-        Announces::Document => fed.document(text, end),
-        Announces::Switch => fed.switch(text, end),
-        tells => announced(text, start, end, tells),
+    let secret_of = |Found { start, end, value: announcement }| match announcement {
+        Announcement::Here => input.here_string(text, start, end),
+        Announcement::Document => input.here_document(text, end),
+        Announcement::Switch => input.windows_switch(text, end),
+        announcement => secret_of(text, start, end, announcement),
     };
-    let mut cuts = std::iter::from_fn(|| calls.find(text, from, &mut at)).filter_map(announced);
+    let mut cuts = std::iter::from_fn(|| calls.find(text, from, &mut at)).filter_map(secret_of);
     let cut = cuts.find(|cut| cut.start >= from);
-    cut.into_iter().chain(fed.line(from)).min_by_key(|cut| cut.start)
+    cut.into_iter().chain(input.next_password(from)).min_by_key(|cut| cut.start)
 }
 
 /// Returns the first secret at or after `from` that a function is given.
@@ -94,9 +96,9 @@ pub(super) fn find_function(text: &str, from: usize) -> Option<Cut> {
         let mut rows = BEFORE[0][usize::from(first)] & BEFORE[1][usize::from(second)] & BEFORE[2][usize::from(third)];
         let end = from + at + 1;
         while rows != 0 {
-            let (word, announces) = FUNCTIONS[rows.trailing_zeros() as usize];
+            let (word, announcement) = FUNCTIONS[rows.trailing_zeros() as usize];
             if bytes[from..end].ends_with(word.as_bytes()) {
-                return announced(text, end - word.len(), end, announces);
+                return secret_of(text, end - word.len(), end, announcement);
             }
             rows &= rows - 1;
         }
@@ -110,14 +112,14 @@ impl Words {
     pub(super) fn find(&mut self, text: &str, from: usize) -> Option<Cut> {
         let Tables { words, .. } = TABLES.as_ref()?;
         let mut at = from;
-        while let Some(Found { start, end, tells }) = words.find(text, from, &mut at) {
-            let cut = match tells {
-                Announces::Pem => span::pem(text, end, &mut self.next_end),
-                Announces::Named => self.named(text, end),
-                Announces::Foreign => language::value(text, end).or_else(|| self.headed(text, end)),
-                Announces::Cell => self.headed(text, end - 1),
-                Announces::Cluster => self.keep(mention::cluster(text, end)),
-                announces => announced(text, start, end, announces),
+        while let Some(Found { start, end, value: announcement }) = words.find(text, from, &mut at) {
+            let cut = match announcement {
+                Announcement::Pem => delimited::pem(text, end, &mut self.next_end),
+                Announcement::Named => self.named(text, end),
+                Announcement::Foreign => language::password(text, end).or_else(|| self.headed(text, end)),
+                Announcement::Cell => self.headed(text, end - 1),
+                Announcement::Cluster => self.keep(calls_and_tables::cluster(text, end)),
+                announcement => secret_of(text, start, end, announcement),
             };
             if let Some(cut) = cut.filter(|cut| cut.start >= from) {
                 return Some(cut);
@@ -140,10 +142,10 @@ impl Words {
                 cut.or_else(|| self.headed(text, end))
             }
             b'>' => tag(text, end + 1),
-            b'(' => mention::call(text, end),
-            b'<' => mention::cell(text, end),
+            b'(' => calls_and_tables::call(text, end),
+            b'<' => calls_and_tables::cell(text, end),
             b'"' | b'\'' | b'\\' => {
-                let held = mention::argument(text, end).or_else(|| mention::attribute(text, end));
+                let held = calls_and_tables::argument(text, end).or_else(|| calls_and_tables::attribute(text, end));
                 held.or_else(|| fallback(text, end)).or_else(|| self.headed(text, end))
             }
             b',' | b';' | b'\t' | b'\n' | b'\r' | b'|' | b'`' => self.headed(text, end),
@@ -152,7 +154,7 @@ impl Words {
     }
 
     fn headed(&mut self, text: &str, end: usize) -> Option<Cut> {
-        self.hold(end, |at| mention::columns(text, at))
+        self.hold(end, |at| calls_and_tables::columns(text, at))
     }
 
     /// Stores the cells of a table found at `at`. Each table is searched once.
@@ -178,34 +180,38 @@ impl Words {
 }
 
 /// Returns the secret that a word announces, for words that need no state.
-fn announced(text: &str, start: usize, end: usize, announces: Announces) -> Option<Cut> {
-    match announces {
-        Announces::Bearer => header::bearer(text, start - usize::from(start > 0), end),
-        Announces::Set => set(text, end),
-        Announces::Identified => chosen(text, end).filter(|cut| {
+fn secret_of(text: &str, start: usize, end: usize, announcement: Announcement) -> Option<Cut> {
+    match announcement {
+        Announcement::Bearer => header::bearer(text, start - usize::from(start > 0), end),
+        Announcement::Set => set(text, end),
+        Announcement::Identified => chosen(text, end).filter(|cut| {
             // In lowercase it is ordinary English.
             let quoted = cut.start > end;
             quoted || text.as_bytes()[start].is_ascii_uppercase() || is_random(&text.as_bytes()[cut.start..cut.end])
         }),
-        Announces::Login => login(text, end - 2),
-        Announces::Tag => tag(text, end),
-        Announces::Attribute => {
-            name::before(text, start).and_then(|name| assignment::value(text, end - 1, name, Join::Loose))
+        Announcement::Login => login(text, end - 2),
+        Announcement::Tag => tag(text, end),
+        Announcement::Attribute => {
+            name::before(text, start).and_then(|name| assignment::secret_value(text, end - 1, name, Join::Loose))
         }
-        Announces::Email => email(text, end),
-        Announces::Call => mention::call(text, end - 1),
-        Announces::Pair => mention::named_argument(text, end),
-        Announces::Phrase => wallet::phrase(text, end),
-        Announces::Vault => mention::vault(text, end),
-        Announces::Secure => mention::secure(text, end).or_else(|| piped(text, start)),
-        Announces::Given(number) => mention::given(text, end, number),
-        Announces::Program(argument) => fed::argument(text, end, argument),
-        Announces::Oracle => fed::oracle(text, start, end),
-        Announces::Written => fed::written(text, end),
-        Announces::Sent => fed::sent(text, start, end),
-        Announces::Spoken(dialect) => dialogue(text, start, end, dialect),
-        Announces::Here | Announces::Document | Announces::Switch => None,
-        Announces::Pem | Announces::Named | Announces::Foreign | Announces::Cell | Announces::Cluster => None,
+        Announcement::Email => email(text, end),
+        Announcement::Call => calls_and_tables::call(text, end - 1),
+        Announcement::Pair => calls_and_tables::named_argument(text, end),
+        Announcement::Phrase => wallet::phrase(text, end),
+        Announcement::Vault => calls_and_tables::vault(text, end),
+        Announcement::Secure => calls_and_tables::secure(text, end).or_else(|| piped(text, start)),
+        Announcement::Given(number) => calls_and_tables::given(text, end, number),
+        Announcement::Program(argument) => program_input::argument(text, end, argument),
+        Announcement::Oracle => program_input::oracle(text, start, end),
+        Announcement::Written => program_input::piped(text, end),
+        Announcement::Sent => program_input::expect_send(text, start, end),
+        Announcement::Spoken(dialect) => dialogue(text, start, end, dialect),
+        Announcement::Here | Announcement::Document | Announcement::Switch => None,
+        Announcement::Pem
+        | Announcement::Named
+        | Announcement::Foreign
+        | Announcement::Cell
+        | Announcement::Cluster => None,
     }
 }
 
@@ -253,7 +259,7 @@ pub(super) fn find_option(text: &str, from: usize, programs: &mut Programs) -> O
             1 if start > from && matches!(bytes[start - 1], b' ' | b'"') => programs.short(text, at),
             2 => option(text, at).or_else(|| match &bytes[at..] {
                 rest if rest.starts_with(b"user") => programs.user(text, start, at + 4),
-                rest if rest.starts_with(b"from-literal") => fed::argument(text, at + 12, Argument::Literal),
+                rest if rest.starts_with(b"from-literal") => program_input::argument(text, at + 12, Argument::Literal),
                 _ => None,
             }),
             _ => None,
@@ -273,7 +279,7 @@ fn option(text: &str, start: usize) -> Option<Cut> {
     }
     let name = name::before(text, end)?;
     // An option of that name holds nothing else.
-    let name = if name.sign == Sign::Pass { Name { sign: Sign::Strong, ..name } } else { name };
+    let name = if name.kind == NameKind::Pass { Name { kind: NameKind::Strong, ..name } } else { name };
     let mut value = end;
     if matches!(bytes[value], b'"' | b'\'') {
         value += 1 + usize::from(bytes.get(value + 1) == Some(&b','));
@@ -282,7 +288,7 @@ fn option(text: &str, start: usize) -> Option<Cut> {
     // In a list a quote precedes the next option.
     let listed = value > end && matches!(bytes.get(next), Some(b'"' | b'\''));
     let dashed = bytes.get(next + usize::from(listed)) == Some(&b'-');
-    (next > end && !dashed).then(|| assignment::value(text, next, name, Join::Option)).flatten()
+    (next > end && !dashed).then(|| assignment::secret_value(text, next, name, Join::Option)).flatten()
 }
 
 /// `process.env.DB_PASSWORD || 'x'`, `env["DB_PASSWORD"] ?? "x"`: the default value.
@@ -293,8 +299,8 @@ fn fallback(text: &str, end: usize) -> Option<Cut> {
     let operators = [&b" || "[..], b" ?? ", b" or "];
     let value = operator + operators.iter().find(|known| bytes[operator..].starts_with(known))?.len();
     let quoted = matches!(bytes.get(value), Some(b'"' | b'\'' | b'`'));
-    let name = name::before(text, end).filter(|name| quoted && name.sign == Sign::Strong)?;
-    assignment::value(text, value, name, Join::Loose).filter(|cut| looks_chosen(&text[cut.start..cut.end]))
+    let name = name::before(text, end).filter(|name| quoted && name.kind == NameKind::Strong)?;
+    assignment::secret_value(text, value, name, Join::Loose).filter(|cut| looks_chosen(&text[cut.start..cut.end]))
 }
 
 /// `my password is …`, `login x password …`, `WITH PASSWORD '…'`.
@@ -317,7 +323,7 @@ fn spoken(text: &str, end: usize) -> Option<Cut> {
         || memchr::memmem::find(line, b"wifi connect ").is_some()
         || (bytes[first..name.start].trim_ascii_end().rsplit(|byte| *byte == b'\n').next())
             .is_some_and(|line| line.trim_ascii_start().starts_with(b"login "));
-    let cut = assignment::value(text, at, name, if netrc { Join::Tight } else { Join::Loose })?;
+    let cut = assignment::secret_value(text, at, name, if netrc { Join::Tight } else { Join::Loose })?;
     let value = &bytes[cut.start..cut.end];
     let has = |class| value.iter().any(|byte| is(*byte, class));
     let signs = value.iter().any(|byte| !is(*byte, ALNUM | HYPHEN | UNDERSCORE) && !matches!(byte, b'.' | b'/' | b':'));
@@ -340,19 +346,19 @@ fn set(text: &str, end: usize) -> Option<Cut> {
     if let Some(cut) = fallback(text, end - 1) {
         return Some(cut);
     }
-    let name = name::before(text, end).filter(|name| name.screams && name.sign != Sign::Faint)?;
+    let name = name::before(text, end).filter(|name| name.screams && name.kind != NameKind::Faint)?;
     let bytes = text.as_bytes();
     let before = bytes[name.start.saturating_sub(12)..name.start].trim_ascii_end();
     let sets = [&b"ENV"[..], b"setx", b" -x", b" -gx", b" -Ux", b"setenv"].iter().any(|word| before.ends_with(word));
-    let cut = assignment::value(text, end, name, Join::Loose)?;
+    let cut = assignment::secret_value(text, end, name, Join::Loose)?;
     let value = &bytes[cut.start..cut.end];
     ((sets && value.len() >= 8) || (value.len() >= 16 && is_random(value))).then_some(cut)
 }
 
 /// A chosen password, quoted or not.
 fn chosen(text: &str, from: usize) -> Option<Cut> {
-    let name = Name { start: from, sign: Sign::Strong, screams: false, spoken: false };
-    assignment::value(text, from, name, Join::Tight)
+    let name = Name { start: from, kind: NameKind::Strong, screams: false, spoken: false };
+    assignment::secret_value(text, from, name, Join::Tight)
 }
 
 /// `docker login -u x -p X`. Some programs use `-p` for other things, but none as long as a password.
@@ -378,8 +384,8 @@ fn tag(text: &str, end: usize) -> Option<Cut> {
     let last = end + part.count();
     let closes = bytes[last..].starts_with(b"</");
     let value = &text[end..last];
-    let least = if name.sign == Sign::Strong { 6 } else { 16 };
-    let likely = name.sign == Sign::Strong || is_random(value.as_bytes());
+    let least = if name.kind == NameKind::Strong { 6 } else { 16 };
+    let likely = name.kind == NameKind::Strong || is_random(value.as_bytes());
     let stays =
         value.len() < least || is_placeholder(value, &text[name.start..end], Held { set: false, ..Held::FIRMLY });
     (opens && closes && likely && !stays).then_some(Cut { start: end, end: last, kind: "secret" })

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{MAX_VALUE_CHARS, Manifest, without_recall};
 use crate::hash::{canonical_json, hex_digest};
-use baton_redaction::json::{name_in, name_of, number_of, program_of, redact_arguments, redact_text};
+use baton_redaction::json::{effective_name, element_name, find_program, redact_arguments, redact_number, redact_text};
 use baton_redaction::raw_json;
 use baton_redaction::redact_owned;
 
@@ -72,7 +72,7 @@ fn value(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget
         raw_json::Value::Object(_) => Value::Object(object(raw, name, depth, budget).into_iter().collect()),
         raw_json::Value::Array(_) => array(raw, name, depth, budget),
         raw_json::Value::Number(digits) => {
-            number_of(name, &String::from_utf8_lossy(digits)).map_or_else(|| number(digits), Value::String)
+            redact_number(name, &String::from_utf8_lossy(digits)).map_or_else(|| number(digits), Value::String)
         }
         raw_json::Value::Bool(value) => Value::Bool(value),
         raw_json::Value::Null => Value::Null,
@@ -90,12 +90,12 @@ fn object(raw: raw_json::Value<'_>, outer: &str, depth: usize, budget: &mut Budg
         let mut same = fields.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
         same.find_map(|(_, field)| field.text()).map(raw_json::Text::decode)
     };
-    let program = program_of(beside);
+    let program = find_program(beside);
     for (key, field) in &fields {
         if kept.len() < MAX_ENTRIES && budget.left > 0 {
             let chars = if FILE_TEXTS.contains(&&**key) { budget.file_text } else { MAX_VALUE_CHARS };
             let name = super::head(redact_owned(key.clone().into_owned()), MAX_KEY_CHARS);
-            let mut clean = value(*field, &name_of(key, outer, beside), depth + 1, budget, chars);
+            let mut clean = value(*field, &effective_name(key, outer, beside), depth + 1, budget, chars);
             if let (Some(program), Value::Array(arguments)) = (&program, &mut clean) {
                 redact_arguments(Some(program), arguments);
             }
@@ -119,7 +119,7 @@ fn array(raw: raw_json::Value<'_>, name: &str, depth: usize, budget: &mut Budget
     for element in raw.elements() {
         if kept.len() < MAX_ENTRIES && budget.left > 0 && dropped == 0 {
             let text = element.text().map(raw_json::Text::decode);
-            let name = name_in(name, before.as_deref(), text.as_deref().unwrap_or(""));
+            let name = element_name(name, before.as_deref(), text.as_deref().unwrap_or(""));
             kept.push(value(element, name, depth + 1, budget, MAX_VALUE_CHARS));
             before = text;
         } else {
@@ -239,7 +239,7 @@ mod tests {
             r#"{"input":"{\"env\":[{\"key\":\"DB_PASSWORD\",\"value\":\"kW8xyzq7Lm2p\"}]}"}"#,
             r#"{"input":"{\"env\":[{\"key\":\"DB_PASSWORD\",\"value\":\"[redacted:secret]\"}]}"}"#,
         );
-        let whole = parameters(raw_json::Value::Text(raw_json::Text::of(br#"{\"password\":\"kW8xyzq7Lm2p\"}"#)));
+        let whole = parameters(raw_json::Value::Text(raw_json::Text::new(br#"{\"password\":\"kW8xyzq7Lm2p\"}"#)));
         assert_eq!(whole[""], r#"{"password":"[redacted:secret]"}"#);
         // A long value is checked for secrets before it is cut.
         let long = kept(&format!("{{\"api_key\":\"{}\"}}", "aB3dE5gH7jK9".repeat(100)));

@@ -273,7 +273,7 @@ fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, w
 /// Id of the parent record; empty if the record states that it has none.
 fn parent(value: Value<'_>) -> Option<Text<'_>> {
     match value {
-        Value::Null => Some(Text::of(b"")),
+        Value::Null => Some(Text::new(b"")),
         other => other.text().filter(|text| !text.is_blank()),
     }
 }

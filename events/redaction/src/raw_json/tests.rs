@@ -45,7 +45,7 @@ fn fields_are_found_without_validating_what_is_skipped() {
 
 #[test]
 fn what_is_no_text_is_replaced() {
-    let decoded = |raw: &[u8]| Text::of(raw).decode().into_owned();
+    let decoded = |raw: &[u8]| Text::new(raw).decode().into_owned();
     assert_eq!(decoded(b"plain"), "plain");
     assert_eq!(decoded(b"a\\n\\t\\u00e9\\ud83d\\ude00/\\/"), "a\n\té😀//");
     assert_eq!(decoded(b"a\\ud83dz \\ude00 \\ud83d\\ud83d\\ude00"), "a\u{fffd}z \u{fffd} \u{fffd}😀");
@@ -54,11 +54,11 @@ fn what_is_no_text_is_replaced() {
     assert_eq!(decoded(b"a\xffb"), "a\u{fffd}b");
     assert_eq!(decoded(b"a\0b\\u0000c"), "abc");
     assert_eq!(decoded(b"C:\\q"), "C:\\q");
-    assert!(Text::of(b" \\n\\t\\r").is_blank() && !Text::of(b"\\u0041").is_blank());
-    assert_eq!(Text::of("aé\\u00e9\\nz".as_bytes()).head(2).decode(), "aé");
-    assert_eq!(Text::of("aé\\u00e9\\nz".as_bytes()).head(4).decode(), "aéé");
+    assert!(Text::new(b" \\n\\t\\r").is_blank() && !Text::new(b"\\u0041").is_blank());
+    assert_eq!(Text::new("aé\\u00e9\\nz".as_bytes()).head(2).decode(), "aé");
+    assert_eq!(Text::new("aé\\u00e9\\nz".as_bytes()).head(4).decode(), "aéé");
     for (bytes, end) in [(99, "a\\nb\nc"), (9, "a\\nb\nc"), (7, "c"), (4, "c"), (3, ""), (2, ""), (0, "")] {
-        assert_eq!(Text::of(br"a\\nb\nc").tail(bytes).decode(), end, "{bytes}");
+        assert_eq!(Text::new(br"a\\nb\nc").tail(bytes).decode(), end, "{bytes}");
     }
 }
 

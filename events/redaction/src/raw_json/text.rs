@@ -21,7 +21,7 @@ pub struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
     /// Wraps the bytes between two quotes.
-    pub fn of(raw: &'a [u8]) -> Self {
+    pub fn new(raw: &'a [u8]) -> Self {
         Self(raw)
     }
 

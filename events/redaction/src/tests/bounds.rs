@@ -138,7 +138,7 @@ fn rules() -> Vec<(String, String)> {
     let mut rules = kinds::around_secrets();
     let words = words_of_tables().into_iter().enumerate();
     rules.extend(words.map(|(at, word)| (open(&word)[at % 4].clone(), FOLLOWS[at % FOLLOWS.len()].to_owned())));
-    for (word, _) in announces::CALLS {
+    for (word, _) in announcement::CALLS {
         rules.extend(open(word).iter().flat_map(|word| FOLLOWS.map(|follows| (word.clone(), follows.to_owned()))));
     }
     rules

@@ -63,7 +63,7 @@ fn rewritten(text: String, open: char, close: char, write: impl Fn(&str) -> Stri
 }
 
 /// The text of a row with a value in its place.
-fn told(text: &str, chosen: &str) -> String {
+fn filled(text: &str, chosen: &str) -> String {
     let (left, right) = chosen.split_at(chosen.len() / 2);
     let numbered: Vec<String> = PHRASE.split(' ').enumerate().map(|(at, word)| format!("{}. {word}", at + 1)).collect();
     let marks = [
@@ -88,21 +88,21 @@ fn all() -> Vec<Row> {
 
 /// A text of every kind.
 pub(super) fn texts() -> Vec<String> {
-    all().iter().map(|(_, text)| told(text, CHOSEN[0])).collect()
+    all().iter().map(|(_, text)| filled(text, CHOSEN[0])).collect()
 }
 
 /// The text before and after the secrets of every kind.
 pub(super) fn around_secrets() -> Vec<(String, String)> {
     let around = |(_, text): &Row| {
         let (before, after) = text.split_once(['¶', '◐', '§', '¤', '♣', '♧'])?;
-        Some((told(before, ""), told(after, CHOSEN[0])))
+        Some((filled(before, ""), filled(after, CHOSEN[0])))
     };
     all().iter().filter_map(around).collect()
 }
 
 /// Describes which part of the row's secret is still readable after redaction.
 fn leak(text: &str, chosen: &str) -> Option<String> {
-    let whole = told(text, chosen);
+    let whole = filled(text, chosen);
     let clean = redact(&whole).into_owned();
     let (left, right) = chosen.split_at(chosen.len() / 2);
     let words: Vec<&str> = PHRASE.split(' ').collect();
@@ -155,17 +155,17 @@ fn rare_kinds_go_and_lookalikes_stay() {
         failed |= missed.len() * 100 > rows.len() * (100 - LEAST_PERCENT);
         say += &format!("of {} kinds {name}, {} are missed\n{}\n", rows.len(), missed.len(), missed.join("\n"));
     }
-    let taken: Vec<String> = lookalikes::LOOKALIKES
+    let redacted: Vec<String> = lookalikes::LOOKALIKES
         .iter()
         .filter(|text| matches!(redact(text), Cow::Owned(_)))
         .map(|text| format!("  {text:?}\n      became {:?}", redact(text)))
         .collect();
-    failed |= !taken.is_empty();
+    failed |= !redacted.is_empty();
     say += &format!(
         "of {} look-alikes, {} are redacted\n{}\n",
         lookalikes::LOOKALIKES.len(),
-        taken.len(),
-        taken.join("\n")
+        redacted.len(),
+        redacted.join("\n")
     );
     let known = lookalikes::TAKEN.iter().filter(|text| matches!(redact(text), Cow::Owned(_))).count();
     say += &format!("of {} known look-alikes, {known} are redacted\n", lookalikes::TAKEN.len());

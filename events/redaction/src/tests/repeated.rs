@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::announces::{CALLS, FUNCTIONS, WORDS};
+use crate::announcement::{CALLS, FUNCTIONS, WORDS};
 use crate::language::NAMES;
 use crate::rules::KEYS;
 
@@ -69,21 +69,21 @@ const SHAPES: &[(&str, &str)] = &[
 ];
 
 /// CPU time of this thread so far, where the system reports it per thread.
-fn worked() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(told.split(' ').next()?.parse().ok()?))
+fn cpu_time() -> Option<Duration> {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(schedstat.split(' ').next()?.parse().ok()?))
 }
 
 fn cost(text: &str) -> Duration {
-    let (began, before) = (Instant::now(), worked());
+    let (began, before) = (Instant::now(), cpu_time());
     assert!(redact(text).len() <= text.len() * 12);
-    before.and_then(|before| worked()?.checked_sub(before)).unwrap_or_else(|| began.elapsed())
+    before.and_then(|before| cpu_time()?.checked_sub(before)).unwrap_or_else(|| began.elapsed())
 }
 
 /// True if four times as many repetitions take far more than four times as long.
 fn is_slow(piece: &str, end: &str) -> bool {
-    let of = |bytes: usize| piece.repeat(bytes / piece.len()) + end;
-    let (small, large) = (of(SMALL_BYTES), of(LARGE_BYTES));
+    let repeated = |bytes: usize| piece.repeat(bytes / piece.len()) + end;
+    let (small, large) = (repeated(SMALL_BYTES), repeated(LARGE_BYTES));
     let is_slow_now = || {
         let large = cost(&large);
         large >= NOISE && large >= cost(&small).max(NOISE / RATIO_MAX) * RATIO_MAX

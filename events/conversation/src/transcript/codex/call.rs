@@ -134,7 +134,7 @@ fn emit_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>
     }
     let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
     let edit = Edit { path, added: change.added, removed: change.removed };
-    let id = id.map(|id| Text::of(id.as_bytes()));
+    let id = id.map(|id| Text::new(id.as_bytes()));
     writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
 }
 
@@ -176,7 +176,7 @@ pub(super) fn emit_result<S: Sink>(
     let output::Answer { outcome, output } = answer;
     for part in id.map(|id| writer.parts_of(id)).unwrap_or_default() {
         // A command that fails after a patch may have applied it; a patch that fails applies nothing.
-        let part = Some(Text::of(part.as_bytes()));
+        let part = Some(Text::new(part.as_bytes()));
         writer.result(stamp, part, outcome, &output);
     }
     writer.result(stamp, id, outcome, &output);

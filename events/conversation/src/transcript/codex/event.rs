@@ -163,7 +163,7 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
     };
     // The request has no id: the session's token sums identify it.
     let message = format!("tokens-{key}");
-    writer.usage(&Stamp { message: Some(Text::of(message.as_bytes())), ..*stamp }, None, || usage);
+    writer.usage(&Stamp { message: Some(Text::new(message.as_bytes())), ..*stamp }, None, || usage);
 }
 
 /// The end of a patch.

@@ -99,7 +99,7 @@ pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
         }
         b"web_search_call" => web_search(action, Channel::Response, stamp, writer),
         b"tool_search_call" => {
-            call::function(call_id, None, Some(Text::of(b"tool_search")), arguments, stamp, writer);
+            call::function(call_id, None, Some(Text::new(b"tool_search")), arguments, stamp, writer);
         }
         b"function_call_output" | b"custom_tool_call_output" | b"local_shell_call_output" => {
             call::result(call_id, output, stamp, writer);

@@ -78,7 +78,7 @@ const BLOCK: usize = 128;
 
 impl Census {
     /// Written so that the compiler vectorises it.
-    fn of(text: &[u8]) -> Self {
+    fn new(text: &[u8]) -> Self {
         let mut census = Self { turns: 0, pairs: 0, lower: 0, upper: 0, digits: 0 };
         // One bit each: lowercase, uppercase, digit.
         let mut classes = [0_u8; MAX_JUDGED_BYTES];
@@ -112,7 +112,7 @@ impl Census {
 
 /// True if letters and digits alternate as only random text does: `9f8e7d6c5b4a`, not `step-2-of-12`.
 pub(super) fn is_random(text: &[u8]) -> bool {
-    let census = Census::of(text);
+    let census = Census::new(text);
     let rest = || text.get(MAX_JUDGED_BYTES..).unwrap_or_default();
     let has = |count, class| count > 0 || rest().iter().any(|byte| is(*byte, class));
     census.turns >= 3
@@ -124,7 +124,7 @@ pub(super) fn is_random(text: &[u8]) -> bool {
 /// True if a Base64 or alphanumeric text can only be random: lowercase, uppercase and digits mixed, with no more
 /// repetition than chance allows. Judges only the first [`MAX_JUDGED_BYTES`]; callers pass no longer text.
 pub(super) fn is_dense(text: &[u8]) -> bool {
-    let census = Census::of(text);
+    let census = Census::new(text);
     let mixed = census.digits >= 3 && census.lower >= 3 && census.upper >= 3;
     mixed && census.turns * 10 >= census.pairs * 3 && is_above_language(text)
 }
@@ -192,12 +192,14 @@ mod tests {
 
     #[test]
     fn a_digit_that_stands_for_a_letter_is_told_from_others() {
-        let told = |word: &&&str| is_respelled(word.as_bytes());
+        let respelled = |word: &&&str| is_respelled(word.as_bytes());
         assert!(
-            ["Vault0fTears", "M4ngoJuice", "P4payaMilk", "Gr4peFruit", "B4nanaSplit"].iter().all(|word| told(&word))
+            ["Vault0fTears", "M4ngoJuice", "P4payaMilk", "Gr4peFruit", "B4nanaSplit"]
+                .iter()
+                .all(|word| respelled(&word))
         );
         let others = ["Log4jAppender", "k8sSecret", "OAuth2Token", "Base64String", "i18nKey", "Sha1Sum", "token4you"];
-        assert_eq!(others.iter().find(told), None);
+        assert_eq!(others.iter().find(respelled), None);
     }
 
     #[test]

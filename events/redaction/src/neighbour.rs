@@ -2,7 +2,7 @@
 
 use super::alphabet::{ALNUM, HYPHEN, UNDERSCORE, floor, is, run_end};
 use super::assignment::{self, Join};
-use super::name::{self, Name, Sign};
+use super::name::{self, Name, NameKind};
 use super::password::looks_chosen;
 use super::{Cut, MARK};
 
@@ -14,9 +14,9 @@ const FIELDS: &[&str] = &["name", "Name", "NAME", "key", "Key", "ariable", "aram
 const KINDS: &[&str] = &["\"type", "\"id"];
 
 /// Returns the value of a field called `value` or the like if a neighbouring field names a secret.
-pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<Cut> {
-    let strong = Name { sign: Sign::Strong, screams: false, spoken: false, ..field };
-    let cut = assignment::value(text, from, strong, join)?;
+pub(super) fn secret_value(text: &str, from: usize, field: Name, join: Join) -> Option<Cut> {
+    let strong = Name { kind: NameKind::Strong, screams: false, spoken: false, ..field };
+    let cut = assignment::secret_value(text, from, strong, join)?;
     let value = &text[cut.start..cut.end];
     if !looks_chosen(value) || value.contains(MARK) {
         return None;
@@ -26,15 +26,15 @@ pub(super) fn value(text: &str, from: usize, field: Name, join: Join) -> Option<
     let before = &before[before.rfind('}').map_or(0, |at| at + 1)..];
     let after = &text[cut.end..floor(bytes, bytes.len().min(cut.end + MAX_BESIDE_BYTES))];
     let after = &after[..after.find('}').unwrap_or(0)];
-    let sign = named(before, FIELDS, true)
+    let kind = named(before, FIELDS, true)
         .or_else(|| opened(before))
         .or_else(|| named(after, FIELDS, false))
         .or_else(|| named(before, KINDS, true))?;
-    matches!(sign, Sign::Strong | Sign::Weak).then_some(cut)
+    matches!(kind, NameKind::Strong | NameKind::Weak).then_some(cut)
 }
 
 /// Returns the meaning of the name in the last of these fields, or in the first.
-fn named(text: &str, fields: &[&str], last: bool) -> Option<Sign> {
+fn named(text: &str, fields: &[&str], last: bool) -> Option<NameKind> {
     let places = fields.iter().filter_map(|field| {
         let at = if last { text.rfind(field) } else { text.find(field) };
         at.map(|at| at + field.len())
@@ -47,12 +47,12 @@ fn named(text: &str, fields: &[&str], last: bool) -> Option<Sign> {
     if start == end || stop == start {
         return None;
     }
-    name::before(text, stop).map(|name| name.sign)
+    name::before(text, stop).map(|name| name.kind)
 }
 
 /// Returns the meaning of the name before the last opened brace: `variable "db_password" {`, `"db_password": {`.
-fn opened(text: &str) -> Option<Sign> {
+fn opened(text: &str) -> Option<NameKind> {
     let brace = text.rfind('{')?;
     let head = text[..brace].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
-    is(*head.as_bytes().last()?, ALNUM).then(|| name::before(head, head.len())).flatten().map(|name| name.sign)
+    is(*head.as_bytes().last()?, ALNUM).then(|| name::before(head, head.len())).flatten().map(|name| name.kind)
 }

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 
 use super::alphabet::{ALNUM, LOWER, UNDERSCORE, UPPER, floor, is, run_end, run_start};
 use super::assignment::{self, Join, past_blanks};
-use super::chance::is_words;
 use super::command_line::word;
-use super::name::{self, Sign};
+use super::name::{self, NameKind};
 use super::password::{is_password, looks_chosen};
+use super::randomness::is_words;
 use super::{Cut, MARK};
 
 /// Longest row of a table, in bytes.
@@ -32,12 +32,12 @@ pub(super) fn call(text: &str, end: usize) -> Option<Cut> {
     if bytes.get(end) != Some(&b'(') || !matches!(bytes.get(open + slashes), Some(b'"' | b'\'')) {
         return None;
     }
-    let name = name::before(text, end).filter(|name| matches!(name.sign, Sign::Strong | Sign::Weak))?;
+    let name = name::before(text, end).filter(|name| matches!(name.kind, NameKind::Strong | NameKind::Weak))?;
     let function = &text[run_start(bytes, end, 64, ALNUM | UNDERSCORE)..end].to_ascii_lowercase();
     if READS.iter().any(|read| function.starts_with(read)) {
         return None;
     }
-    let cut = assignment::value(text, open, name, Join::Loose)?;
+    let cut = assignment::secret_value(text, open, name, Join::Loose)?;
     let value = &text[cut.start..cut.end];
     // A secret that need not be remembered is random: `new AccessToken("lock&key")` is a sample.
     let drawn = name.spoken || value.bytes().any(|byte| byte.is_ascii_digit());
@@ -61,7 +61,7 @@ pub(super) fn argument(text: &str, end: usize) -> Option<Cut> {
     }
     let name = name::before(text, comma)?;
     let opens = bytes[..name.start].iter().rev().take(8).find(|byte| !matches!(byte, b'"' | b'\'' | b'\\' | b' '));
-    let cut = assignment::value(text, value, name, Join::Loose)?;
+    let cut = assignment::secret_value(text, value, name, Join::Loose)?;
     ((pair || opens == Some(&b'(')) && plausible(&text[cut.start..cut.end])).then_some(cut)
 }
 
@@ -72,7 +72,7 @@ pub(super) fn attribute(text: &str, end: usize) -> Option<Cut> {
     let start = text.len() - inside.len();
     let window = &inside[..floor(inside.as_bytes(), inside.len().min(MAX_CALL_BYTES))];
     let value = &window[..window.find("</")?];
-    name::before(text, end).filter(|name| name.sign == Sign::Strong)?;
+    name::before(text, end).filter(|name| name.kind == NameKind::Strong)?;
     let chosen = !value.contains(char::is_whitespace) && looks_chosen(value) && is_password(value);
     chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
@@ -101,7 +101,7 @@ pub(super) fn cell(text: &str, end: usize) -> Option<Cut> {
         opened.strip_prefix('<')?.split_once('>').filter(|(tag, _)| tag.starts_with(['t', 'd', 'c', 's', 'b']))?.1;
     let start = end + (rest.len() - inside.len());
     let value = &inside[..inside.find('<')?];
-    name::before(text, end).filter(|name| name.sign == Sign::Strong)?;
+    name::before(text, end).filter(|name| name.kind == NameKind::Strong)?;
     let chosen = !value.contains(char::is_whitespace) && looks_chosen(value) && is_password(value);
     chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
@@ -145,9 +145,9 @@ pub(super) fn secure(text: &str, end: usize) -> Option<Cut> {
         if start >= end + line.len() {
             return None;
         }
-        let said = &text[start..last];
-        if !said.starts_with('-') {
-            return (is_password(said) && !said.starts_with(['$', '(', ')', '[', ']', ','])).then_some(Cut {
+        let content = &text[start..last];
+        if !content.starts_with('-') {
+            return (is_password(content) && !content.starts_with(['$', '(', ')', '[', ']', ','])).then_some(Cut {
                 start,
                 end: last,
                 kind: "secret",
@@ -183,8 +183,8 @@ pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
     } else {
         [',', ';', '\t'].into_iter().find(|c| row.contains(*c)).unwrap_or('\n')
     };
-    let telling = headings(text, start, row, separator);
-    let Some((column, _)) = telling.iter().find(|(_, cell)| cell.contains(&end)) else { return (Vec::new(), end) };
+    let sensitive = headings(text, start, row, separator);
+    let Some((column, _)) = sensitive.iter().find(|(_, cell)| cell.contains(&end)) else { return (Vec::new(), end) };
     let next = (stop + 1 < text.len()).then(|| line(text, stop + 1)).flatten().map(|(from, to)| &text[from..to]);
     let ruled = next.is_some_and(|next| next.contains("--") && next.bytes().all(|byte| b"|-: \r".contains(&byte)));
     if separator == '|' && !ruled {
@@ -214,7 +214,7 @@ pub(super) fn columns(text: &str, end: usize) -> (Vec<Cut>, usize) {
             break;
         }
         let fields: Vec<_> = cells(row, at, separator).collect();
-        let held = telling.iter().filter_map(|(column, _)| fields.get(*column));
+        let held = sensitive.iter().filter_map(|(column, _)| fields.get(*column));
         cuts.extend(held.filter_map(|(at, cell)| password(*at, cell, false)));
     }
     (cuts, last)
@@ -252,13 +252,13 @@ fn headings(text: &str, start: usize, row: &str, separator: char) -> Vec<(usize,
     if separator == '\n' {
         return Vec::new();
     }
-    let telling = |(column, (at, cell)): (usize, (usize, &str))| {
-        let (first, said) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r']);
-        let name = name::before(text, first + said.len()).filter(|name| name.sign == Sign::Strong)?;
-        let whole = name.start <= first || said.bytes().all(|byte| is(byte, ALNUM) || byte == b' ');
+    let sensitive = |(column, (at, cell)): (usize, (usize, &str))| {
+        let (first, content) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r']);
+        let name = name::before(text, first + content.len()).filter(|name| name.kind == NameKind::Strong)?;
+        let whole = name.start <= first || content.bytes().all(|byte| is(byte, ALNUM) || byte == b' ');
         whole.then(|| (column, at..=at + cell.len()))
     };
-    cells(row, start, separator).enumerate().filter_map(telling).collect()
+    cells(row, start, separator).enumerate().filter_map(sensitive).collect()
 }
 
 /// Returns the password in a cell that starts at `at`, without surrounding quotes and spaces.

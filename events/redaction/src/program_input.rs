@@ -18,7 +18,7 @@ const MAX_WORDS_BEFORE: usize = 64;
 const MAX_READERS: usize = 4;
 
 /// Marks in a command that reads a password from its input.
-const FED: &[&str] = &[
+const INPUT_READERS: &[&str] = &[
     "--password-stdin",
     "--with-token",
     "--passphrase-fd",
@@ -38,31 +38,31 @@ const FED: &[&str] = &[
 
 /// What a command reads from its input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum Expected {
     Password,
     /// A user and a password, separated by a colon.
     Pair,
 }
 
 /// Returns what the command of these words reads from its input, if that is a secret.
-fn taken(text: &str, words: &[(usize, usize)]) -> Option<Taken> {
-    let said: Vec<&str> = words
+fn expected_input(text: &str, words: &[(usize, usize)]) -> Option<Expected> {
+    let words: Vec<&str> = words
         .iter()
         .flat_map(|(start, end)| text[*start..*end].split_ascii_whitespace())
         .map(|word| word.trim_matches(['"', '\'', '`', '(', ')', '\\']))
         .collect();
-    let command = said.join(" ");
+    let command = words.join(" ");
     if command.contains("chpasswd") {
-        return Some(Taken::Pair);
+        return Some(Expected::Pair);
     }
-    let fed = FED.iter().any(|mark| command.contains(mark)) || is_sudo(&said) || is_passwd(&said);
-    fed.then_some(Taken::Password)
+    let reads = INPUT_READERS.iter().any(|mark| command.contains(mark)) || is_sudo(&words) || is_passwd(&words);
+    reads.then_some(Expected::Password)
 }
 
 /// True if `sudo` reads a password from its input: `sudo -S`, `sudo -u me -kS`.
-fn is_sudo(said: &[&str]) -> bool {
-    let sudo = said.iter().position(|word| *word == "sudo" || word.ends_with("/sudo"));
-    let mut options = said.iter().skip(sudo.map_or(said.len(), |at| at + 1));
+fn is_sudo(words: &[&str]) -> bool {
+    let sudo = words.iter().position(|word| *word == "sudo" || word.ends_with("/sudo"));
+    let mut options = words.iter().skip(sudo.map_or(words.len(), |at| at + 1));
     while let Some(option) = options.next().filter(|word| word.starts_with('-')) {
         let short = !option.starts_with("--");
         if *option == "--stdin" || (short && option.contains('S')) {
@@ -77,9 +77,9 @@ fn is_sudo(said: &[&str]) -> bool {
 }
 
 /// True if the program of a command is `passwd`.
-fn is_passwd(said: &[&str]) -> bool {
+fn is_passwd(words: &[&str]) -> bool {
     let program =
-        said.iter().find(|word| !(word.starts_with('-') || word.contains('=') || ["sudo", "env"].contains(*word)));
+        words.iter().find(|word| !(word.starts_with('-') || word.contains('=') || ["sudo", "env"].contains(*word)));
     program.is_some_and(|program| *program == "passwd" || program.ends_with("/passwd"))
 }
 
@@ -89,22 +89,22 @@ fn password(text: &str, (start, end): (usize, usize)) -> Option<Cut> {
 
 /// `echo x | …`, `printf '%s' x | …`: returns what is written if a program down the pipe reads a password. `end` is the
 /// end of `echo `.
-pub(super) fn written(text: &str, end: usize) -> Option<Cut> {
+pub(super) fn piped(text: &str, end: usize) -> Option<Cut> {
     if !line(text, end).contains('|') {
         return None;
     }
     let written = words(text, end, MAX_WORDS);
-    let takes = readers(text, written.last()?.1)?;
-    let format = |said: &str| matches!(said, "%s" | "%s\\n" | "%b" | "%s:%s\\n");
+    let expected = pipeline_input(text, written.last()?.1)?;
+    let format = |word_text: &str| matches!(word_text, "%s" | "%s\\n" | "%b" | "%s:%s\\n");
     let (start, last) = written.into_iter().find(|(start, last)| {
-        let said = &text[*start..*last];
-        !said.starts_with('-') && !format(said)
+        let word_text = &text[*start..*last];
+        !word_text.starts_with('-') && !format(word_text)
     })?;
-    answer(text, start, last, takes)
+    fed_password(text, start, last, expected)
 }
 
 /// Returns what the programs of the pipeline after `from` read, if one of them reads a secret.
-fn readers(text: &str, mut from: usize) -> Option<Taken> {
+fn pipeline_input(text: &str, mut from: usize) -> Option<Expected> {
     for _ in 0..MAX_READERS {
         let rest = line(text, from);
         let end = rest.find(['|', ';', '&'])?;
@@ -112,8 +112,8 @@ fn readers(text: &str, mut from: usize) -> Option<Taken> {
             return None;
         }
         let words = words(text, from + end + 1, MAX_WORDS);
-        if let Some(takes) = taken(text, &words) {
-            return Some(takes);
+        if let Some(expected) = expected_input(text, &words) {
+            return Some(expected);
         }
         from = words.last()?.1;
     }
@@ -121,11 +121,11 @@ fn readers(text: &str, mut from: usize) -> Option<Taken> {
 }
 
 /// Returns the password in a word that a program reads: alone, repeated, or after a user name.
-fn answer(text: &str, start: usize, last: usize, takes: Taken) -> Option<Cut> {
-    let said = &text[start..last];
-    let start = match takes {
-        Taken::Pair => start + said.find(':')? + 1,
-        Taken::Password => start,
+fn fed_password(text: &str, start: usize, last: usize, expected: Expected) -> Option<Cut> {
+    let word_text = &text[start..last];
+    let start = match expected {
+        Expected::Pair => start + word_text.find(':')? + 1,
+        Expected::Password => start,
     };
     let end = text[start..last].find("\\n").map_or(last, |at| start + at);
     // `a\na`: `passwd` asks twice.
@@ -135,7 +135,7 @@ fn answer(text: &str, start: usize, last: usize, takes: Taken) -> Option<Cut> {
 
 /// State kept between calls.
 #[derive(Default)]
-pub(super) struct Fed {
+pub(super) struct ProgramInput {
     commands: Commands,
     /// Passwords in the here-documents found so far, in order.
     lines: Vec<Cut>,
@@ -143,25 +143,26 @@ pub(super) struct Fed {
     end: usize,
 }
 
-impl Fed {
+impl ProgramInput {
     /// Returns the first password of these documents at or after `from`.
-    pub(super) fn line(&self, from: usize) -> Option<Cut> {
+    pub(super) fn next_password(&self, from: usize) -> Option<Cut> {
         self.lines.get(self.lines.partition_point(|cut| cut.start < from)).copied()
     }
 
     /// `… <<< x`. The `<<<` starts at `start`; `end` is behind it.
-    pub(super) fn here(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
-        let takes = taken(text, &words(text, self.commands.start_of(text.as_bytes(), start), MAX_WORDS_BEFORE))?;
+    pub(super) fn here_string(&mut self, text: &str, start: usize, end: usize) -> Option<Cut> {
+        let expected =
+            expected_input(text, &words(text, self.commands.start_of(text.as_bytes(), start), MAX_WORDS_BEFORE))?;
         let blanks = text.as_bytes()[end..].iter().take_while(|byte| **byte == b' ').count();
         let (start, last) = word(text, end + blanks)?;
-        answer(text, start, last, takes)
+        fed_password(text, start, last, expected)
     }
 
     /// `chpasswd <<EOF`, `--password-stdin <<EOF`: collects the passwords in the lines from the mark that ends at `end`
     /// to its delimiter. Each document is searched once.
-    pub(super) fn document(&mut self, text: &str, end: usize) -> Option<Cut> {
+    pub(super) fn here_document(&mut self, text: &str, end: usize) -> Option<Cut> {
         if text[end..].starts_with('<') {
-            return self.here(text, end - 2, end + 1);
+            return self.here_string(text, end - 2, end + 1);
         }
         if end < self.end {
             return None;
@@ -178,12 +179,11 @@ impl Fed {
         });
         let (mut at, newline) = broken.unwrap_or((end + first.len() + 1, "\n"));
         let pairs = text[..end].ends_with("chpasswd <<");
-        while let Some(told) = document_line(text, at, newline).filter(|told| !ends_document(told, stop)) {
-            let next = at + told.len() + newline.len();
-            let user =
-                told.find(':').filter(|colon| pairs && !told[..*colon].contains(' ')).map_or(0, |colon| colon + 1);
+        while let Some(row) = document_line(text, at, newline).filter(|row| !ends_document(row, stop)) {
+            let next = at + row.len() + newline.len();
+            let user = row.find(':').filter(|colon| pairs && !row[..*colon].contains(' ')).map_or(0, |colon| colon + 1);
             let ends = || document_line(text, next, newline).is_some_and(|next| ends_document(next, stop));
-            let value = told[user..].trim_end();
+            let value = row[user..].trim_end();
             // If the delimiter is not in sight, a line with spaces may be text after the command.
             let foreign = if pairs { user == 0 || value.starts_with(' ') } else { value.contains(' ') && !ends() };
             if foreign {
@@ -200,7 +200,7 @@ impl Fed {
     }
 
     /// `/p:x` of a Windows program. `end` is behind the colon.
-    pub(super) fn switch(&mut self, text: &str, end: usize) -> Option<Cut> {
+    pub(super) fn windows_switch(&mut self, text: &str, end: usize) -> Option<Cut> {
         const PROGRAMS: &[&str] =
             &["freerdp", "cmdkey", "mstsc", "runas", "schtasks", "wfreerdp", "dism", "signtool", "sqlpackage"];
         let words = words(text, self.commands.start_of(text.as_bytes(), end), MAX_WORDS);
@@ -230,26 +230,27 @@ fn ends_document(row: &str, stop: &str) -> bool {
 /// says where its password is.
 pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
     let all = words(text, end, MAX_WORDS);
-    let said = |at: usize| all.get(at).map_or("", |(start, last)| &text[*start..*last]);
-    let plain: Vec<usize> = (0..all.len()).filter(|at| !said(*at).starts_with('-')).collect();
+    let word_at = |at: usize| all.get(at).map_or("", |(start, last)| &text[*start..*last]);
+    let plain: Vec<usize> = (0..all.len()).filter(|at| !word_at(*at).starts_with('-')).collect();
     let at = match which {
         Argument::Number(number) => *plain.get(number)?,
-        Argument::Managed => plain.iter().position(|at| matches!(said(*at), "add_user" | "change_password"))? + 2,
+        Argument::Managed => plain.iter().position(|at| matches!(word_at(*at), "add_user" | "change_password"))? + 2,
         Argument::Batch => {
-            let flags = (0..all.len()).find(|at| said(*at).starts_with('-') && said(*at).contains('b'))?;
-            let shown = said(flags).contains('n') && !said(flags).starts_with("--");
+            let flags = (0..all.len()).find(|at| word_at(*at).starts_with('-') && word_at(*at).contains('b'))?;
+            let shown = word_at(flags).contains('n') && !word_at(flags).starts_with("--");
             *plain.get(if shown { 1 } else { 2 })?
         }
         Argument::Share => {
-            let share = |at: &usize| said(*at).starts_with(['/', '*', '\\']) || said(*at).ends_with(':');
+            let share = |at: &usize| word_at(*at).starts_with(['/', '*', '\\']) || word_at(*at).ends_with(':');
             *plain.iter().find(|at| !share(at))?
         }
-        Argument::Account => plain.get(1).copied().filter(|at| !said(*at).starts_with('/'))?,
+        Argument::Account => plain.get(1).copied().filter(|at| !word_at(*at).starts_with('/'))?,
         Argument::Only => (plain.len() == 1).then(|| plain[0])?,
         Argument::Named => {
             let options = ["--value", "--body", "-b", "--secret-string"];
-            let at = (0..all.len()).find(|at| options.contains(&said(*at)) || said(*at).starts_with("--value="))?;
-            match said(at).split_once('=') {
+            let at =
+                (0..all.len()).find(|at| options.contains(&word_at(*at)) || word_at(*at).starts_with("--value="))?;
+            match word_at(at).split_once('=') {
                 Some((option, _)) => return password(text, (all[at].0 + option.len() + 1, all[at].1)),
                 None => at + 1,
             }
@@ -262,7 +263,7 @@ pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
         }
         Argument::Set => {
             let named = name::before(text, all.get(*plain.first()?)?.1)?;
-            return assignment::value(text, all.get(*plain.get(1)?)?.0, named, assignment::Join::Option);
+            return assignment::secret_value(text, all.get(*plain.get(1)?)?.0, named, assignment::Join::Option);
         }
     };
     let (start, last) = *all.get(at)?;
@@ -315,11 +316,11 @@ pub(super) fn oracle(text: &str, start: usize, end: usize) -> Option<Cut> {
     let named = !user.is_empty() && user.bytes().all(|byte| is(byte, ALNUM) || b"_$#".contains(&byte));
     let from = end + slash + 1;
     let (start, end) = word(text, from)?;
-    let said = &text[start..end];
-    let value = match said.find('@').filter(|_| start == from) {
-        Some(end) => &said[..end],
+    let word_text = &text[start..end];
+    let value = match word_text.find('@').filter(|_| start == from) {
+        Some(end) => &word_text[..end],
         // Without a database only what looks like a password, because paths contain slashes too.
-        None if start > from || (!connects && looks_chosen(said) && !said.contains('/')) => said,
+        None if start > from || (!connects && looks_chosen(word_text) && !word_text.contains('/')) => word_text,
         None => return None,
     };
     (named && !value.contains('/')).then(|| password(text, (start, start + value.len()))).flatten()
@@ -327,7 +328,7 @@ pub(super) fn oracle(text: &str, start: usize, end: usize) -> Option<Cut> {
 
 /// Returns what an `expect` script sends after a password prompt: `send "x\r"`. The announcing word spans `start` to
 /// `end`.
-pub(super) fn sent(text: &str, start: usize, end: usize) -> Option<Cut> {
+pub(super) fn expect_send(text: &str, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let at = end + if text[end..].starts_with("-- ") { 3 } else { 0 };
     let slashes = bytes[at..].iter().take(3).take_while(|byte| **byte == b'\\').count();
@@ -337,18 +338,23 @@ pub(super) fn sent(text: &str, start: usize, end: usize) -> Option<Cut> {
     // `socket.send "…"` is something else.
     let called = start > 0 && (is(bytes[start - 1], ALNUM) || bytes[start - 1] == b'.');
     let before = &text[floor(bytes, start.saturating_sub(MAX_QUESTION_BYTES))..start];
-    let asked = question(before).filter(|_| !called || text[start..end].ends_with('('))?;
+    let asked = last_prompt(before).filter(|_| !called || text[start..end].ends_with('('))?;
     if before[asked..].matches("send").count() > MAX_ANSWERS {
         return None;
     }
     let (start, last) = word(text, at)?;
-    let said = &text[start..last];
-    let last = start + said.find("\\r").or_else(|| said.find("\\n")).or_else(|| said.find('\\')).unwrap_or(said.len());
+    let word_text = &text[start..last];
+    let last = start
+        + word_text
+            .find("\\r")
+            .or_else(|| word_text.find("\\n"))
+            .or_else(|| word_text.find('\\'))
+            .unwrap_or(word_text.len());
     looks_chosen(&text[start..last]).then(|| password(text, (start, last))).flatten()
 }
 
 /// Returns the end of the last password prompt in a text.
-fn question(text: &str) -> Option<usize> {
+fn last_prompt(text: &str) -> Option<usize> {
     let words = ["assword", "assphrase", "asscode"].iter().filter_map(|word| text.rfind(word));
     let letter = |at: usize| text.as_bytes().get(at).is_some_and(|byte| is(*byte, ALNUM));
     let pin = text.rmatch_indices("PIN").map(|(at, _)| at).find(|at| !letter(at + 3) && (*at == 0 || !letter(at - 1)));
