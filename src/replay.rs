@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 
 use baton_events::replay;
 use baton_events::replay::{Options, Section, Applied};
-use baton_protocol::answer::{Happened, Replayed};
+use baton_protocol::answer::{HistoryEvent, Replayed};
 
 use block::{Block, Blocks};
 
@@ -32,7 +32,7 @@ const WAITING: usize = 2;
 pub fn run(
     source: Box<dyn Read + Send>,
     options: Options,
-    mut each: impl FnMut(&Happened) -> ControlFlow<()>,
+    mut each: impl FnMut(&HistoryEvent) -> ControlFlow<()>,
 ) -> Replayed {
     let tell = options.tell;
     let mut replay = replay::Replay::new(options);

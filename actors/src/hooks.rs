@@ -22,7 +22,7 @@ use std::time::Duration;
 use baton_conversation::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Place, Signal, SignalDetail, SignalKind};
 use baton_protocol::answer::HookStats;
-use baton_protocol::{HookParams, Took};
+use baton_protocol::{HookParams, HookTook};
 use tokio::sync::watch;
 
 use crate::session::{SignalCall, Signalled};
@@ -155,7 +155,7 @@ impl Hooks {
     }
 
     /// How long a hook took, as it says itself.
-    pub fn took(&self, took: &Took) {
+    pub fn took(&self, took: &HookTook) {
         self.statistics.took(took);
     }
 

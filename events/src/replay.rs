@@ -29,7 +29,7 @@ use crate::schema::export;
 use crate::schema::export::{EXPORT_FORMAT, End, Header};
 use crate::session::Policy;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
-use baton_protocol::answer::{Happened, Replayed, ReplayedSession};
+use baton_protocol::answer::{HistoryEvent, Replayed, ReplayedSession};
 
 /// Most session ids listed in the error for an ambiguous prefix.
 const NAMED: usize = 4;
@@ -174,7 +174,7 @@ pub enum Applied {
     /// Nothing to report.
     Quiet,
     /// An event.
-    Event(Box<Happened>),
+    Event(Box<HistoryEvent>),
     /// The line is beyond the requested end: neither it nor any later one is needed.
     Enough,
 }

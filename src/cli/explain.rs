@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_protocol::answer::{Explain, Happened, Row};
+use baton_protocol::answer::{Explain, HistoryEvent, Row};
 use baton_protocol::{ExplainParams, method};
 use clap::Args;
 
@@ -41,7 +41,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     head(&output, &explained);
-    let mut last: Option<&Happened> = None;
+    let mut last: Option<&HistoryEvent> = None;
     for happened in &explained.events {
         output.line(&event(&output, happened, last));
         last = Some(happened);
@@ -82,7 +82,7 @@ fn head(output: &Output, explained: &Explain) {
 }
 
 /// What happened, why, and what it made of the session. The time is told once for what came together.
-fn event(output: &Output, happened: &Happened, last: Option<&Happened>) -> String {
+fn event(output: &Output, happened: &HistoryEvent, last: Option<&HistoryEvent>) -> String {
     let together = last.is_some_and(|last| last.at == happened.at && last.cause == happened.cause);
     let time = if together { " ".repeat(happened.at.len()) } else { happened.at.clone() };
     let what = match &happened.unreadable {
@@ -171,18 +171,22 @@ mod tests {
     #[test]
     fn what_came_together_has_its_time_once() {
         let output = Output::plain(None);
-        let first = Happened {
+        let first = HistoryEvent {
             at: "T".to_owned(),
             cause: Some("c".to_owned()),
             told: "close\nasked for".to_owned(),
             why: Some("a person".to_owned()),
             before: Some("active".to_owned()),
             after: Some("active".to_owned()),
-            ..Happened::default()
+            ..HistoryEvent::default()
         };
-        let second = Happened { after: Some("indexing".to_owned()), why: None, ..first.clone() };
-        let other =
-            Happened { cause: None, unreadable: Some("too new".to_owned()), kind: "x".to_owned(), ..second.clone() };
+        let second = HistoryEvent { after: Some("indexing".to_owned()), why: None, ..first.clone() };
+        let other = HistoryEvent {
+            cause: None,
+            unreadable: Some("too new".to_owned()),
+            kind: "x".to_owned(),
+            ..second.clone()
+        };
         assert_eq!(event(&output, &first, None), "T  close asked for\n     a person");
         assert_eq!(event(&output, &second, Some(&first)), "   close asked for\n     active -> indexing");
         assert_eq!(event(&output, &other, Some(&second)), "T  x: too new\n     active -> indexing");

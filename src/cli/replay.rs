@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::replay::{Options, Until};
 use baton_events::session::Policy;
-use baton_protocol::answer::{Happened, Replayed};
+use baton_protocol::answer::{HistoryEvent, Replayed};
 use clap::Args;
 
 use super::Error;
@@ -173,7 +173,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn after(&mut self, happened: &Happened) -> ControlFlow<()> {
+    fn after(&mut self, happened: &HistoryEvent) -> ControlFlow<()> {
         if happened.position < self.on_to {
             return ControlFlow::Continue(());
         }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_protocol::answer::{Past, Timeline};
+use baton_protocol::answer::{Timeline, TimelineSession};
 use baton_protocol::{TimelineParams, method};
 use clap::Args;
 
@@ -74,7 +74,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(output: &Output, session: &Past) {
+fn show(output: &Output, session: &TimelineSession) {
     let time = |at: &Option<String>| at.as_deref().and_then(|at| at.get(11..16)).unwrap_or("     ").to_owned();
     let id = output.id(&session.session_id);
     let title = match session.title.as_str() {
@@ -100,7 +100,7 @@ fn show(output: &Output, session: &Past) {
 }
 
 /// `45s`, `12m`, `3h 5m`.
-fn lasted(session: &Past) -> String {
+fn lasted(session: &TimelineSession) -> String {
     match session.duration_seconds {
         None => String::new(),
         Some(seconds) if seconds < 60 => format!("{seconds}s"),
@@ -124,7 +124,7 @@ mod tests {
             (Some(3_900), "1h 5m"),
             (Some(90_000), "1d 1h"),
         ] {
-            assert_eq!(lasted(&Past { duration_seconds: seconds, ..Past::default() }), told);
+            assert_eq!(lasted(&TimelineSession { duration_seconds: seconds, ..TimelineSession::default() }), told);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use baton_protocol as protocol;
 use baton_protocol::answer::Hook;
-use baton_protocol::{Call, HookParams, Incoming, Took, Welcome, code, method};
+use baton_protocol::{Call, HookParams, HookTook, Incoming, Welcome, code, method};
 use interprocess::local_socket::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -71,7 +71,7 @@ pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams
 impl Link {
     /// Says how long it took. Nobody waits for what becomes of that.
     pub(super) fn took(self, event: &Event, time: Duration) {
-        let took = Took { event: event.name.clone(), us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX) };
+        let took = HookTook { event: event.name.clone(), us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX) };
         let _ = (&self.0).write_all(&line(None, method::HOOK_TOOK, &took));
     }
 }

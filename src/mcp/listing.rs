@@ -1,7 +1,7 @@
 //! The table of tools, as MCP lists it, and what an agent is told at the beginning.
 
 use baton_protocol::tool;
-use baton_protocol::tool::{Effect, Which};
+use baton_protocol::tool::{Effect, ToolId};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 
 /// When to search, when to close, what results are.
@@ -23,7 +23,7 @@ without one all are searched, your own first. freshness.pending counts sessions 
 Where an answer has next_cursor, give it as cursor to go on.";
 
 /// Tools that Claude Code is to show its model from the start, and not only when it searches for tools: they come before work.
-const ALWAYS_LOADED: [Which; 2] = [Which::Recall, Which::GetHandoff];
+const ALWAYS_LOADED: [ToolId; 2] = [ToolId::Recall, ToolId::GetHandoff];
 
 /// Tools as they are listed.
 pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
@@ -37,7 +37,7 @@ pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
         };
         let listed = Tool::new(tool.name, tool.description, tool.input_schema());
         let listed = listed.with_title(tool.title).with_annotations(hints);
-        match ALWAYS_LOADED.contains(&tool.which) {
+        match ALWAYS_LOADED.contains(&tool.id) {
             true => {
                 let always = serde_json::Map::from_iter([("anthropic/alwaysLoad".to_owned(), true.into())]);
                 Tool::with_meta(listed, MetaObject(always))

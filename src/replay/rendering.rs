@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use baton_protocol::answer::{Happened, Replayed, ReplayedSession};
+use baton_protocol::answer::{HistoryEvent, Replayed, ReplayedSession};
 
 use crate::print;
 
@@ -10,8 +10,8 @@ use crate::print;
 const NONE: &str = "-";
 
 /// One event: a line that says which, then what it did.
-pub fn event(happened: &Happened) -> String {
-    let Happened { position, at, stream, sequence, kind, .. } = happened;
+pub fn event(happened: &HistoryEvent) -> String {
+    let HistoryEvent { position, at, stream, sequence, kind, .. } = happened;
     let mut text = format!("@{position}  {at}  {} #{sequence}  {}", line(stream), line(kind));
     let mut tell = |name: &str, value: &str| {
         // Writing to a string cannot fail.
@@ -102,7 +102,7 @@ mod tests {
             at: at.map(str::to_owned),
             why: "because".to_owned(),
         };
-        let happened = Happened {
+        let happened = HistoryEvent {
             position: 4,
             stream: "session:a\u{1b}".to_owned(),
             sequence: 2,
@@ -119,14 +119,14 @@ mod tests {
                 change("end", None, Some("explicit")),
             ],
             owed: vec![owed("index", None), owed("close", Some("1970-01-01T00:30:00.000Z"))],
-            ..Happened::default()
+            ..HistoryEvent::default()
         };
         let expected = "@4  1970-01-01T00:00:04.000Z  session:a\u{fffd} #2  went_idle\n    event    nothing new\n    \
                         why      silence\n    state    active -> inactive\n    changed  job: 1.1 -> -\n    changed  \
                         end: - -> explicit\n    owed     index now: because\n    owed     close \
                         1970-01-01T00:30:00.000Z: because";
         assert_eq!(event(&happened), expected);
-        let skipped = Happened {
+        let skipped = HistoryEvent {
             unreadable: Some("too new".to_owned()),
             after: Some("active".to_owned()),
             told: String::new(),

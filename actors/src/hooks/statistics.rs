@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::Timestamp;
-use baton_protocol::Took;
+use baton_protocol::HookTook;
 use baton_protocol::answer::{HookEventStats, HookStats};
 use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ impl Statistics {
     }
 
     /// How long a hook took.
-    pub(super) fn took(&self, took: &Took) {
+    pub(super) fn took(&self, took: &HookTook) {
         self.lock().event(&took.event).took(took.us);
     }
 
@@ -241,7 +241,7 @@ mod tests {
         statistics.unreadable(2);
         statistics.dropped(3);
         for us in 1..=TIMES as u64 + 100 {
-            statistics.took(&Took { event: "Stop".to_owned(), us });
+            statistics.took(&HookTook { event: "Stop".to_owned(), us });
         }
         keep(home.path(), &statistics.to_keep(false).unwrap());
         statistics.ignored("own");
@@ -261,7 +261,7 @@ mod tests {
     fn whoever_gave_up_counts_among_the_slow_ones() {
         let home = tempfile::tempdir().unwrap();
         let statistics = Statistics::open(home.path(), Timestamp(0));
-        statistics.took(&Took { event: "Stop".to_owned(), us: 3_000 });
+        statistics.took(&HookTook { event: "Stop".to_owned(), us: 3_000 });
         statistics.failed("Stop", "timeout", 60_000);
         statistics.failed("Stop", "absent", 1_000);
         let stop = &statistics.shown().events["Stop"];

@@ -8,7 +8,7 @@ use super::rate::{counted, time};
 use super::{Witness, touched};
 use baton_conversation::record::Timestamp;
 use baton_events::schema::outcomes::{Decided, File};
-use baton_protocol::answer::{Blame, BlameCandidate, BlameSession, Place};
+use baton_protocol::answer::{Blame, BlameCandidate, BlameSession, Quote};
 
 /// Most decisions of one session.
 pub(super) const MAX_DECISIONS: usize = 3;
@@ -222,7 +222,7 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
             touched::file_words(&one.said.text).any(|word| meant.names.iter().any(|(path, _)| is_meant(word, path)));
         named || one.files.iter().any(|path| has(path))
     };
-    let place = |one: &Decided| Place {
+    let place = |one: &Decided| Quote {
         text: one.said.text.clone(),
         session_id: witness.session.clone(),
         line: one.said.line,
@@ -231,7 +231,7 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
     // Those that name it come first.
     let mut decided: Vec<&Decided> = outcomes.decisions.iter().rev().filter(is_about).collect();
     decided.sort_by_key(|one| !one.files.is_empty());
-    let decisions: Vec<Place> = decided.into_iter().take(MAX_DECISIONS).map(place).collect();
+    let decisions: Vec<Quote> = decided.into_iter().take(MAX_DECISIONS).map(place).collect();
     let renamed = moves().next_back();
     if files.is_empty() && decisions.is_empty() && renamed.is_none() {
         return None;

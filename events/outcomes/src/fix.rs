@@ -11,7 +11,7 @@ use baton_conversation::filter::telling_line;
 use baton_episode::digest::one_line;
 use baton_events::schema::outcomes::Trouble;
 use baton_graph::error_name;
-use baton_protocol::answer::{Fix, FixMatch, FixRow, FixTried, Place};
+use baton_protocol::answer::{Fix, FixMatch, FixRow, FixTried, Quote};
 
 /// Most lines of what was given that are compared as they are.
 const MAX_LINES: usize = 400;
@@ -73,7 +73,7 @@ struct Known<'a> {
     told: BTreeSet<(&'a str, u64)>,
     fixes: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixRow>,
     tried: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixTried>,
-    unresolved: Option<Place>,
+    unresolved: Option<Quote>,
 }
 
 /// What is known of a failure, from witnesses of whom the newest comes first; at most `limit` failures that are like it.
@@ -174,7 +174,7 @@ impl<'a> Known<'a> {
             None => {
                 let (text, session_id) = (trouble.text.clone(), witness.session.clone());
                 let line = trouble.line.max(trouble.last_line);
-                let place = Place { text, session_id, line, at: time(last(trouble)) };
+                let place = Quote { text, session_id, line, at: time(last(trouble)) };
                 self.unresolved = newer(self.unresolved.take(), Some(place));
             }
         }

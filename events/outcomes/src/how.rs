@@ -7,7 +7,7 @@ use super::rate::{counted, part, passes_on, percent, runs, time, times, told};
 use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
 use baton_events::schema::outcomes::{Command, Line, Said, Tally};
-use baton_protocol::answer::{How, HowLine, HowSubcommand, Place, Runs};
+use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
 
 /// Most subcommands of a program that are listed.
 const MAX_SUBCOMMANDS: usize = 12;
@@ -118,7 +118,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     let mut lines: BTreeMap<&str, Known<'_>> = BTreeMap::new();
     let mut names: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut sessions: Vec<&str> = Vec::new();
-    let mut last_failure: Option<Place> = None;
+    let mut last_failure: Option<Quote> = None;
     for (witness, command) in ran {
         let mut counted_in = Tally::default();
         let mut failure: Option<&Said> = None;
@@ -143,7 +143,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
             if sessions.last() != Some(&witness.session.as_str()) {
                 sessions.push(&witness.session);
             }
-            let failure = failure.map(|said| Place {
+            let failure = failure.map(|said| Quote {
                 text: said.text.clone(),
                 session_id: witness.session.clone(),
                 line: said.line,
@@ -284,7 +284,7 @@ pub(super) fn runnable(name: &str) -> String {
 }
 
 /// The later of two places.
-pub(super) fn newer(one: Option<Place>, other: Option<Place>) -> Option<Place> {
+pub(super) fn newer(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.at > one.at { other } else { one }),
         (one, other) => one.or(other),

@@ -7,7 +7,7 @@ use super::how::{newer, runnable};
 use super::rate::{counted, part, passes_on, runs, share, time};
 use super::{Format, TOO_FEW, Witness, draw};
 use baton_events::schema::outcomes::{Command, Sequence, Tally};
-use baton_protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Place, Runs};
+use baton_protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Quote, Runs};
 
 /// Sequences that are compared to leave out those that are part of a longer one.
 const MAX_COMPARED: usize = 300;
@@ -99,7 +99,7 @@ fn telling(mut all: Vec<PatternSequence>) -> Vec<PatternSequence> {
 
 /// Programs that mostly fail, and lines of others that do; those that fail most often first.
 fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
-    let mut names: BTreeMap<&str, (Tally, Option<Place>)> = BTreeMap::new();
+    let mut names: BTreeMap<&str, (Tally, Option<Quote>)> = BTreeMap::new();
     let mut lines: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
     for (witness, command) in witnesses.iter().flat_map(|one| one.outcomes.commands.iter().map(move |of| (one, of))) {
         let (tally, last) = names.entry(&command.name).or_default();
@@ -128,8 +128,8 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
     found
 }
 
-fn failure(witness: &Witness, command: &Command) -> Option<Place> {
-    command.last_failure.as_ref().map(|said| Place {
+fn failure(witness: &Witness, command: &Command) -> Option<Quote> {
+    command.last_failure.as_ref().map(|said| Quote {
         text: said.text.clone(),
         session_id: witness.session.clone(),
         line: said.line,
@@ -148,7 +148,7 @@ fn loops(witnesses: &[Witness]) -> Vec<PatternLoop> {
         found.longest = found.longest.max(retry.times);
         found.resolved += u32::from(retry.resolved);
         found.without_edits += u32::from(retry.edits == 0);
-        let place = Place {
+        let place = Quote {
             text: retry.error.clone(),
             session_id: witness.session.clone(),
             line: retry.to,

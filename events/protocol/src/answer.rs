@@ -27,20 +27,20 @@ use serde::{Deserialize, Serialize};
 
 pub use coding::{
     Blame, BlameCandidate, BlameSession, Fix, FixMatch, FixRow, FixTried, How, HowLine, HowSubcommand, PatternCommand,
-    PatternLoop, PatternSequence, Patterns, Place, Runs,
+    PatternLoop, PatternSequence, Patterns, Quote, Runs,
 };
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment, SessionEnrichment};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use graph::{Fact, Facts, Node, Nodes};
-pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
+pub use history::{Change, Explain, HistoryEvent, Owed, Replayed, ReplayedSession};
 pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSummary};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
-pub use memory::{AddMemory, AddTriplet, ClearGraph, Edge, EpisodeEntities, MemoryStatus, Taken};
+pub use memory::{AddMemory, AddTriplet, ClearGraph, Deleted, Edge, EpisodeEntities, MemoryStatus};
 pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
-pub use passage::{Passage, Said};
-pub use recall::{Brief, Day, Past, Recall, RecallEntry, Timeline};
+pub use passage::{Passage, PassagePart};
+pub use recall::{BriefFreshness, Day, Recall, RecallEntry, Timeline, TimelineSession};
 pub use search::{Hit, Search};
 pub use status::{Log, Memory, Progress, Root, Status};
 pub use tracking::{Sync, Track, TrackedSession, Tracking, Unindexed, UnindexedRow};

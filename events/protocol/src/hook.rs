@@ -65,7 +65,7 @@ pub struct Spooled {
 /// Notification `hook/took`: the time from the client's start to its answer. The client's last message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Took {
+pub struct HookTook {
     /// The event's name.
     pub event: String,
     /// The time, in microseconds.

@@ -24,7 +24,7 @@ pub use selection::selected;
 #[derive(Debug)]
 pub struct Tool {
     /// Identifies the tool.
-    pub which: Which,
+    pub id: ToolId,
     /// The name that is listed.
     pub name: &'static str,
     /// Further accepted names, not listed.
@@ -43,7 +43,7 @@ pub struct Tool {
 
 /// Identifies a tool, for a `match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum ToolId {
     /// Answers a question from the memory.
     Recall,
     /// Lists sessions by day, latest first.
@@ -220,7 +220,7 @@ impl Tool {
     /// True if the structured content of an answer is wrapped in `{"result": …}`, as Graphiti's server (FastMCP) does
     /// for tools with several result types: all of its tools but `get_status`.
     pub fn wraps_result(&self) -> bool {
-        self.which != Which::GetStatus && selection::GRAPHITI.contains(&self.name)
+        self.id != ToolId::GetStatus && selection::GRAPHITI.contains(&self.name)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Fact, Occurrence, owed, reason};
 use crate::session::{Policy, State, evolve};
 use crate::{home, memo};
 use baton_conversation::record::SequenceNumber;
-use baton_protocol::answer::Happened;
+use baton_protocol::answer::HistoryEvent;
 
 /// A stream folded so far. Unreadable events leave the state as it is, as in the session table.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl History {
     }
 
     /// Folds the next event in and reports what it did. All text is redacted by the current rules.
-    pub fn apply_and_describe(&mut self, occurrence: &Occurrence, policy: &Policy) -> Happened {
+    pub fn apply_and_describe(&mut self, occurrence: &Occurrence, policy: &Policy) -> HistoryEvent {
         let before = self.state.clone();
         self.apply(occurrence);
         let mut happened = occurrence.describe();

@@ -3,7 +3,7 @@
 use crate::envelope::StoredRecord;
 use crate::{home, memo, schema, session};
 use baton_conversation::record::{CommandId, Position, SequenceNumber, StreamId, Timestamp};
-use baton_protocol::answer::Happened;
+use baton_protocol::answer::HistoryEvent;
 use baton_redaction::json::redact_value;
 use baton_redaction::redact;
 
@@ -62,7 +62,7 @@ impl Occurrence {
     }
 
     /// The report of the event without its history. All text is redacted by the current rules.
-    pub fn describe(&self) -> Happened {
+    pub fn describe(&self) -> HistoryEvent {
         let redacted = |text: &str| redact(text).into_owned();
         let (told, unreadable) = match &self.fact {
             Fact::Session(event) => (redacted(&event.to_string()), None),
@@ -70,7 +70,7 @@ impl Occurrence {
             Fact::Home(event) => (redacted(&event.to_string()), None),
             Fact::Unreadable(why) => (String::new(), Some(redacted(why))),
         };
-        Happened {
+        HistoryEvent {
             position: self.position.0,
             stream: redacted(self.stream.as_str()),
             sequence: self.sequence.0,
@@ -81,7 +81,7 @@ impl Occurrence {
             data: self.data.as_deref().and_then(|data| serde_json::from_str(data).ok()).map(redact_value),
             told,
             unreadable,
-            ..Happened::default()
+            ..HistoryEvent::default()
         }
     }
 }

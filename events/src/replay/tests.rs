@@ -98,7 +98,7 @@ impl Log {
 }
 
 /// Replays a file in sections of `size` lines.
-fn run_in(file: &[String], options: Options, size: usize) -> (Vec<Happened>, Replay, Option<Error>) {
+fn run_in(file: &[String], options: Options, size: usize) -> (Vec<HistoryEvent>, Replay, Option<Error>) {
     let (mut replay, mut happened, mut line) = (Replay::new(options), Vec::new(), 1);
     for lines in file.chunks(size) {
         let section = Section::read(format!("{}\n", lines.join("\n")).as_bytes(), line, true);
@@ -118,7 +118,7 @@ fn run_in(file: &[String], options: Options, size: usize) -> (Vec<Happened>, Rep
     (happened, replay, None)
 }
 
-fn run(file: &[String], options: Options) -> (Vec<Happened>, Replayed, String) {
+fn run(file: &[String], options: Options) -> (Vec<HistoryEvent>, Replayed, String) {
     let (happened, replay, error) = run_in(file, options, 3);
     (happened, replay.summary(), error.map_or_else(String::new, |error| error.to_string()))
 }

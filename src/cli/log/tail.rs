@@ -11,7 +11,7 @@ use baton_events::envelope::decode;
 use baton_events::replay::Occurrence;
 use baton_events::schema::session::hide_group;
 use baton_journal::Exact;
-use baton_protocol::answer::{Happened, LogRead};
+use baton_protocol::answer::{HistoryEvent, LogRead};
 use baton_protocol::{LogReadParams, code, method};
 use clap::Args;
 
@@ -193,7 +193,7 @@ fn show_one(
     output.line(&line(output, &told, &who));
 }
 
-fn line(output: &Output, told: &Happened, who: &str) -> String {
+fn line(output: &Output, told: &HistoryEvent, who: &str) -> String {
     let what = match &told.unreadable {
         Some(why) => output.styled(Style::Warning, &print::plain(&format!("not read: {why}"))),
         None => print::plain(&told.told),
@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_that_says_when_where_and_what() {
-        let told = Happened {
+        let told = HistoryEvent {
             position: 7,
             at: "2026-11-03T09:26:53.589Z".to_owned(),
             kind: "went_idle".to_owned(),
             told: "nothing new for a while".to_owned(),
-            ..Happened::default()
+            ..HistoryEvent::default()
         };
         let line = line(&Output::plain(None), &told, "a94e0d17");
         assert_eq!(line, "2026-11-03T09:26:53.589Z      7 a94e0d17 went_idle          nothing new for a while");

@@ -21,13 +21,13 @@ use baton_base::limits;
 const NAMED: usize = 8;
 
 /// Has an episode found no more: a session's until its content changes, what was added for good, with its words.
-pub(in crate::queries) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Taken, Ended> {
+pub(in crate::queries) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, Ended> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     if services.table.now().memo_row(uuid).is_some() {
         let deleted = services.memos.delete(uuid, cause).await.map_err(|error| refused(&error))?;
         let after = wiped(services, uuid, deleted.position).await.unwrap_or_default();
-        return Ok(answer::Taken { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
+        return Ok(answer::Deleted { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
     }
     let Some(session) = session_of(services, uuid) else { return Err(unknown(services, uuid).into()) };
     let switch = Switch::DeleteEpisode { episode: uuid };
@@ -48,7 +48,7 @@ pub(in crate::queries) async fn episode(asked: UuidParams, services: &Arc<Servic
          Its conversation stays stored: `baton forget --undo {session}`, a person's command, has it found again, `baton forget \
          {session}` removes it"
     );
-    Ok(answer::Taken { message })
+    Ok(answer::Deleted { message })
 }
 
 fn not_answered(error: &CallError) -> Failure {

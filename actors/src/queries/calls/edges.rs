@@ -70,7 +70,7 @@ pub(in crate::queries) async fn get(asked: UuidParams, services: &Arc<Services>)
 }
 
 /// Has a fact found no more, and the triplets that state nothing else with it.
-pub(in crate::queries) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Taken, Ended> {
+pub(in crate::queries) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, Ended> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     let looking = services.clone();
@@ -115,7 +115,7 @@ pub(in crate::queries) async fn delete(asked: UuidParams, services: &Arc<Service
         true => format!(", and a person's `baton forget --undo {uuid}` has it found again"),
         false => String::new(),
     };
-    Ok(answer::Taken {
+    Ok(answer::Deleted {
         message: format!(
             "Entity edge with UUID {uuid} deleted successfully; add_triplet tells it anew{back}{after}{still}"
         ),

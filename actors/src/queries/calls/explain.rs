@@ -78,7 +78,7 @@ fn events(
     is_forgotten: bool,
     after: SequenceNumber,
     policy: &Policy,
-) -> Result<(Vec<answer::Happened>, Option<u64>), ReadError> {
+) -> Result<(Vec<answer::HistoryEvent>, Option<u64>), ReadError> {
     let (mut history, mut told) = (History::default(), Vec::new());
     loop {
         let records = services.journal.read_stream(stream, history.sequence, STEP)?;

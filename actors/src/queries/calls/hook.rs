@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use baton_events::session::SignalKind;
 use baton_protocol::answer::{Hook, HookStats};
-use baton_protocol::{HookParams, Took, code};
+use baton_protocol::{HookParams, HookTook, code};
 use tokio::time::Instant;
 
 use super::Ended;
@@ -46,7 +46,7 @@ async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Optio
     }
 }
 
-pub(in crate::queries) fn took(took: &Took, services: &Arc<Services>) -> serde_json::Value {
+pub(in crate::queries) fn took(took: &HookTook, services: &Arc<Services>) -> serde_json::Value {
     services.hooks.took(took);
     serde_json::json!({})
 }

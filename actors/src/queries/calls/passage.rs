@@ -56,7 +56,7 @@ fn named(services: &Services, text: &str) -> Option<SessionId> {
 /// The part that holds a line with those on either side, the nearest first, as many as the budget has room for. Of the first
 /// one a part is told where all of it does not fit.
 fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
-    let parts: Vec<answer::Said> = found.messages.iter().flat_map(said).collect();
+    let parts: Vec<answer::PassagePart> = found.messages.iter().flat_map(said).collect();
     let mut left = budget.saturating_sub(AROUND_TOKENS);
     let mut passage = answer::Passage {
         session_id: found.session_id,
@@ -68,7 +68,7 @@ fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
     let focus = parts.iter().rposition(|part| part.line <= line).unwrap_or(0);
     let Some(first) = parts.get(focus) else { return passage };
     let first = cut(first.clone(), left);
-    let mut take = |part: &answer::Said| {
+    let mut take = |part: &answer::PassagePart| {
         let cost = tokens_of(part);
         let fits = cost <= left;
         if fits {
@@ -97,7 +97,7 @@ fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
 }
 
 /// As much of the beginning of a part as has room.
-fn cut(mut part: answer::Said, budget: u64) -> answer::Said {
+fn cut(mut part: answer::PassagePart, budget: u64) -> answer::PassagePart {
     let mut most = part.text.chars().count();
     let whole = part.text.clone();
     while tokens_of(&part) > budget && most > 0 {
@@ -113,7 +113,7 @@ fn cut(mut part: answer::Said, budget: u64) -> answer::Said {
 }
 
 /// The parts of a message.
-fn said(message: &answer::Message) -> Vec<answer::Said> {
+fn said(message: &answer::Message) -> Vec<answer::PassagePart> {
     let told = |part: &answer::MessagePart| {
         let role = match (part.kind.as_str(), &part.tool) {
             (_, Some(_)) => "tool",
@@ -121,7 +121,7 @@ fn said(message: &answer::Message) -> Vec<answer::Said> {
             _ => message.role.as_str(),
         };
         let text = part.tool.as_ref().map(tool).or_else(|| part.text.clone()).unwrap_or_default();
-        answer::Said {
+        answer::PassagePart {
             line: part.line,
             role: role.to_owned(),
             at: message.at.clone(),
@@ -164,7 +164,7 @@ fn bounded(text: &str) -> String {
     }
 }
 
-fn tokens_of(said: &answer::Said) -> u64 {
+fn tokens_of(said: &answer::PassagePart) -> u64 {
     serde_json::to_string(said).map_or(u64::MAX, |json| tokens::of_text(&json)) + 1
 }
 

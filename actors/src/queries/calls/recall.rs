@@ -63,7 +63,7 @@ pub(in crate::queries) async fn recall(
         whose: Whose::Others,
         sessions: asked.limit.clamp(1, MOST_SESSIONS) as usize,
         budget: u64::from(asked.budget_tokens).clamp(*BUDGET.start(), *BUDGET.end()),
-        freshness: answer::Brief::from(&prepared.freshness),
+        freshness: answer::BriefFreshness::from(&prepared.freshness),
         services: services.clone(),
         table: services.table.now(),
         settings: services.settings.now(),
@@ -71,7 +71,7 @@ pub(in crate::queries) async fn recall(
         client: out.clone(),
     };
     let asking_last = looking.own_parts();
-    let looking = Looking { freshness: answer::Brief { asking_last, ..looking.freshness.clone() }, ..looking };
+    let looking = Looking { freshness: answer::BriefFreshness { asking_last, ..looking.freshness.clone() }, ..looking };
     let looked = tokio::task::spawn_blocking(move || looking.answer());
     let told = looked.await.map_err(|error| internal("looking broke", error))??;
     let sessions = told.entries.iter().map(|entry| entry.session_id.clone()).collect();
@@ -92,7 +92,7 @@ struct Looking {
     whose: Whose,
     sessions: usize,
     budget: u64,
-    freshness: answer::Brief,
+    freshness: answer::BriefFreshness,
     services: Arc<Services>,
     table: SessionTable,
     settings: Arc<Settings>,

@@ -61,7 +61,7 @@ pub(in crate::queries) async fn timeline(
         let more = listed.len() > limit;
         listed.truncate(limit);
         let awaited = listed.iter().take_while(|_| !client.is_closed());
-        let mut past: Vec<answer::Past> = awaited.map(|((_, id), row)| told(&services, id, row)).collect();
+        let mut past: Vec<answer::TimelineSession> = awaited.map(|((_, id), row)| told(&services, id, row)).collect();
         if past.len() < listed.len() {
             return None;
         }
@@ -90,7 +90,7 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 }
 
 /// A session in a line. One whose conversation cannot be read is told by what the table knows.
-fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
+fn told(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSession {
     let state = &row.state;
     let show = services.settings.now().filtering;
     let read = state.episode.clone().and_then(|current| services.conversations.digest(id, current, &show).ok());
@@ -98,7 +98,7 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     // As `show` has it; of one that cannot be read, as far as the table knows.
     let known = state.first_at.map(|first| (first, state.last_activity()));
     let span = episode.as_ref().and_then(|episode| episode.span).or(known);
-    let mut past = answer::Past {
+    let mut past = answer::TimelineSession {
         session_id: id.to_string(),
         project: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
@@ -106,7 +106,7 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
         started_at: span.map(|(first, _)| first.to_string()),
         ended_at: Some(span.map_or(state.last_activity(), |(_, last)| last).to_string()),
         duration_seconds: span.map(seconds_between),
-        ..answer::Past::default()
+        ..answer::TimelineSession::default()
     };
     if let Some(episode) = episode {
         let is_name = !episode.title.is_empty() && (!episode.title_is_prompt || episode.objective.is_empty());
@@ -160,7 +160,7 @@ fn day(at: Timestamp) -> String {
 }
 
 /// Sessions in their order, those of one day together.
-fn by_day(past: impl Iterator<Item = (String, answer::Past)>) -> Vec<answer::Day> {
+fn by_day(past: impl Iterator<Item = (String, answer::TimelineSession)>) -> Vec<answer::Day> {
     let mut days: Vec<answer::Day> = Vec::new();
     for (day, session) in past {
         match days.last_mut().filter(|last| last.day == day) {
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn days_hold_what_ended_in_them() {
-        let past = |at: &str| (day(Timestamp::parse(at).unwrap()), answer::Past::default());
+        let past = |at: &str| (day(Timestamp::parse(at).unwrap()), answer::TimelineSession::default());
         let past = ["2026-03-02T10:00:00Z", "2026-03-02T01:00:00Z", "2026-03-01T23:00:00Z"].map(past);
         let days = by_day(past.into_iter());
         let told: Vec<_> = days.iter().map(|day| (day.day.as_str(), day.sessions.len())).collect();

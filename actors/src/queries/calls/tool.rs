@@ -14,7 +14,7 @@ mod bounded;
 use std::sync::Arc;
 
 use baton_protocol::tool;
-use baton_protocol::tool::{Arguments, Which};
+use baton_protocol::tool::{Arguments, ToolId};
 use baton_protocol::{
     AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
     EpisodeEntitiesParams, EpisodesParams, ExplainParams, FactsParams, Failure, FixParams, HandoffParams, HowParams,
@@ -48,7 +48,7 @@ pub(in crate::queries) async fn call(
     let mut answer = match tool.check(asked.arguments.as_deref().map(serde_json::value::RawValue::get)) {
         Ok(arguments) => {
             let call = Call { arguments, caller: asked.caller, command_id: asked.command_id, services, out };
-            match call.answer(tool.which).await {
+            match call.answer(tool.id).await {
                 Err(Ended::Failure(failure)) if failure.code != code::STOPPING && !*services.stop.borrow() => {
                     refused(&failure.message)
                 }
@@ -73,39 +73,39 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn answer(&self, which: Which) -> Result<answer::ToolResult, Ended> {
-        match which {
-            Which::Recall => self.recall().await,
-            Which::Timeline => self.timeline().await,
-            Which::Explain => self.explain().await,
-            Which::SearchNodes => self.nodes().await,
-            Which::SearchFacts => self.facts().await,
-            Which::GetEpisodes => self.episodes().await,
-            Which::GetPassage => self.passage().await,
-            Which::GetHandoff => self.handoff().await,
-            Which::How => self.how().await,
-            Which::Fix => self.fix().await,
-            Which::Blame => self.blame().await,
-            Which::Patterns => self.patterns().await,
-            Which::Close => self.close().await,
-            Which::ListUnindexed => self.unindexed().await,
-            Which::SyncHistory => self.sync().await,
-            Which::Status => self.status().await,
-            Which::Track => self.track().await,
-            Which::StopTracking => self.stop_tracking().await,
-            Which::AddMemory => self.add_memory().await,
-            Which::AddTriplet => self.add_triplet().await,
-            Which::GetEpisodeEntities => {
+    async fn answer(&self, id: ToolId) -> Result<answer::ToolResult, Ended> {
+        match id {
+            ToolId::Recall => self.recall().await,
+            ToolId::Timeline => self.timeline().await,
+            ToolId::Explain => self.explain().await,
+            ToolId::SearchNodes => self.nodes().await,
+            ToolId::SearchFacts => self.facts().await,
+            ToolId::GetEpisodes => self.episodes().await,
+            ToolId::GetPassage => self.passage().await,
+            ToolId::GetHandoff => self.handoff().await,
+            ToolId::How => self.how().await,
+            ToolId::Fix => self.fix().await,
+            ToolId::Blame => self.blame().await,
+            ToolId::Patterns => self.patterns().await,
+            ToolId::Close => self.close().await,
+            ToolId::ListUnindexed => self.unindexed().await,
+            ToolId::SyncHistory => self.sync().await,
+            ToolId::Status => self.status().await,
+            ToolId::Track => self.track().await,
+            ToolId::StopTracking => self.stop_tracking().await,
+            ToolId::AddMemory => self.add_memory().await,
+            ToolId::AddTriplet => self.add_triplet().await,
+            ToolId::GetEpisodeEntities => {
                 let asked = EpisodeEntitiesParams { episode_uuids: self.arguments.texts("episode_uuids") };
                 quoted(&edges::of_episodes(asked, self.services).await?)
             }
-            Which::GetEntityEdge => quoted(&edges::get(self.uuid(), self.services).await?),
-            Which::DeleteEntityEdge => told(&edges::delete(self.uuid(), self.services).await?, true),
-            Which::DeleteEpisode => self.delete_episode().await,
-            Which::ClearGraph => self.clear_graph().await,
-            Which::GetStatus => told(&memory::status(self.services), true),
-            Which::VaultStatus => told(&vault::status(self.services).await, true),
-            Which::VaultRead => {
+            ToolId::GetEntityEdge => quoted(&edges::get(self.uuid(), self.services).await?),
+            ToolId::DeleteEntityEdge => told(&edges::delete(self.uuid(), self.services).await?, true),
+            ToolId::DeleteEpisode => self.delete_episode().await,
+            ToolId::ClearGraph => self.clear_graph().await,
+            ToolId::GetStatus => told(&memory::status(self.services), true),
+            ToolId::VaultStatus => told(&vault::status(self.services).await, true),
+            ToolId::VaultRead => {
                 let asked = VaultReadParams { path: self.arguments.text("path").unwrap_or_default() };
                 quoted(&vault::read(asked, self.services).await?)
             }

@@ -37,7 +37,7 @@ pub struct How {
     pub more_lines: u32,
     /// The newest failure, by its most informative line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_failure: Option<Place>,
+    pub last_failure: Option<Quote>,
     /// For a program without a subcommand: its subcommands, most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subcommands: Vec<HowSubcommand>,
@@ -109,7 +109,7 @@ pub struct HowSubcommand {
 /// A quoted text and its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Place {
+pub struct Quote {
     /// The text.
     pub text: String,
     /// The session.
@@ -167,7 +167,7 @@ pub struct FixMatch {
     pub tried_in_vain: Vec<FixTried>,
     /// Its last occurrence that did not go away.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unresolved: Option<Place>,
+    pub unresolved: Option<Quote>,
 }
 
 /// A change that made a failure go away.
@@ -277,7 +277,7 @@ pub struct BlameSession {
     pub files: Vec<String>,
     /// Decisions that name it, or were made between the same two prompts as its change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<Place>,
+    pub decisions: Vec<Quote>,
 }
 
 /// A file that may be meant.
@@ -355,7 +355,7 @@ pub struct PatternCommand {
     pub runs: Runs,
     /// The newest failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_failure: Option<Place>,
+    pub last_failure: Option<Quote>,
 }
 
 /// A repeated failing attempt.
@@ -375,7 +375,7 @@ pub struct PatternLoop {
     /// Loops without a change between the failures.
     pub without_edits: u32,
     /// The last failure of the newest loop.
-    pub last: Place,
+    pub last: Quote,
 }
 
 fn is_zero(number: &u32) -> bool {

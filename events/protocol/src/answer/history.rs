@@ -8,7 +8,7 @@ use super::Row;
 /// One event and its effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Happened {
+pub struct HistoryEvent {
     /// Its position in the log.
     pub position: u64,
     /// `session:<id>`, `home` or another stream.
@@ -82,7 +82,7 @@ pub struct Explain {
     #[serde(flatten)]
     pub row: Row,
     /// Its events, oldest first.
-    pub events: Vec<Happened>,
+    pub events: Vec<HistoryEvent>,
     /// The sequence to continue after, if there are more events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,

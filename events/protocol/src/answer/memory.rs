@@ -82,7 +82,7 @@ pub struct Edge {
 /// Result of `delete_episode` and `delete_entity_edge`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Taken {
+pub struct Deleted {
     /// The outcome in words.
     pub message: String,
 }

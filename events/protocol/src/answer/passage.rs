@@ -11,7 +11,7 @@ pub struct Passage {
     /// Its current episode, or the note's.
     pub episode_uuid: Option<String>,
     /// The content, in transcript order.
-    pub said: Vec<Said>,
+    pub said: Vec<PassagePart>,
     /// The line from which to read backwards, if anything precedes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Passage {
 /// A part of a message: a text, or a tool call with its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Said {
+pub struct PassagePart {
     /// Its line in the transcript.
     pub line: u64,
     /// `user`, `assistant`, `tool`, `thinking` or `harness`.

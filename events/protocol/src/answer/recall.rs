@@ -24,13 +24,13 @@ pub struct Recall {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// How current and complete the answer is.
-    pub freshness: Brief,
+    pub freshness: BriefFreshness,
 }
 
 /// How current and complete an answer is, in short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Brief {
+pub struct BriefFreshness {
     /// Sessions indexed for this answer.
     pub indexed_now: u64,
     /// Sessions that are still being read and may be missing.
@@ -99,13 +99,13 @@ pub struct Day {
     /// `2026-03-14`, UTC.
     pub day: String,
     /// Latest first.
-    pub sessions: Vec<Past>,
+    pub sessions: Vec<TimelineSession>,
 }
 
 /// A session in one line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Past {
+pub struct TimelineSession {
     /// The session.
     pub session_id: String,
     /// The project's directory.
@@ -135,7 +135,7 @@ pub struct Past {
     pub open_ends: u64,
 }
 
-impl From<&Freshness> for Brief {
+impl From<&Freshness> for BriefFreshness {
     fn from(fresh: &Freshness) -> Self {
         Self {
             indexed_now: fresh.indexed_now,

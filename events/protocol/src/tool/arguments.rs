@@ -78,14 +78,14 @@ impl Tool {
         let mut given = match given {
             Value::Object(given) => given,
             Value::Null => Map::new(),
-            other => return Err(format!("{}: the arguments are {}, not an object", self.name, told(&other))),
+            other => return Err(format!("{}: the arguments are {}, not an object", self.name, describe(&other))),
         };
         if let Some(unknown) = given.keys().find(|key| self.arguments.iter().all(|argument| !argument.is(key))) {
             return Err(self.unknown_argument(unknown));
         }
         let mut checked = BTreeMap::new();
         for argument in self.arguments {
-            if let Some(value) = self.taken(argument, &mut given)? {
+            if let Some(value) = self.value_of(argument, &mut given)? {
                 checked.insert(argument.name, value);
             }
         }
@@ -93,7 +93,7 @@ impl Tool {
     }
 
     /// Returns the value given for an argument under any of its names, or its default.
-    fn taken(&self, argument: &Argument, given: &mut Map<String, Value>) -> Result<Option<Given>, String> {
+    fn value_of(&self, argument: &Argument, given: &mut Map<String, Value>) -> Result<Option<Given>, String> {
         let mut values: Vec<(&str, Value)> = Vec::new();
         for name in std::iter::once(&argument.name).chain(argument.aliases) {
             if let Some(value) = given.remove(*name).filter(|value| !value.is_null()) {
@@ -113,7 +113,7 @@ impl Tool {
                 Kind::Text | Kind::Texts | Kind::AtMost { .. } | Kind::Ignored => Ok(None),
             };
         };
-        argument.kind.take(&value).map_err(|wrong| format!("{}: {name} {wrong}", self.name))
+        argument.kind.convert(&value).map_err(|wrong| format!("{}: {name} {wrong}", self.name))
     }
 
     fn unknown_argument(&self, unknown: &str) -> String {
@@ -137,10 +137,10 @@ impl Argument {
 
 impl Kind {
     /// Converts a value to this kind, or describes what is wrong with it.
-    fn take(self, value: &Value) -> Result<Option<Given>, String> {
+    fn convert(self, value: &Value) -> Result<Option<Given>, String> {
         let read = self.unquoted(value);
         let value = read.as_ref().unwrap_or(value);
-        let expected = |what: &str| Err(format!("is {}; expected {what}", told(value)));
+        let expected = |what: &str| Err(format!("is {}; expected {what}", describe(value)));
         match (self, value) {
             (Self::Ignored, _) => Ok(Some(Given::Ignored)),
             (Self::Needed | Self::Long { .. } | Self::TextsNeeded, Value::String(text)) if text.trim().is_empty() => {
@@ -154,11 +154,11 @@ impl Kind {
             (Self::Needed | Self::Words | Self::Text | Self::Texts | Self::TextsNeeded, Value::String(text)) => {
                 texts(&[text.as_str()])
             }
-            (Self::Long { .. }, Value::Object(_) | Value::Array(_)) => self.take(&Value::String(value.to_string())),
+            (Self::Long { .. }, Value::Object(_) | Value::Array(_)) => self.convert(&Value::String(value.to_string())),
             (Self::Texts | Self::TextsNeeded, Value::Array(list)) => {
                 match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|list| texts(&list)) {
                     Some(Ok(None)) if self == Self::TextsNeeded => Err("is empty".to_owned()),
-                    Some(taken) => taken,
+                    Some(converted) => converted,
                     None => expected("a string or a list of strings"),
                 }
             }
@@ -222,7 +222,7 @@ fn texts(given: &[&str]) -> Result<Option<Given>, String> {
 }
 
 /// Describes a value for an error: short ones by their content, others by their type.
-fn told(value: &Value) -> String {
+fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),

@@ -1,10 +1,10 @@
 //! Tools that answer questions about earlier attempts and their outcomes.
 
-use super::{Effect, Kind, PROJECT, Tool, Which, argument, renamed};
+use super::{Effect, Kind, PROJECT, Tool, ToolId, argument, renamed};
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        which: Which::Fix,
+        id: ToolId::Fix,
         name: "fix",
         aliases: &[],
         title: "Fix an error",
@@ -17,7 +17,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::How,
+        id: ToolId::How,
         name: "how",
         aliases: &[],
         title: "How to run it",
@@ -30,7 +30,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::Blame,
+        id: ToolId::Blame,
         name: "blame",
         aliases: &[],
         title: "Blame a file",
@@ -43,7 +43,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::Patterns,
+        id: ToolId::Patterns,
         name: "patterns",
         aliases: &[],
         title: "See what is done again and again",

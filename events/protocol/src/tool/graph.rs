@@ -2,7 +2,7 @@
 
 use crate::MEMO_BODY_MAX_BYTES;
 
-use super::{Effect, Kind, OFF, Tool, Which, argument};
+use super::{Effect, Kind, OFF, Tool, ToolId, argument};
 
 const UUID_OF_EPISODE: &str = "The episode's uuid, as a search, get_episodes or add_memory told it.";
 const UUID_OF_EDGE: &str = "The fact's uuid, as search_memory_facts told it.";
@@ -12,7 +12,7 @@ const IGNORED: &str = "Taken for the sake of other servers, and ignored: nothing
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        which: Which::AddMemory,
+        id: ToolId::AddMemory,
         name: "add_memory",
         aliases: &["add_episode"],
         title: "Remember",
@@ -37,7 +37,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::AddTriplet,
+        id: ToolId::AddTriplet,
         name: "add_triplet",
         aliases: &[],
         title: "Remember a fact",
@@ -65,7 +65,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::GetEpisodeEntities,
+        id: ToolId::GetEpisodeEntities,
         name: "get_episode_entities",
         aliases: &[],
         title: "Read what an episode is about",
@@ -76,7 +76,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("episode_uuids", Kind::TextsNeeded, "The episodes' uuids.")],
     },
     Tool {
-        which: Which::GetEntityEdge,
+        id: ToolId::GetEntityEdge,
         name: "get_entity_edge",
         aliases: &[],
         title: "Read one fact",
@@ -87,7 +87,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EDGE)],
     },
     Tool {
-        which: Which::DeleteEpisode,
+        id: ToolId::DeleteEpisode,
         name: "delete_episode",
         aliases: &[],
         title: "Delete an episode",
@@ -99,7 +99,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EPISODE)],
     },
     Tool {
-        which: Which::DeleteEntityEdge,
+        id: ToolId::DeleteEntityEdge,
         name: "delete_entity_edge",
         aliases: &[],
         title: "Delete a fact",
@@ -110,7 +110,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EDGE)],
     },
     Tool {
-        which: Which::ClearGraph,
+        id: ToolId::ClearGraph,
         name: "clear_graph",
         aliases: &[],
         title: "Clear groups",
@@ -125,7 +125,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::GetStatus,
+        id: ToolId::GetStatus,
         name: "get_status",
         aliases: &[],
         title: "Ask whether the memory is well",

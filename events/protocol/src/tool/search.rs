@@ -1,7 +1,7 @@
 //! Tools that search past sessions.
 
 use super::{
-    CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument,
+    CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, ToolId, WAIT, argument,
     renamed,
 };
 use crate::{RECALL_SESSIONS, RECALL_TOKENS};
@@ -11,7 +11,7 @@ const WORDS: &str = "Words, names, error codes.";
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        which: Which::Recall,
+        id: ToolId::Recall,
         name: "recall",
         aliases: &[],
         title: "Recall",
@@ -31,7 +31,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::SearchNodes,
+        id: ToolId::SearchNodes,
         name: "search_nodes",
         aliases: &["search_memory_nodes"],
         title: "Search entities",
@@ -50,7 +50,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::SearchFacts,
+        id: ToolId::SearchFacts,
         name: "search_memory_facts",
         aliases: &[],
         title: "Search facts",
@@ -73,7 +73,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::GetEpisodes,
+        id: ToolId::GetEpisodes,
         name: "get_episodes",
         aliases: &[],
         title: "Latest sessions",
@@ -90,7 +90,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::GetPassage,
+        id: ToolId::GetPassage,
         name: "get_passage",
         aliases: &[],
         title: "Open a place",
@@ -109,7 +109,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::GetHandoff,
+        id: ToolId::GetHandoff,
         name: "get_handoff",
         aliases: &[],
         title: "Take over",
@@ -120,7 +120,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("project", Kind::Text, OF_PROJECT)],
     },
     Tool {
-        which: Which::Timeline,
+        id: ToolId::Timeline,
         name: "timeline",
         aliases: &[],
         title: "Timeline",

@@ -1,10 +1,10 @@
 //! Tools that end sessions and control which are tracked.
 
-use super::{Effect, Kind, OFF, ON, PROJECT, SESSION, Tool, Which, argument, renamed};
+use super::{Effect, Kind, OFF, ON, PROJECT, SESSION, Tool, ToolId, argument, renamed};
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        which: Which::Close,
+        id: ToolId::Close,
         name: "session_tracking_close",
         aliases: &[],
         title: "Close a session",
@@ -18,7 +18,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::ListUnindexed,
+        id: ToolId::ListUnindexed,
         name: "session_tracking_list_unindexed",
         aliases: &[],
         title: "List unindexed",
@@ -31,7 +31,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::SyncHistory,
+        id: ToolId::SyncHistory,
         name: "session_tracking_sync_history",
         aliases: &[],
         title: "Index history",
@@ -50,7 +50,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::Status,
+        id: ToolId::Status,
         name: "session_tracking_status",
         aliases: &["get_session_tracking_status"],
         title: "Tracking status",
@@ -60,7 +60,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("session_id", Kind::Text, "Without it all open ones.")],
     },
     Tool {
-        which: Which::Track,
+        id: ToolId::Track,
         name: "track_session",
         aliases: &[],
         title: "Track a session",
@@ -74,7 +74,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        which: Which::StopTracking,
+        id: ToolId::StopTracking,
         name: "stop_tracking_session",
         aliases: &[],
         title: "Stop tracking",
@@ -84,7 +84,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("session_id", Kind::Needed, "The session's id.")],
     },
     Tool {
-        which: Which::Explain,
+        id: ToolId::Explain,
         name: "explain",
         aliases: &[],
         title: "Explain a session's state",

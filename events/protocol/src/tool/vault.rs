@@ -1,10 +1,10 @@
 //! Tools about the vault.
 
-use super::{Effect, Kind, Tool, Which, argument};
+use super::{Effect, Kind, Tool, ToolId, argument};
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        which: Which::VaultStatus,
+        id: ToolId::VaultStatus,
         name: "vault_status",
         aliases: &[],
         title: "Vault status",
@@ -15,7 +15,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[],
     },
     Tool {
-        which: Which::VaultRead,
+        id: ToolId::VaultRead,
         name: "vault_read",
         aliases: &[],
         title: "Read a note",
