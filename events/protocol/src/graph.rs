@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, ten};
+use super::{Caller, default_limit};
 
 /// Arguments of `nodes`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl Default for NodesParams {
         Self {
             query: String::new(),
             groups: Vec::new(),
-            limit: ten(),
+            limit: default_limit(),
             center: None,
             labels: Vec::new(),
             wait: false,
@@ -78,7 +78,7 @@ impl Default for FactsParams {
         Self {
             query: String::new(),
             groups: Vec::new(),
-            limit: ten(),
+            limit: default_limit(),
             center: None,
             relations: Vec::new(),
             valid: During::default(),

@@ -14,7 +14,7 @@ mod memory;
 pub mod method;
 mod recall;
 mod search;
-mod shown;
+mod session;
 pub mod tool;
 mod tracking;
 mod vault;
@@ -34,7 +34,7 @@ pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
-pub use shown::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
+pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
 pub use tracking::{SyncParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 
@@ -213,7 +213,7 @@ pub struct Caller {
     pub since: Option<i64>,
 }
 
-fn ten() -> u32 {
+fn default_limit() -> u32 {
     10
 }
 
@@ -298,7 +298,7 @@ impl Default for EpisodesParams {
     fn default() -> Self {
         let (groups, uuids) = (Vec::new(), Vec::new());
         let caller = Caller::default();
-        Self { groups, uuids, limit: ten(), budget_tokens: 0, wait: false, cursor: None, caller }
+        Self { groups, uuids, limit: default_limit(), budget_tokens: 0, wait: false, cursor: None, caller }
     }
 }
 

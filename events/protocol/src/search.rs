@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, ten};
+use super::{Caller, default_limit};
 
 /// Arguments of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct SearchParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Most sessions to return.
-    #[serde(default = "ten")]
+    #[serde(default = "default_limit")]
     pub limit: u32,
     /// Most turns per session; three by default, at most 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@
 mod arguments;
 mod coding;
 mod graph;
-mod near;
+mod nearest;
 mod schema;
 mod search;
 mod selection;
@@ -17,7 +17,7 @@ mod tracking;
 mod vault;
 
 pub use arguments::Arguments;
-pub use near::nearest;
+pub use nearest::nearest;
 pub use selection::selected;
 
 /// A tool: its name, description and arguments.
