@@ -34,7 +34,7 @@ const MIN_COOKIE_CHARS: usize = 8;
 const FLAGS: &[&str] = &["HttpOnly", "Secure", "Partitioned"];
 /// Longest expiry date of a cookie, in bytes.
 const MAX_DATE_BYTES: usize = 32;
-/// How far into a header a cookie of that length is sought, in bytes.
+/// How far into a header a cookie of [`MIN_COOKIE_CHARS`] or more is sought, in bytes.
 const MAX_JUDGED_BYTES: usize = 512;
 
 /// Returns the credential after `Authorization:`, behind a scheme or alone.

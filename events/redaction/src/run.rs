@@ -27,7 +27,7 @@ const DATA_LINE_CHARS: std::ops::RangeInclusive<usize> = 56..=80;
 pub(super) struct Runs {
     /// End of the run searched last.
     end: usize,
-    /// No credential of a known form starts before this position, except behind the run's end.
+    /// No credential of a known form starts in that run before this position.
     known_from: usize,
     /// The character classes of the run before that position.
     seen: u8,

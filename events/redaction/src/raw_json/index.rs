@@ -14,7 +14,8 @@ const MAX_NOTES: usize = 262_144;
 pub(super) struct Note {
     /// Offset of its opening bracket or quote.
     pub(super) start: u32,
-    /// Offset behind its closing bracket or quote. While a container is open: the entry of the enclosing one.
+    /// Offset behind its closing bracket or quote. While a container is open: the position of the
+    /// enclosing one's entry.
     pub(super) end: u32,
     /// How many of the following entries lie inside.
     pub inside: u32,
