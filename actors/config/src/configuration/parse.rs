@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::Path;
 
 use baton_events::prices;
+use baton_notes::name;
 use serde_json::Value;
 
 use super::document::{Member, Node};
 use super::key::{self, Key, PROJECTS, Takes, Use};
-use super::vault;
 use crate::endpoint::BaseUrl;
 use crate::settings::pattern::Pattern;
 
@@ -25,6 +25,8 @@ const PRICES_MAX: usize = 256;
 const MODEL_BYTES: usize = 200;
 /// What a price is made of; the first two must be there.
 const PRICE_FIELDS: [&str; 5] = ["input", "output", "cache_read", "cache_write", "cache_write_1h"];
+/// Longest path of the folder below the vault: the names of notes come behind it.
+const BELOW_BYTES: usize = 120;
 /// Remarks of one kind that are told; a file that is something else altogether would give thousands.
 const REMARKS_MAX: usize = 50;
 
@@ -301,7 +303,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
             Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
             Takes::Text | Takes::File | Takes::Url => is_text(),
-            Takes::Below => value.as_str().is_some_and(vault::is_below),
+            Takes::Below => value.as_str().is_some_and(is_below),
             Takes::Variable => value.as_str().is_some_and(is_variable),
             Takes::Directories => texts(1),
             Takes::Globs => texts(0),
@@ -313,6 +315,11 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
 
 pub(super) fn is_text(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains('\0')
+}
+
+/// Whether a text names a folder below another one, on every system.
+fn is_below(text: &str) -> bool {
+    text.len() <= BELOW_BYTES && text.split('/').all(name::is_safe)
 }
 
 fn is_price(usd: f64) -> bool {

@@ -4,20 +4,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use baton_notes::name;
-
 use super::parse::{Parsed, Remark};
 use crate::settings::Vault;
 
-/// Longest path of the folder below the vault: the names of notes come behind it.
-const BELOW_BYTES: usize = 120;
 /// Where the home's own vault is, below it.
 const OWN: &str = "vault";
-
-/// Whether a text names a folder below another one, on every system.
-pub(super) fn is_below(text: &str) -> bool {
-    text.len() <= BELOW_BYTES && text.split('/').all(name::is_safe)
-}
 
 /// Why notes must not lie where a text wants them. What a home or an agent has of its own would be taken for notes, or notes
 /// for theirs.
@@ -118,36 +109,6 @@ mod tests {
         drop(hangs);
         assert_eq!(in_time(Duration::from_secs(600), || 7), Some(7));
         assert_eq!(plain(Path::new("/a/./b/../c")), Path::new("/a/c"));
-    }
-
-    #[test]
-    fn the_folder_for_notes_is_a_name_on_every_system() {
-        for (text, fits) in [
-            ("claude", true),
-            ("notes/claude", true),
-            ("Notizen für später", true),
-            ("", false),
-            ("/claude", false),
-            ("claude/", false),
-            ("../claude", false),
-            ("a/../b", false),
-            (".obsidian", false),
-            ("a/.git", false),
-            ("c:", false),
-            ("a\\b", false),
-            ("a#b", false),
-            ("name.", false),
-            ("name ", false),
-            ("a\nb", false),
-            ("CON", false),
-            ("notes/aux.md", false),
-            ("LPT1", false),
-            ("nul", false),
-            ("concert", true),
-            (&"x".repeat(121), false),
-        ] {
-            assert_eq!(is_below(text), fits, "{text:?}");
-        }
     }
 
     #[test]

@@ -263,6 +263,36 @@ fn every_key_of_the_original_documents_is_known() {
 }
 
 #[test]
+fn the_folder_for_notes_is_a_name_on_every_system() {
+    for (text, fits) in [
+        ("claude", true),
+        ("notes/claude", true),
+        ("Notizen für später", true),
+        ("", false),
+        ("/claude", false),
+        ("claude/", false),
+        ("../claude", false),
+        ("a/../b", false),
+        (".obsidian", false),
+        ("a/.git", false),
+        ("c:", false),
+        ("a\\b", false),
+        ("a#b", false),
+        ("name.", false),
+        ("name ", false),
+        ("a\nb", false),
+        ("CON", false),
+        ("notes/aux.md", false),
+        ("LPT1", false),
+        ("nul", false),
+        ("concert", true),
+        (&"x".repeat(121), false),
+    ] {
+        assert_eq!(is_below(text), fits, "{text:?}");
+    }
+}
+
+#[test]
 fn a_wrong_value_that_is_a_secret_is_not_repeated() {
     let key = format!("sk-{}", "a1B2c3D4e5F6".repeat(3));
     let found = mistakes(&format!("{{\"llm\": {{\"max_output_tokens\": \"{key}\"}}}}"));
