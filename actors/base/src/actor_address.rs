@@ -1,4 +1,4 @@
-//! Where an actor can be reached although it may be restarted: the supervisor puts the new one in the same place.
+//! A stable address of an actor across restarts: the supervisor stores each new incarnation in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use ractor::rpc::CallResult;
 use ractor::{ActorRef, Message, RpcReplyPort};
 use tokio::sync::watch;
 
-/// The actor is not there, has ended, or did not answer in time.
+/// Why a call has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// It is not running, or ended before it answered.
@@ -18,10 +18,10 @@ pub enum CallError {
     TimedOut,
 }
 
-/// How long a call waits for the successor of an actor that has ended under it.
+/// How long a call waits for the successor of an actor that ended during it.
 const SUCCESSOR: Duration = Duration::from_secs(2);
 
-/// A place that holds the current incarnation of an actor.
+/// Holds the current incarnation of an actor.
 pub struct Slot<M: Message>(Arc<watch::Sender<Option<ActorRef<M>>>>);
 
 impl<M: Message> Clone for Slot<M> {
@@ -37,7 +37,7 @@ impl<M: Message> Default for Slot<M> {
 }
 
 impl<M: Message> Slot<M> {
-    /// Puts an incarnation in place.
+    /// Stores a new incarnation.
     pub fn put(&self, actor: ActorRef<M>) {
         self.0.send_replace(Some(actor));
     }
@@ -47,8 +47,8 @@ impl<M: Message> Slot<M> {
         self.0.borrow().clone()
     }
 
-    /// Sends without an answer. A message to nobody is dropped: whoever restarts reads what it missed from the log
-    /// or the disk.
+    /// Sends without waiting for an answer. Without an incarnation the message is dropped: a restarted actor reads what
+    /// it missed from the log or the disk.
     pub fn cast(&self, message: M) {
         if let Some(actor) = self.get() {
             let _ = actor.send_message(message);
@@ -65,7 +65,8 @@ impl<M: Message> Slot<M> {
         call(&actor, message, within).await
     }
 
-    /// The same, and if the actor ends before it answers, asks its successor once. For questions that may be asked twice.
+    /// Like [`Self::call`], but if the actor ends before it answers, asks its successor once. For requests that may be
+    /// repeated.
     pub async fn ask<T: Send + 'static>(
         &self,
         message: impl Fn(RpcReplyPort<T>) -> M + Send + Sync,

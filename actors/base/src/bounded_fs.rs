@@ -1,6 +1,6 @@
-//! Looks at file systems that may not answer: a network's that is gone, a disk's that hangs. Whoever looks waits only as long
-//! as it says. What hangs cannot be called off and keeps its thread, so there are few of them at once, and who finds no
-//! room goes on without a look.
+//! Looks at file systems that may not answer: an unreachable network mount, a hanging disk. A caller waits only until
+//! its deadline. A hanging look cannot be cancelled and keeps its thread, so few run at once, and a caller that finds
+//! no free slot goes on without a look.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-/// Looks at once: the threads that hung file systems may keep, of the 512 there are.
+/// Concurrent looks: the threads, of 512, that hanging file systems may occupy.
 const AT_ONCE: usize = 8;
-/// Longest wait for room: a look that is answered takes less than a millisecond.
+/// Longest wait for a free slot: a look that is answered takes less than a millisecond.
 const ROOM: Duration = Duration::from_millis(50);
 
 /// See the module.
@@ -23,7 +23,8 @@ impl Default for Looks {
 }
 
 impl Looks {
-    /// What is seen, if it is seen in time.
+    /// Runs `look` on a blocking thread and returns its result, or `None` if there is no free slot or no result by
+    /// `until`.
     pub async fn take<T: Send + 'static>(
         &self,
         until: Instant,
@@ -31,7 +32,7 @@ impl Looks {
     ) -> Option<T> {
         let room = timeout_at(until.min(Instant::now() + ROOM), self.0.clone().acquire_owned()).await.ok()?.ok()?;
         let looking = tokio::task::spawn_blocking(move || {
-            // For as long as it takes, whether somebody still waits or not.
+            // Held until the look ends, even if the caller has given up.
             let _room = room;
             look()
         });

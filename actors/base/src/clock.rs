@@ -1,19 +1,19 @@
-//! The only clock. Everything that depends on time takes it from here, so tests can hold it.
+//! The only clock. Everything that depends on time takes it as an argument, so tests can control it.
 
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use baton_conversation::record::Timestamp;
 
-/// Tells the time, and how much of it the machine slept.
+/// Tells the time, and how long the machine slept.
 pub trait Clock: Send + Sync {
     /// Wall-clock time.
     fn now(&self) -> Timestamp;
 
-    /// Milliseconds since `since` in which the machine was asleep, as far as this process has seen.
+    /// Milliseconds since `since` during which the machine slept, as far as this process has observed.
     fn asleep_ms(&self, since: Timestamp) -> i64;
 
-    /// Completes when it is `at` or when it is worth looking again, whichever comes first.
+    /// Completes at `at`, or earlier when the caller should check again.
     fn sleep_until(&self, at: Timestamp) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -23,15 +23,15 @@ pub struct SystemClock {
     naps: Mutex<Naps>,
 }
 
-/// Times asleep, found by comparing a clock that stops in sleep with one that does not.
+/// Periods of sleep, found by comparing a clock that stops during sleep with one that does not.
 #[derive(Debug, Default)]
 struct Naps {
     slept_ms: Option<i64>,
-    /// Newest last: when it was noticed, and how long it was. The last hundred are enough for any timeout.
+    /// When each was noticed, and its length; newest last. The last hundred are enough for any timeout.
     found: Vec<(Timestamp, i64)>,
 }
 
-/// Shorter differences are noise of reading two clocks.
+/// Shorter differences are noise from reading two clocks.
 const NAP_MIN_MS: i64 = 2_000;
 const NAPS_MAX: usize = 100;
 
@@ -56,7 +56,7 @@ impl Naps {
     }
 }
 
-/// How long the machine has slept since it was booted. Linux tells; elsewhere nobody does, and nothing is subtracted.
+/// How long the machine has slept since boot. Known only on Linux; elsewhere no sleep is subtracted.
 #[cfg(target_os = "linux")]
 fn slept_since_boot_ms() -> Option<i64> {
     use rustix::time::{ClockId, clock_gettime};
@@ -86,7 +86,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, at: Timestamp) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        // Look at the two clocks often enough that a nap is noticed about when it happened.
+        // Compares the two clocks often enough to notice a sleep about when it happened.
         self.asleep_ms(at);
         let wait = Duration::from_millis(u64::try_from(at.since_ms(self.now())).unwrap_or(0));
         Box::pin(tokio::time::sleep(wait.clamp(crate::limits::TIMER_MIN, crate::limits::TIMER)))
@@ -100,12 +100,12 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// Stands at `now`.
+    /// A clock that shows `now`.
     pub fn at(now: Timestamp) -> Self {
         Self { now: tokio::sync::watch::Sender::new(now) }
     }
 
-    /// Moves on; whoever sleeps until a moment that has come wakes.
+    /// Moves the clock forward and wakes sleepers whose time has come.
     pub fn advance(&self, by: Duration) {
         let ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.now.send_modify(|now| *now = now.plus_ms(ms));
@@ -124,7 +124,7 @@ impl Clock for ManualClock {
     fn sleep_until(&self, at: Timestamp) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         let mut moved = self.now.subscribe();
         Box::pin(async move {
-            // The sender lives as long as the clock, so waiting ends only when the moment has come.
+            // The sender lives as long as the clock, so this ends only when the time has come.
             let _ = moved.wait_for(|now| *now >= at).await;
         })
     }

@@ -1,11 +1,11 @@
-//! Something that cannot be done for a while: told in the log once when it begins and once when it is over, however often it
-//! is tried, and asked for by `status` in between.
+//! An operation that fails for a while: logged once when it begins to fail and once when it succeeds again, however
+//! often it is tried; `status` shows it in between.
 
 use std::sync::{Mutex, MutexGuard};
 
 use crate::io_remedy::Obstacle;
 
-/// One such thing. Shared by whoever tries and whoever tells.
+/// One such operation. Shared by those that try it and those that report it.
 #[derive(Debug)]
 pub struct Trouble {
     what: &'static str,
@@ -19,12 +19,12 @@ struct Lasting {
 }
 
 impl Trouble {
-    /// Of what cannot be done, as a whole sentence: "conversations cannot be stored".
+    /// `what` is the failure as a whole sentence: "conversations cannot be stored".
     pub fn new(what: &'static str) -> Self {
         Self { what, lasting: Mutex::new(None) }
     }
 
-    /// It was tried in vain. Only the first time, and a reason of another kind, is news.
+    /// Records a failed try. It is logged only if it is the first, or if its reason is of another kind than the last.
     pub fn met(&self, reason: &str) {
         let mut lasting = self.lock();
         match &mut *lasting {
@@ -40,19 +40,19 @@ impl Trouble {
         }
     }
 
-    /// It was done.
+    /// Records success.
     pub fn over(&self) {
         if let Some(Lasting { reason, tries }) = self.lock().take() {
             tracing::info!(%reason, tries, "over: {}", self.what);
         }
     }
 
-    /// Why it cannot be done, while that is so.
+    /// The reason of the failure while it lasts.
     pub fn lasting(&self) -> Option<String> {
         self.lock().as_ref().map(|lasting| lasting.reason.clone())
     }
 
-    /// What, and why, while that is so.
+    /// The sentence and the reason while the failure lasts.
     pub fn told(&self) -> Option<String> {
         self.lasting().map(|reason| format!("{}: {reason}", self.what))
     }
@@ -62,7 +62,7 @@ impl Trouble {
     }
 }
 
-/// The same obstacle is met at one file after another.
+/// Two reasons count as the same if their cause is: a full disk fails one file after another.
 fn is_same(known: &str, now: &str) -> bool {
     known == now || (Obstacle::told(known) == Obstacle::told(now) && Obstacle::told(now) != Obstacle::Other)
 }

@@ -1,4 +1,4 @@
-//! What it takes for a file or a folder to be there after a power cut, and to be nobody else's to read.
+//! Makes files and folders survive a power cut, readable by their owner only.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -11,21 +11,22 @@ use crate::transcript_file;
 #[cfg(all(any(test, feature = "recorder"), unix))]
 pub mod recorder;
 
-/// How the name of a file ends that [`write_file`] has not finished.
+/// Suffix of a file that [`write_file`] has not finished.
 pub const BEING_WRITTEN: &str = ".tmp";
-/// The folder of a home in which a verification works; removed when the daemon starts.
+/// Folder of a home for temporary files of a verification; removed when the daemon starts.
 pub const VERIFY_FOLDER: &str = "verify.tmp";
 
-/// Creates a folder and its missing parents, for the owner only (0700) where the system knows such modes, and makes
-/// all their names durable. A folder that is there already keeps its mode.
+/// Creates a folder and its missing parents, for the owner only (0700) on Unix, and makes all their names durable. An
+/// existing folder keeps its mode.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
     make_private_folder(folder)?;
-    // The outermost last: what is not named in it does not matter.
+    // The outermost last: until its name is durable, the ones below do not matter.
     missing.into_iter().try_for_each(sync_parent)
 }
 
-/// As [`create_private_folder`], but its name is not durable before [`sync_parent`]. Whether it was missing.
+/// Like [`create_private_folder`], but its name is not durable before [`sync_parent`]. Returns true if the folder was
+/// missing.
 pub fn make_private_folder(folder: &Path) -> io::Result<bool> {
     if folder.is_dir() {
         return Ok(false);
@@ -46,27 +47,27 @@ pub fn sync_parent(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the names in a folder durable: what was created in it, renamed or removed. Systems that cannot open a
-/// folder (Windows) keep its names in a journal of their own.
+/// Makes the names in a folder durable: entries created, renamed or removed. Systems that cannot open a folder
+/// (Windows) journal its names themselves.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(all(any(test, feature = "recorder"), unix))]
     recorder::tell(recorder::Synced::Folder(folder));
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Makes what was written to a file durable; not its name.
+/// Makes a file's content durable, but not its name.
 pub fn sync_file(file: &Path) -> io::Result<()> {
     #[cfg(all(any(test, feature = "recorder"), unix))]
     recorder::tell(recorder::Synced::File(file));
     match OpenOptions::new().write(true).open(file) {
-        // Who may not write it may have it synchronised all the same.
+        // A file that may not be written can still be synced.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(file)?.sync_data(),
         opened => opened?.sync_data(),
     }
 }
 
-/// Makes everything on the file system of `folder` durable, where one call does that and says whether it went well.
-/// `false`: the caller has to do it file by file.
+/// Makes everything on the file system of `folder` durable, where one system call does that and reports failures.
+/// Returns false if the caller has to sync file by file.
 pub fn sync_all(folder: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -81,7 +82,7 @@ pub fn sync_all(folder: &Path) -> bool {
     }
 }
 
-/// Makes a folder and everything below it durable, files and names.
+/// Makes a folder and everything below it durable, contents and names.
 pub fn sync_below(folder: &Path) -> io::Result<()> {
     if sync_all(folder) {
         return Ok(());
@@ -96,13 +97,13 @@ pub fn sync_below(folder: &Path) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// Writes a whole file, for the owner only, under a temporary name, syncs it, and gives it its own: a reader sees all of
-/// it or none.
+/// Writes a whole file, for the owner only: writes and syncs a temporary file and renames it, so a reader sees all of
+/// it or none. The new name is not durable before [`sync_parent`].
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_file_with(path, |file| file.write_all(bytes))
 }
 
-/// The same for what need not be in memory whole.
+/// Like [`write_file`], for content that need not be in memory as a whole.
 pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
     use std::io::Write as _;
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -113,7 +114,7 @@ pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(&temporary).and_then(|file| {
-        // Locked until it has its own name: so it is known from what a killed program has left.
+        // Locked until it is renamed, which tells it from what a killed process has left.
         let _ = file.try_lock();
         let mut file = io::BufWriter::new(file);
         write(&mut file)?;
@@ -124,8 +125,8 @@ pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io
     written.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
-/// Removes what killed programs have left in a home whose lock the caller holds. What stays for an error does no harm: its
-/// next writer writes over it.
+/// Removes unfinished files of killed processes from a home. The caller holds the home's lock. A file that cannot be
+/// removed does no harm: its next writer overwrites it.
 pub fn remove_unfinished(home: &Path) {
     let _ = std::fs::remove_dir_all(home.join(VERIFY_FOLDER));
     for folder in ["", "log", "vault-register", "memory"] {
@@ -145,15 +146,15 @@ pub fn remove_unfinished(home: &Path) {
 }
 
 fn is_unfinished(name: &str) -> bool {
-    // The first are the files of tantivy.
+    // tantivy's temporary files begin with it.
     name.starts_with(BEING_WRITTEN) || name.ends_with(BEING_WRITTEN)
 }
 
-/// Reads a JSON file that [`write_file`] has written; `None` where there is none.
+/// Reads a JSON file written by [`write_file`]; `None` if there is none.
 ///
 /// # Errors
 ///
-/// When it cannot be read, is larger than `most` bytes, or is not of this shape.
+/// If it cannot be read, is larger than `most` bytes, or does not have this shape.
 pub fn read_json<T: DeserializeOwned>(path: &Path, most: u64) -> io::Result<Option<T>> {
     match transcript_file::read(path, most) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,24 +1,24 @@
-//! What stands in the way of a write, and what a person can do about it.
+//! Classifies I/O errors by cause and names what a person can do about each.
 
 use std::io::{self, ErrorKind};
 
-/// Why the system refuses.
+/// The cause of a refused file operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// There is no room: on the disk, or within what this user or process may take.
+    /// No space left: on the disk, or within the user's or process's quota.
     Full,
-    /// The file system takes no writes.
+    /// The file system is mounted read-only.
     ReadOnly,
-    /// The file or folder is not this user's to use.
+    /// This user lacks the permission for the file or folder.
     Forbidden,
-    /// The disk itself fails.
+    /// The disk reports I/O errors.
     Failing,
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
 impl Obstacle {
-    /// What an error stands for.
+    /// Classifies an error.
     pub fn of(error: &io::Error) -> Self {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::Full,
@@ -29,17 +29,17 @@ impl Obstacle {
         }
     }
 
-    /// The same of a sentence in which an error of the system is told, whoever wrapped it.
+    /// Classifies an error message by the operating system's error number in it, however it was wrapped.
     pub fn told(text: &str) -> Self {
         number(text).map_or(Self::Other, |number| Self::of(&io::Error::from_raw_os_error(number)))
     }
 
-    /// Whether everything that is written there meets it, not one file alone.
+    /// True if the cause affects every write to the disk, not one file alone.
     pub fn is_of_the_disk(self) -> bool {
         matches!(self, Self::Full | Self::ReadOnly)
     }
 
-    /// What to do, as a request.
+    /// What the user should do, as an imperative phrase.
     pub fn remedy(self) -> &'static str {
         match self {
             Self::Full => "free space on the disk of BATON_HOME",
@@ -51,7 +51,8 @@ impl Obstacle {
     }
 }
 
-/// The system's own words for what a sentence tells of it, without what others have wrapped it in; else the sentence.
+/// Reduces a message to the operating system's own text if it holds an error number of a known cause; otherwise returns
+/// it unchanged.
 pub fn brief(text: &str) -> String {
     match number(text).map(io::Error::from_raw_os_error) {
         Some(error) if Obstacle::of(&error) != Obstacle::Other => error.to_string(),
@@ -59,7 +60,7 @@ pub fn brief(text: &str) -> String {
     }
 }
 
-/// The number of the system's error: it is told as `(os error N)`, or as `Os { code: N, … }` where its parts are shown.
+/// The error number in a message: `(os error N)` as `Display` prints it, or `Os { code: N, … }` as `Debug` does.
 fn number(text: &str) -> Option<i32> {
     let behind = |mark: &str| {
         let (_, rest) = text.rsplit_once(mark)?;

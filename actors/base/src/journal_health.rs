@@ -1,29 +1,29 @@
-//! Whether the log takes writes, as those who write to it have found: one outage is one line in `daemon.log`, however many
-//! sessions meet it, and one entry in `status`.
+//! Whether the log accepts writes, as observed by those that write to it. One outage is one line in `daemon.log`,
+//! however many sessions meet it, and one entry in `status`.
 //!
-//! Nobody asks the log itself. The first refused write begins an outage and the first one that is stored ends it; meanwhile
+//! The log itself is not asked. The first refused write begins an outage and the first stored one ends it; meanwhile
 //! the supervisor lets one session at a time try (see [`limits::OUTAGE_PROBE`](crate::limits::OUTAGE_PROBE)).
 //!
 //! # Hazards
 //!
-//! - On a full or read-only disk background jobs wait in place, and what is asked for is answered with the
-//!   reason. Memory and index that were lost for it are rebuilt while the daemon runs.
+//! - On a full or read-only disk background jobs wait in place, and requests are answered with the reason. A memory or
+//!   index lost in an outage is rebuilt while the daemon runs.
 
 use std::sync::Arc;
 
 use baton_conversation::record::Timestamp;
 use tokio::sync::watch;
 
-/// Shared by whoever writes, whoever hands out work, and `status`.
+/// Shared by all writers, the supervisor and `status`.
 #[derive(Clone, Debug)]
 pub struct Outage(Arc<watch::Sender<Option<Refusal>>>);
 
-/// An outage that lasts.
+/// An outage in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the log said first.
+    /// The first error of the log.
     pub reason: String,
-    /// When it said so.
+    /// When it occurred.
     pub since: Timestamp,
 }
 
@@ -34,7 +34,7 @@ impl Default for Outage {
 }
 
 impl Outage {
-    /// The log has refused a write.
+    /// Records that the log refused a write.
     pub fn refused(&self, reason: &str, now: Timestamp) {
         let begun = self.0.send_if_modified(|lasting| {
             let begins = lasting.is_none();
@@ -46,7 +46,7 @@ impl Outage {
         }
     }
 
-    /// The log has stored something.
+    /// Records that the log stored a write.
     pub fn taken(&self, now: Timestamp) {
         if self.0.borrow().is_none() {
             return;
@@ -61,17 +61,17 @@ impl Outage {
         }
     }
 
-    /// The outage that lasts, if one does.
+    /// The outage in progress, if any.
     pub fn lasting(&self) -> Option<Refusal> {
         self.0.borrow().clone()
     }
 
-    /// Whether one does.
+    /// True during an outage.
     pub fn lasts(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Told when one begins or ends.
+    /// Notifies when an outage begins or ends.
     pub fn changes(&self) -> watch::Receiver<Option<Refusal>> {
         self.0.subscribe()
     }

@@ -1,17 +1,13 @@
-//! The newest of what somebody publishes.
+//! The newest published value, read without a guard.
 //!
 //! # Hazards
 //!
-//! - A guard of a watch channel holds off its publisher, and two guards in one expression with the publisher
-//!   between them wait for each other for ever. Tables and settings are read through this type, which gives out
-//!   no guard.
+//! - A guard of a watch channel blocks its publisher, and two guards in one expression deadlock if the publisher locks
+//!   between them. Tables and settings are read through this type, which returns clones.
 
 use tokio::sync::watch;
 
-/// Reads the newest value that was published, and can wait for the next one.
-///
-/// What it gives is a value of one's own. A channel's own guard would hold off whoever publishes, and two of them in one
-/// expression, with a publisher between them, wait for each other for ever.
+/// Reads the newest published value and can wait for the next one. See the module's hazards for why it returns clones.
 #[derive(Debug)]
 pub struct Current<T>(watch::Receiver<T>);
 
@@ -28,35 +24,34 @@ impl<T> From<watch::Receiver<T>> for Current<T> {
 }
 
 impl<T: Clone> Current<T> {
-    /// The value as it is now. `T` is cheap to clone: an `Arc`, or made of some.
+    /// The current value. `T` should be cheap to clone, such as an `Arc`.
     pub fn now(&self) -> T {
         self.0.borrow().clone()
     }
 
-    /// The value as it is now; [`Self::changed`] then waits for another one.
+    /// The current value, marked as seen: [`Self::changed`] then waits for another one.
     pub fn newest(&mut self) -> T {
         self.0.borrow_and_update().clone()
     }
 }
 
 impl<T> Current<T> {
-    /// Comes back when there is a value that was neither waited for nor taken as the newest. An error: nobody publishes any
-    /// more.
+    /// Resolves when there is a value that was not seen yet. Fails if the publisher is gone.
     pub async fn changed(&mut self) -> Result<(), watch::error::RecvError> {
         self.0.changed().await
     }
 
-    /// Waits until the value is so. An error: nobody publishes any more, and the last one was not.
+    /// Resolves once the value satisfies `is_so`. Fails if the publisher is gone and the last value does not.
     pub async fn wait_for(&mut self, is_so: impl FnMut(&T) -> bool) -> Result<(), watch::error::RecvError> {
         self.0.wait_for(is_so).await.map(drop)
     }
 
-    /// Whether there is such a value. `false` when nobody publishes any more.
+    /// True if there is a value that was not seen yet; false if the publisher is gone.
     pub fn has_changed(&self) -> bool {
         self.0.has_changed().unwrap_or(false)
     }
 
-    /// Takes the value there is for seen.
+    /// Marks the current value as seen.
     pub fn mark_seen(&mut self) {
         self.0.mark_unchanged();
     }
@@ -66,7 +61,7 @@ impl<T> Current<T> {
 mod tests {
     use super::*;
 
-    /// With the channel's guards this never ends.
+    /// With the channel's guards this would never end.
     #[test]
     fn a_publisher_between_two_looks_waits_for_neither() {
         let (sender, receiver) = watch::channel(1_u32);

@@ -1,5 +1,5 @@
-//! What every part of the shell stands on: durable files, bounded looks at file systems, the clock, the lock, and the
-//! limits of everything.
+//! Foundations of every other crate below `actors/`: durable files, bounded file-system looks, the clock, the home
+//! lock, supervised tasks and all limits.
 
 pub mod actor_address;
 pub mod bounded_fs;

@@ -1,4 +1,4 @@
-//! The lock of a home: one daemon per `BATON_HOME`, and a home that nobody else can write to.
+//! The lock of a home: one daemon per `BATON_HOME`, and no home that other users can write to.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,43 +13,43 @@ use crate::transcript_file;
 /// The file that is locked; it holds the owner's process id in digits.
 pub const LOCK_FILE: &str = "daemon.lock";
 
-/// The file that says where the holder listens, when that is not in the home; whoever takes the lock removes it.
+/// Holds the socket's path if the holder listens outside the home. Acquiring the lock removes it.
 const LISTENS_FILE: &str = "daemon.socket";
 
-/// Longest path that is believed there.
+/// Longest socket path that is accepted from that file.
 const LISTENS_MAX_BYTES: u64 = 4096;
 
-/// How often a lock that is held is looked at again, and how long after.
+/// How often a held lock is tried, and the pause between two tries.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Longest process id that is believed.
+/// Longest process id that is accepted.
 const PID_MAX_BYTES: u64 = 20;
 
 /// The right to write to a home, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
 pub struct HomeLock {
-    /// `None`: there is none, and none can be made.
+    /// `None` if a read-only home has no lock file and none can be created.
     file: Option<File>,
-    /// The home that was locked; `None` where it is only read.
+    /// The locked home; `None` if it was locked only for reading.
     home: Option<PinnedFolder>,
 }
 
-/// How the reason begins with which a daemon refuses a home that another process holds.
+/// Beginning of the error of a daemon that finds its home held by another process.
 pub const HELD: &str = "another daemon";
 
-/// Why a home is not ours.
+/// Why a home cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process holds it.
+    /// Another process holds the lock.
     #[error("{HELD}{} already serves {}; `baton stop` ends it", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Held {
         /// The home.
         home: PathBuf,
-        /// Which process, if it has said so yet and the system lets us read it.
+        /// The holder's process id, if it is already written and readable.
         pid: Option<u32>,
     },
-    /// Others can write to the folder, so whatever it holds cannot be trusted.
+    /// Other users can write to the folder, so its contents cannot be trusted.
     #[error("{} can be written to by others; run: chmod go-w '{}'", home.display(), home.display())]
     Exposed {
         /// The home.
@@ -64,9 +64,9 @@ pub enum LockError {
     /// The folder or the lock file could not be used.
     #[error("cannot use {}: {source}; {}", path.display(), Obstacle::of(source).remedy())]
     Io {
-        /// Which one.
+        /// The path concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -94,19 +94,19 @@ impl HomeLock {
             Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         }
         write_pid(&mut file).map_err(io_error(&path))?;
-        // The last holder's.
+        // The previous holder's.
         let _ = std::fs::remove_file(home.join(LISTENS_FILE));
         let pinned = PinnedFolder::open(home).map_err(io_error(home))?;
         Ok(Self { file: Some(file), home: Some(pinned) })
     }
 
-    /// The folder that is locked: its path may come to name another one. `None` where it is only read.
+    /// The locked folder, pinned because its path may later name another one. `None` if it was locked only for reading.
     pub fn home(&self) -> Option<&PinnedFolder> {
         self.home.as_ref()
     }
 
-    /// As [`HomeLock::acquire`], for somebody who only reads: a home that cannot be written to will do. Where such a home has
-    /// no lock file, nobody can hold it.
+    /// Like [`HomeLock::acquire`], but also accepts a home that cannot be written to. If such a home has no lock file,
+    /// no process can hold it.
     pub fn acquire_to_read(home: &Path) -> Result<Self, LockError> {
         let refused = match Self::acquire(home) {
             Err(LockError::Io { path, source })
@@ -129,7 +129,7 @@ impl HomeLock {
     }
 }
 
-/// A client that looks whether the lock is free holds it for a moment: look a few times.
+/// Tries a few times, because a client that checks whether the lock is free holds it for a moment.
 fn try_lock(file: &File) -> Result<(), TryLockError> {
     for _ in 1..LOOKS {
         match file.try_lock() {
@@ -142,25 +142,25 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
 
 impl Drop for HomeLock {
     fn drop(&mut self) {
-        // The lock goes with the file; an old process id in it would only mislead.
+        // Closing the file releases the lock; an old process id in it would only mislead.
         if let Some(file) = &self.file {
             let _ = file.set_len(0);
         }
     }
 }
 
-/// Which process has said that it holds a home. It may have ended since.
+/// The process id that the holder of a home has written. The process may have ended since.
 pub fn holder(home: &Path) -> Option<u32> {
     pid_in(&mut transcript_file::open(&home.join(LOCK_FILE)).ok()?)
 }
 
-/// Says where the holder of a home listens, if that is not in the home: clients may have read another configuration than
-/// it has. Blocks for a short write.
+/// Records where the holder of a home listens, if that is outside the home; a client's configuration may name another
+/// socket. Blocks for a short write.
 pub fn say_listening(home: &Path, socket: &Path) -> io::Result<()> {
     durable::write_file(&home.join(LISTENS_FILE), socket.to_str().unwrap_or_default().as_bytes())
 }
 
-/// Where the holder of a home has said that it listens. It may have ended since.
+/// The socket outside the home that the holder has recorded. The holder may have ended since.
 pub fn listens_at(home: &Path) -> Option<PathBuf> {
     let mut text = String::new();
     transcript_file::open(&home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
@@ -180,8 +180,8 @@ fn pid_in(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Whether a home can be trusted: it is this user's, and nobody else can write to it. Else neither what it holds nor who
-/// answers on its socket is known to be ours. A home that is not there yet is no harm.
+/// Checks that a home can be trusted: it belongs to this user and no other user can write to it. Otherwise neither its
+/// contents nor the process on its socket can be taken for Baton's own. A missing home passes.
 #[cfg(unix)]
 pub fn check_home(home: &Path) -> Result<(), LockError> {
     use std::os::unix::fs::MetadataExt;
@@ -199,7 +199,7 @@ pub fn check_home(home: &Path) -> Result<(), LockError> {
     Ok(())
 }
 
-/// Whether a home can be trusted. Here that is left to the access list that a folder of the user's has.
+/// Always succeeds: outside Unix the access list of the user's folder is relied on.
 #[cfg(not(unix))]
 pub fn check_home(_home: &Path) -> Result<(), LockError> {
     Ok(())

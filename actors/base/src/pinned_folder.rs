@@ -1,48 +1,50 @@
-//! A folder that must stay the one that was opened: what is written by its path would otherwise land in two places.
+//! Detects that a path no longer names the folder that was opened: writes by path would otherwise end up in two
+//! folders.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder by its path and by what the path named when it was opened.
+/// A folder's path and its identity when it was opened.
 #[derive(Clone, Debug)]
 pub struct PinnedFolder {
     path: PathBuf,
     identity: Identity,
 }
 
-/// The path of an open folder names another folder now, or none: it was renamed or removed, or something was mounted over it.
+/// The path of an open folder names another folder, or none: it was renamed or removed, or something was mounted over
+/// it.
 #[derive(Debug, thiserror::Error)]
 #[error("{} was moved, removed or replaced while Baton used it", path.display())]
 pub struct Moved {
     path: PathBuf,
 }
 
-/// Device and inode. Where the system has no such numbers, only that it is a folder.
+/// Device and inode; zeros where the system has no such numbers.
 type Identity = (u64, u64);
 
 impl PinnedFolder {
-    /// A folder that is there.
+    /// Opens an existing folder.
     ///
     /// # Errors
     ///
-    /// When it is not, or cannot be looked at.
+    /// If it does not exist, is no folder, or cannot be examined.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let identity = identity(&path)?;
         Ok(Self { path, identity })
     }
 
-    /// Its path.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether its path still names it. If that is so after a write, everything that was written by this path is in it. One
-    /// call to the system; may block where the file system does.
+    /// Checks that the path still names the folder. If that holds after a write, everything written by this path is in
+    /// the folder. One system call, which may block where the file system does.
     ///
     /// # Errors
     ///
-    /// [`Moved`] within an error of the kind `NotFound`, or why the system cannot tell.
+    /// [`Moved`] within an error of kind `NotFound`, or the system's reason for not knowing.
     pub fn check(&self) -> io::Result<()> {
         let moved = || io::Error::new(io::ErrorKind::NotFound, Moved { path: self.path.clone() });
         match identity(&self.path) {
@@ -55,7 +57,7 @@ impl PinnedFolder {
         }
     }
 
-    /// Whether its path certainly names it no more. Where the system cannot tell it does not.
+    /// True if the path certainly names another folder or none; false if the system cannot tell.
     pub fn is_moved(&self) -> bool {
         self.check().is_err_and(|error| error.get_ref().is_some_and(|inner| inner.is::<Moved>()))
     }

@@ -1,6 +1,7 @@
-//! Which project a working directory belongs to: the top of its git work tree, worktrees joined, else itself.
+//! Determines the project of a working directory: the top level of its git work tree, with linked worktrees joined to
+//! their repository, or else the directory itself.
 //!
-//! Read from the file system and not from `git`: it must work where git is not installed, and cost nothing.
+//! Reads the file system instead of running `git`, which may not be installed and costs more.
 
 mod mounts;
 mod sight;
@@ -13,20 +14,20 @@ use baton_events::session::Place;
 
 use sight::Sight;
 
-/// Directories above the working directory that are looked at.
+/// Parent directories that are searched for `.git`.
 const LEVELS: usize = 64;
-/// A `.git` file is one line; anything longer is none.
+/// A `.git` file is one line; a longer file is ignored.
 const GIT_FILE_BYTES: u64 = 4096;
 
 static SIGHT: Sight = Sight::new();
 
-/// As [`of`], for whoever must not wait for ever. `None`: its file system does not answer.
+/// Like [`of`], but bounded by [`crate::limits::ROOT`]. `None` if the file system does not answer.
 pub fn look(cwd: &str) -> Option<Place> {
     let written = cwd.to_owned();
     SIGHT.look(Path::new(cwd), move |_| of(&written))
 }
 
-/// The place of a directory that a caller names: as it is on disk, or where that does not answer as it is written.
+/// The place of a directory that a caller names: as it is on disk, or as it is written if the disk does not answer.
 pub fn asked(cwd: &str) -> Place {
     look(cwd).unwrap_or_else(|| {
         let cwd = without_controls(cwd);
@@ -34,18 +35,18 @@ pub fn asked(cwd: &str) -> Place {
     })
 }
 
-/// Has a directory looked at without blocking. One that does not answer is known to afterwards, so nobody who asks for its
-/// place next waits for it.
+/// Checks a directory without blocking a thread. If it does not answer, it is marked as hung, so the next caller does
+/// not wait for it.
 pub async fn glance(cwd: &str) {
     let _ = SIGHT.look_soon(Path::new(cwd), |directory| directory.is_dir()).await;
 }
 
-/// Whether a path is a directory; one that does not answer is none.
+/// True if the path is a directory; false if it does not answer.
 pub fn is_directory(path: &str) -> bool {
     SIGHT.look(Path::new(path), Path::is_dir).unwrap_or(false)
 }
 
-/// What is to be said beside an answer about a directory: that it does not answer, if so. Looks at nothing.
+/// A remark for an answer about this directory if it does not answer, else empty. Does not access the disk.
 pub fn unseen(cwd: &str) -> &'static str {
     if SIGHT.is_hung(Path::new(cwd)) {
         " (its file system does not answer, so it is taken as it is written)"
@@ -54,16 +55,16 @@ pub fn unseen(cwd: &str) -> &'static str {
     }
 }
 
-/// The place of a working directory as it is on disk now. A directory that is gone is its own project. However a
-/// directory is written, with links, `..` or a slash at the end, it is one project. Neither holds a control character:
-/// they end up in lists, on terminals, and beside each other in the memory, and a transcript may say anything.
+/// The place of a working directory as it is on disk now. A directory that is gone is its own project. Every spelling
+/// of a directory, with links, `..` or a trailing slash, gives one project. Control characters are replaced in both
+/// paths: a transcript may contain anything, and paths end up in lists, on terminals and in the memory.
 pub fn of(cwd: &str) -> Place {
     let Place { cwd, project } = as_written(&without_controls(cwd));
-    // What a `.git` file points to may say anything, too.
+    // The target of a `.git` file may contain anything, too.
     Place { cwd, project: without_controls(&project).into_owned() }
 }
 
-/// With what stands for an unknown character in the place of each control character.
+/// Replaces each control character by U+FFFD.
 fn without_controls(path: &str) -> Cow<'_, str> {
     match path.contains(char::is_control) {
         true => Cow::Owned(path.replace(char::is_control, "\u{fffd}")),
@@ -74,7 +75,7 @@ fn without_controls(path: &str) -> Cow<'_, str> {
 fn as_written(cwd: &str) -> Place {
     let written = Path::new(cwd);
     if !written.is_absolute() {
-        // A directory of another machine, as Windows writes them, or nothing that can be looked at.
+        // A path of another machine, as Windows writes them, or something that cannot be looked up.
         let project = cwd.trim_end_matches(['/', '\\']);
         return Place { cwd: cwd.to_owned(), project: if project.is_empty() { cwd } else { project }.to_owned() };
     }
@@ -84,7 +85,7 @@ fn as_written(cwd: &str) -> Place {
     Place { cwd: cwd.to_owned(), project: project.to_str().unwrap_or(cwd).to_owned() }
 }
 
-/// Without links. Where that would give a path that nobody writes (Windows), as it is written.
+/// Resolves links. `None` on Windows, where that gives paths in an unusual form.
 fn real(path: &Path) -> Option<PathBuf> {
     if cfg!(windows) { None } else { fs::canonicalize(path).ok() }
 }
@@ -101,22 +102,22 @@ fn git_top_level(cwd: &Path) -> Option<PathBuf> {
     })
 }
 
-/// A worktree's `.git` is a file: `gitdir: /repo/.git/worktrees/name`. It joins the project at `/repo`. A submodule's
-/// points into `modules/` and stays a project of its own.
+/// The project of a directory whose `.git` is a file. A worktree's reads `gitdir: /repo/.git/worktrees/name` and joins
+/// the project at `/repo`. A submodule's points into `modules/`, and it stays a project of its own.
 fn joined_worktree(directory: &Path, git: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(git).ok()?;
     let pointed = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
     let pointed = plain(&if pointed.is_absolute() { pointed } else { directory.join(pointed) });
     let common = pointed.parent().filter(|parent| parent.ends_with("worktrees")).and_then(Path::parent);
     Some(match common {
-        // `/repo/.git` belongs to `/repo`; a bare repository is its own top.
+        // `/repo/.git` belongs to `/repo`; a bare repository is its own top level.
         Some(common) if common.ends_with(".git") => common.parent()?.to_owned(),
         Some(common) => common.to_owned(),
         None => directory.to_owned(),
     })
 }
 
-/// Resolves `.` and `..` in the text alone.
+/// Resolves `.` and `..` without access to the disk.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -166,7 +167,7 @@ mod tests {
             let place = of(written);
             assert_eq!((place.cwd.as_str(), place.project.as_str()), (expected, expected), "{written:?}");
         }
-        // Nor where a file of a work tree has one.
+        // Nor does a file that a work tree names.
         let temp = tempfile::tempdir().unwrap();
         let root = &fs::canonicalize(temp.path()).unwrap();
         fs::write(root.join(".git"), "gitdir: /srv/a\u{1f}/srv/other/.git/worktrees/x\n").unwrap();

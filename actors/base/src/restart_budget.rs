@@ -1,13 +1,13 @@
-//! How often a child may fail: a pure function with a memory of its own.
+//! Limits how often a child may fail; pure, with time as an argument.
 //!
-//! A child may fail a few times within a window. Then it is left alone: first for one window, and each time that it fails
-//! again soon after that pause, for twice as long. Who has stood a window's time begins anew.
+//! A child may fail a few times within a window. Then it is paused: first for one window, and each time it fails again
+//! soon after a pause, for twice as long. A child that runs for a whole window after its pause starts over.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use baton_conversation::record::Timestamp;
 
-/// Failures per child within a window.
+/// Failures per child.
 #[derive(Debug)]
 pub struct RestartBudget<K> {
     allowed: usize,
@@ -25,34 +25,34 @@ struct Record {
 #[derive(Clone, Copy, Debug)]
 struct GivenUp {
     at: Timestamp,
-    /// How often it was given up without having stood in between.
+    /// Consecutive earlier pauses.
     rounds: u32,
-    /// Whether it was named by [`RestartBudget::take_due`].
+    /// True once [`RestartBudget::take_due`] has returned it.
     tried: bool,
 }
 
-/// What to do with a child that has failed.
+/// What to do with a failed child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Start it again.
     Restart,
-    /// It keeps failing: leave it alone and say so.
+    /// It keeps failing: leave it stopped and report it.
     GiveUp,
 }
 
-/// Children whose failures are remembered; the longest quiet is forgotten first.
+/// Children whose failures are remembered; beyond that the one without a failure for longest is dropped.
 const CHILDREN_MAX: usize = 1_000;
 
-/// How often the pause is doubled at most: a minute becomes about an hour.
+/// How often the pause is doubled at most: one minute becomes about an hour.
 const DOUBLINGS: u32 = 6;
 
 impl<K: Ord + Clone> RestartBudget<K> {
-    /// `allowed` failures within `window_ms`.
+    /// Allows `allowed` failures within `window_ms`.
     pub fn new(allowed: usize, window_ms: i64) -> Self {
         Self { allowed, window_ms, children: BTreeMap::new() }
     }
 
-    /// Counts a failure of `child` at `now` and says what to do.
+    /// Records a failure of `child` at `now` and decides what to do.
     pub fn failed(&mut self, child: &K, now: Timestamp) -> Verdict {
         let (window_ms, allowed) = (self.window_ms, self.allowed);
         let record = self.record(child, now);
@@ -71,29 +71,29 @@ impl<K: Ord + Clone> RestartBudget<K> {
         Verdict::Restart
     }
 
-    /// Leaves a child alone at once: another try now would end the same way.
+    /// Pauses a child at once, because another try now would fail in the same way.
     pub fn give_up(&mut self, child: &K, now: Timestamp) {
         let window_ms = self.window_ms;
         self.record(child, now).give_up(window_ms, now);
     }
 
-    /// The child has done its work although it was given up.
+    /// Clears a child's failures: it has done its work although it was given up.
     pub fn stands(&mut self, child: &K) {
         self.children.remove(child);
     }
 
-    /// When a child that is left alone now is tried again.
+    /// When a paused child is tried again; `None` if it is not paused.
     pub fn given_up_until(&self, child: &K, now: Timestamp) -> Option<Timestamp> {
         self.children.get(child)?.paused_until(self.window_ms, now)
     }
 
-    /// Children that are left alone now, each with the time of its next try.
+    /// The paused children, each with the time of its next try.
     pub fn all_given_up(&self, now: Timestamp) -> Vec<(&K, Timestamp)> {
         let paused = |(child, record): (_, &Record)| Some((child, record.paused_until(self.window_ms, now)?));
         self.children.iter().filter_map(paused).collect()
     }
 
-    /// Children whose pause has passed; each is named once.
+    /// Children whose pause has ended; each is returned once per pause.
     pub fn take_due(&mut self, now: Timestamp) -> Vec<K> {
         let window_ms = self.window_ms;
         let mut due = Vec::new();
@@ -133,7 +133,7 @@ impl<K: Ord + Clone> RestartBudget<K> {
 }
 
 impl Record {
-    /// A failure while it is left alone (a person had it tried) does not make the pause longer.
+    /// A failure during a pause (a person asked for a try) does not lengthen it.
     fn give_up(&mut self, window_ms: i64, now: Timestamp) {
         if self.paused_until(window_ms, now).is_none() {
             let rounds = self.given_up.map_or(0, |given_up| given_up.rounds + 1);
@@ -148,7 +148,7 @@ impl Record {
         lies_within(given_up.at, pause_ms, now).then(|| given_up.at.plus_ms(pause_ms))
     }
 
-    /// Whether nothing of it counts any more.
+    /// True if none of its failures count any more.
     fn is_over(&self, window_ms: i64, now: Timestamp) -> bool {
         match self.given_up {
             Some(given_up) => {
@@ -169,7 +169,7 @@ impl GivenUp {
     }
 }
 
-/// Whether `at` is less than `ms` ago. A clock that was set back makes nothing last longer.
+/// True if `at` is less than `ms` ago. False if it lies in the future, so setting the clock back lengthens nothing.
 fn lies_within(at: Timestamp, ms: i64, now: Timestamp) -> bool {
     (0..ms).contains(&now.since_ms(at))
 }
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!([0, 0].map(|at| budget.failed(&"a", second(at))), [Restart, GiveUp]);
             budget
         };
-        // Failures after a pause of 60 s in which it was tried.
+        // Failures after a pause of 60 s that [`RestartBudget::take_due`] has returned.
         for (at, verdict) in [(60, GiveUp), (119, GiveUp), (120, Restart)] {
             let mut budget = given_up();
             assert_eq!(budget.take_due(second(60)), ["a"]);

@@ -1,7 +1,7 @@
-//! Work that lives as long as the daemon and is no actor.
+//! Work that lives as long as the daemon and is not an actor.
 //!
-//! Somebody always sees how it ends: a task that returns is done, one that panics is started anew within a budget, and beyond
-//! that the daemon ends with the reason, so that no part of it stays dead unseen.
+//! No end goes unnoticed: a task that returns is done, one that panics is restarted within a budget, and beyond that
+//! the daemon ends with the reason.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use crate::limits;
 use crate::restart_budget::{RestartBudget, Verdict};
 
-/// Between a panic and the next start, so that a task that fails at once does not take a processor.
+/// Pause between a panic and the restart, so that a task that fails at once does not occupy a processor.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Starts tasks and sees how they end. Cheap to clone.
+/// Starts tasks and observes how they end. Cheap to clone.
 #[derive(Clone)]
 pub struct TaskSupervisor(Arc<Inner>);
 
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl TaskSupervisor {
-    /// `end_daemon` is called with the reason when a task fails for good.
+    /// Calls `end_daemon` with the reason when a task exceeds its budget.
     pub fn new(end_daemon: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self(Arc::new(Inner {
             end_daemon: Box::new(end_daemon),
@@ -37,7 +37,7 @@ impl TaskSupervisor {
         }))
     }
 
-    /// Runs `work` until it returns, and anew each time that it panics. Aborting the handle aborts the work.
+    /// Runs `work` until it returns, restarting it after each panic. Aborting the handle aborts the work.
     pub fn spawn<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &'static str,
@@ -48,7 +48,7 @@ impl TaskSupervisor {
             let window_ms = i64::try_from(limits::RESTART_WINDOW.as_millis()).unwrap_or(i64::MAX);
             let (mut budget, begun) = (RestartBudget::new(limits::RESTARTS, window_ms), Instant::now());
             loop {
-                // Dropped with this task, it takes the work along.
+                // Dropping it with this task aborts the work.
                 let mut running = JoinSet::new();
                 running.spawn(supervisor.breakable(name, work()));
                 let Some(Err(error)) = running.join_next().await else { return };
@@ -71,7 +71,7 @@ impl TaskSupervisor {
     }
 }
 
-/// Tests let a running task panic, whatever it is doing.
+/// Lets tests make a running task panic at any point.
 #[cfg(any(test, feature = "faults"))]
 mod faults {
     use std::collections::BTreeMap;
@@ -112,12 +112,12 @@ mod faults {
             }
         }
 
-        /// Lets the current run of a task panic.
+        /// Makes the current run of a task panic.
         pub fn break_task(&self, name: &'static str) {
             self.change(name, |task| task.broken.send_modify(|times| *times += 1));
         }
 
-        /// The tasks that have not returned, each with how often it was started.
+        /// The tasks that have not returned, each with its number of starts.
         pub fn running(&self) -> BTreeMap<&'static str, u32> {
             let tasks = self.0.running.0.lock().unwrap_or_else(PoisonError::into_inner);
             tasks.iter().filter(|(_, task)| !task.ended).map(|(name, task)| (*name, task.starts)).collect()

@@ -1,5 +1,5 @@
-//! How work that nobody waits for makes room for what somebody waits for: it takes one processor, begins no further session
-//! while a question is being answered, and gets everything while a person waits for history itself.
+//! Makes background work yield to requested work: it uses one processor, begins no further session while a question is
+//! being answered, and gets all processors while a person waits for history itself.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -7,52 +7,52 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::limits;
 
-/// Whether anybody waits for a piece of work.
+/// Whether a caller waits for a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// Somebody waits for it.
+    /// A caller waits for it.
     Asked,
-    /// Nobody does.
+    /// No caller waits for it.
     Background,
 }
 
-/// Shared by whoever works and whoever asks.
+/// Shared by workers and by those that answer requests.
 #[derive(Clone)]
 pub struct Pace(Arc<Shared>);
 
 struct Shared {
-    /// Readings of transcripts at once, of all kinds.
+    /// Slots for transcript reads of all kinds.
     reads: Arc<Semaphore>,
-    /// Calls that look at many transcripts: one.
+    /// A single slot for calls that look at many transcripts.
     looks: Arc<Semaphore>,
-    /// Processors for what nobody waits for: one, or all while somebody waits for history.
+    /// Slots for background work: one, or one per processor while a person waits for history.
     background: Arc<Semaphore>,
-    /// Permits that `background` has more while somebody waits for history.
+    /// Additional permits of `background` while a person waits for history.
     more: usize,
-    /// How many wait for history.
+    /// Number of waits for history.
     in_a_hurry: Mutex<usize>,
-    /// How many questions are being answered.
+    /// Number of questions being answered.
     asked: watch::Sender<usize>,
 }
 
-/// A question is being answered as long as this lives.
+/// Marks a question as being answered while it lives.
 #[must_use = "the question is over when this is dropped"]
 pub struct Asking(Pace);
 
-/// A person waits for history as long as this lives.
+/// Marks a person as waiting for history while it lives.
 #[must_use = "the hurry is over when this is dropped"]
 pub struct Hurry(Pace);
 
-/// Room to work in.
+/// Permission to work, until dropped.
 #[derive(Debug)]
 pub struct Room {
-    /// Of the background, or of the calls that look at many transcripts.
+    /// A slot of the background, or of the calls that look at many transcripts.
     _turn: Option<OwnedSemaphorePermit>,
     _read: Option<OwnedSemaphorePermit>,
 }
 
 impl Pace {
-    /// For a machine with so many processors.
+    /// For a machine with this many processors.
     pub fn new(processors: usize) -> Self {
         Self(Arc::new(Shared {
             reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
@@ -64,7 +64,7 @@ impl Pace {
         }))
     }
 
-    /// Room to read a transcript.
+    /// Waits for a slot to read a transcript.
     pub async fn reading(&self, urgency: Urgency) -> Room {
         let background = match urgency {
             Urgency::Asked => None,
@@ -73,34 +73,34 @@ impl Pace {
         Room { _turn: background, _read: self.0.reads.clone().acquire_owned().await.ok() }
     }
 
-    /// Room to look at many transcripts for one answer: one call at a time.
+    /// Waits for the slot to look at many transcripts for one answer.
     pub async fn looking(&self) -> Room {
         let turn = self.0.looks.clone().acquire_owned().await.ok();
         Room { _turn: turn, _read: self.0.reads.clone().acquire_owned().await.ok() }
     }
 
-    /// Room to work in the background.
+    /// Waits for a slot for background work.
     pub async fn background(&self) -> Room {
         Room { _turn: self.0.background.clone().acquire_owned().await.ok(), _read: None }
     }
 
-    /// A question is being answered.
+    /// Marks a question as being answered until the guard is dropped.
     pub fn asking(&self) -> Asking {
         self.0.asked.send_modify(|count| *count += 1);
         Asking(self.clone())
     }
 
-    /// How many questions are being answered, now and whenever that changes.
+    /// The number of questions being answered, as a channel.
     pub fn asked(&self) -> watch::Receiver<usize> {
         self.0.asked.subscribe()
     }
 
-    /// Whether a question is being answered now.
+    /// True while a question is being answered.
     pub fn is_asked(&self) -> bool {
         *self.0.asked.borrow() > 0
     }
 
-    /// A person waits for history.
+    /// Marks a person as waiting for history until the guard is dropped.
     pub fn hurry(&self) -> Hurry {
         let mut waiting = self.waiting();
         *waiting += 1;
@@ -128,7 +128,7 @@ impl Drop for Hurry {
         *waiting -= 1;
         if *waiting == 0 && self.0.0.more > 0 {
             let (background, more) = (self.0.0.background.clone(), self.0.0.more);
-            // Those that are at work keep their permits until they are done.
+            // Tasks at work keep their permits until they are done.
             let missing = more - background.forget_permits(more);
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                 runtime.spawn(async move {

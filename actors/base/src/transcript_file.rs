@@ -1,4 +1,4 @@
-//! Transcript files as the disk shows them: what `stat` tells, and which session a path belongs to.
+//! Transcript files as `stat` shows them, and opening files without blocking on a pipe.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -10,66 +10,67 @@ use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{FileIdentity, Kind};
 
-/// A transcript file as it was seen at one moment.
+/// A transcript file as seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSeen {
-    /// The session, by the file's name.
+    /// The session, from the file's name.
     pub session: SessionId,
-    /// Which agent writes it.
+    /// The agent that writes it.
     pub agent: Agent,
-    /// A session of its own, or a subagent's.
+    /// A session of its own or a subagent's.
     pub kind: Kind,
-    /// Absolute path. Paths that are no UTF-8 are not read; they are counted. Shared: there may be half a million.
+    /// Absolute path. Paths that are not UTF-8 are counted and not read. Shared, because there may be half a million.
     pub path: Arc<str>,
-    /// What `stat` said.
+    /// Size and modification time.
     pub stat: FileStat,
     /// The file behind the path.
     pub identity: FileIdentity,
 }
 
-/// Size and time of change: equal ones mean that nobody has written meanwhile, as far as the file system tells.
+/// Size and modification time: equal values mean that the file was not written meanwhile, as far as the file system
+/// tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileStat {
-    /// Nanoseconds since 1970 of the last change; first, so that the newest sorts last.
+    /// Modification time in nanoseconds since 1970; the first field, so that the newest sorts last.
     pub modified_ns: i64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl FileStat {
-    /// From `stat`.
+    /// Reads both from metadata.
     pub fn of(metadata: &Metadata) -> Self {
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let ns = modified.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
         Self { modified_ns: ns, size: metadata.len() }
     }
 
-    /// When it was last changed.
+    /// Modification time.
     pub fn modified(&self) -> Timestamp {
         Timestamp(self.modified_ns / 1_000_000)
     }
 }
 
-/// The file behind a path: device and inode.
+/// The file's identity: device and inode.
 #[cfg(unix)]
 pub fn identity(metadata: &Metadata) -> FileIdentity {
     use std::os::unix::fs::MetadataExt;
     FileIdentity { device: metadata.dev(), inode: metadata.ino() }
 }
 
-/// The file behind a path: unknown here, so that only its content tells files apart.
+/// The file's identity: unknown on this system, so files are told apart by content only.
 #[cfg(not(unix))]
 pub fn identity(_metadata: &Metadata) -> FileIdentity {
     FileIdentity::default()
 }
 
-/// How many names a file has.
+/// Number of hard links to a file.
 #[cfg(unix)]
 pub fn names(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
-/// How many names a file has: unknown here.
+/// Number of hard links to a file: unknown on this system, so 1.
 #[cfg(not(unix))]
 pub fn names(_metadata: &Metadata) -> u64 {
     1
@@ -80,26 +81,26 @@ pub fn text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
 }
 
-/// Opens a regular file to read it, and refuses at once whatever else lies there: opening a pipe would wait for its writer.
+/// Opens a regular file for reading. Refuses anything else at once: opening a pipe would wait for its writer.
 pub fn open(path: &Path) -> io::Result<File> {
     regular(path, OpenOptions::new().read(true))
 }
 
-/// Reads a regular file whole, of at most so many bytes; as [`open`].
+/// Reads a whole regular file like [`open`]. Fails with `FileTooLarge` if it has more than `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
-/// Opens a regular file in a way of one's own; as [`open`].
+/// Opens a regular file with the given options, like [`open`].
 pub fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     {
         let flags = rustix::fs::OFlags::NONBLOCK.bits();
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, i32::try_from(flags).unwrap_or(0));
     }
-    // A pipe that nobody reads cannot be opened to write: the system says so in other words.
+    // Opening a pipe without a reader for writing fails with another error; report it like other irregular files.
     let file = options.open(path).map_err(|error| match path.metadata() {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => no_file(),
         _ => error,

@@ -8,19 +8,19 @@ use baton_conversation::transcript;
 /// A directory whose transcripts are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// Which agent writes there.
+    /// The agent that writes there.
     pub agent: Agent,
-    /// The directory below which its transcripts lie, absolute: with one folder per project, or per year.
+    /// The absolute directory above its transcripts, with one folder per project or per year.
     pub projects: PathBuf,
 }
 
 impl Root {
-    /// The root that Claude Code writes below its directory (`~/.claude`).
+    /// The root of Claude Code's configuration directory (`~/.claude`).
     pub fn claude_code(config_dir: &Path) -> Self {
         Self { agent: Agent::ClaudeCode, projects: config_dir.join("projects") }
     }
 
-    /// The roots that an agent writes below its directory: Codex has an archive beside its sessions.
+    /// The roots in an agent's directory: Codex has an archive in addition to its sessions.
     pub fn of(agent: Agent, directory: &Path) -> Vec<Self> {
         let folders = transcript::layout(agent).folders.iter();
         folders.map(|folder| Self { agent, projects: directory.join(folder) }).collect()

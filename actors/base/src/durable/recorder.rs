@@ -1,8 +1,8 @@
-//! A disk that remembers what was synced, for tests: what lies there after a power cut is what was synced before it, and of
-//! the rest as much, as little and in as wrong an order as chance will have it.
+//! A disk that remembers what was synced, for tests: after a power cut it holds everything synced before, and of the
+//! rest as much, as little and in as wrong an order as chance decides.
 //!
-//! [`tell`] is called where this crate makes something durable, just before it does. A [`Recorder`] for the folder concerned
-//! stops the world there: its `at_cut` may have a [`Disk`] leave what a cut at this instant leaves.
+//! [`tell`] is called just before this crate makes something durable. A [`Recorder`] of the folder concerned stops the
+//! world there: its `at_cut` may have a [`Disk`] write what a power cut at this instant leaves.
 
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
@@ -32,10 +32,10 @@ impl Synced<'_> {
     }
 }
 
-/// Who records now. Tests run side by side, each in a folder of its own.
+/// The active recorders. Tests run side by side, each in a folder of its own.
 static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
 
-/// Something is about to become durable.
+/// Reports that something is about to become durable.
 pub fn tell(synced: Synced<'_>) {
     let recorders: Vec<_> = {
         let mut all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +51,7 @@ pub fn tell(synced: Synced<'_>) {
 
 type AtCut = Box<dyn Fn(&Disk) + Send + Sync>;
 
-/// Records what happens in one folder as long as it is held.
+/// Records the syncs in one folder while it is held.
 pub struct Recorder {
     root: PathBuf,
     disk: Mutex<Disk>,
@@ -59,7 +59,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins in a folder that is empty.
+    /// Begins with an empty folder.
     pub fn begin(root: &Path, at_cut: impl Fn(&Disk) + Send + Sync + 'static) -> Arc<Self> {
         let disk = Disk { root: root.to_owned(), content: BTreeMap::new(), names: BTreeMap::new() };
         let recorder = Arc::new(Self { root: root.to_owned(), disk: Mutex::new(disk), at_cut: Box::new(at_cut) });
@@ -75,12 +75,12 @@ impl Recorder {
     }
 }
 
-/// What is durable, and what is not yet.
+/// What is durable and what is not yet.
 pub struct Disk {
     root: PathBuf,
-    /// Of each inode, as it was synced.
+    /// The synced content of each inode.
     content: BTreeMap<u64, Vec<u8>>,
-    /// Of each folder, as it was synced.
+    /// The synced names of each folder.
     names: BTreeMap<PathBuf, BTreeMap<OsString, u64>>,
 }
 
@@ -93,14 +93,14 @@ impl Disk {
             }
             Synced::Folder(path) => {
                 let before = self.names.insert(path.to_owned(), names(path)).unwrap_or_default();
-                // A new file may get the inode of one that is gone for certain, but never its content.
+                // A new file may get the inode of a file that is certainly gone, but never its content.
                 for inode in before.values() {
                     if !self.names.values().any(|names| names.values().any(|named| named == inode)) {
                         self.content.remove(inode);
                     }
                 }
             }
-            // All of the file system is more than what is looked at here.
+            // The whole file system is more than the recorded folder.
             Synced::All(_) => self.take_below(&self.root.clone()),
         }
     }
@@ -116,8 +116,8 @@ impl Disk {
         }
     }
 
-    /// Writes to `into` what a cut at this instant leaves. `chance` gives a number below its argument. What `skip` names is
-    /// left out.
+    /// Writes to `into` what a power cut at this instant leaves, without the path `skip`. `chance` returns a number
+    /// below its argument.
     pub fn leave(&self, into: &Path, chance: &mut dyn FnMut(usize) -> usize, skip: &Path) {
         self.leave_below(&self.root, into, chance, skip);
     }
@@ -129,7 +129,7 @@ impl Disk {
         let all: BTreeSet<&OsString> = synced.keys().chain(present.keys()).collect();
         for name in all {
             let path = folder.join(name);
-            // A change of a name that was not synced may have come through all the same.
+            // A name change that was not synced may have reached the disk all the same.
             let inode = match (synced.get(name), present.get(name)) {
                 (synced, present) if synced == present => synced,
                 (synced, present) => [synced, present][chance(2)],
@@ -145,7 +145,7 @@ impl Disk {
     }
 }
 
-/// One content of a file, between what was synced and what was written.
+/// One possible content of a file, between what was synced and what was written.
 fn torn(synced: Option<&Vec<u8>>, present: Option<Vec<u8>>, chance: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
     const SECTOR: usize = 512;
     let synced = synced.cloned().unwrap_or_default();
@@ -154,7 +154,7 @@ fn torn(synced: Option<&Vec<u8>>, present: Option<Vec<u8>>, chance: &mut dyn FnM
         0 => synced,
         1 => present,
         _ => {
-            // Each sector that differs is as it was, as it will be, or, where there was nothing, empty.
+            // Each sector that differs is old, new or, where there was nothing, zero.
             let (least, most) = (synced.len().min(present.len()), synced.len().max(present.len()));
             let mut mixed = present;
             mixed.resize(most, 0);
@@ -177,7 +177,7 @@ fn inode(path: &Path) -> u64 {
 
 fn names(folder: &Path) -> BTreeMap<OsString, u64> {
     let Ok(entries) = fs::read_dir(folder) else { return BTreeMap::new() };
-    // A file may be renamed while others are listed.
+    // A file may be renamed while the others are listed.
     let named = |entry: fs::DirEntry| Some((entry.file_name(), entry.metadata().ok()?.ino()));
     entries.flatten().filter_map(named).collect()
 }
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::durable;
 
-    /// What a cut may leave of a folder, over many chances: of each file every content that was seen.
+    /// Everything that a power cut may leave of a folder, over many chances: every content seen of each file.
     fn left(disk: &Disk, into: &Path) -> BTreeMap<String, BTreeSet<Vec<u8>>> {
         let mut seen: BTreeMap<String, BTreeSet<Vec<u8>>> = BTreeMap::new();
         for seed in 0..64_usize {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(seen["old"], BTreeSet::from([b"first".to_vec()]));
         assert_eq!(seen["unsynced"], BTreeSet::from([Vec::new(), b"\0".to_vec(), b"u".to_vec()]));
 
-        // A rename that was not synced: one of the names, always with the content that was synced.
+        // A rename that was not synced leaves one of the two names, always with the synced content.
         fs::rename(path("old"), path("new")).unwrap();
         let into = tempfile::tempdir().unwrap();
         let seen = left(&recorder.disk.lock().unwrap(), into.path());

@@ -1,8 +1,8 @@
-//! Which mount a directory lies on, as the kernel lists mounts: that can be read while the mount itself does not answer.
+//! The mount of a directory, from the kernel's list, which can be read while the mount itself does not answer.
 
 use std::path::{Path, PathBuf};
 
-/// The mount that a directory lies on, by its path as it is written. `None`: on the root's, or nobody knows.
+/// The mount point above a directory, by its path as written. `None` if it is the root or unknown.
 pub(super) fn of(directory: &Path) -> Option<PathBuf> {
     // Only Linux has this file.
     longest(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, directory)
@@ -14,7 +14,7 @@ fn longest(listed: &str, directory: &Path) -> Option<PathBuf> {
     above.max_by_key(|point| point.as_os_str().len())
 }
 
-/// A space, a tab, a line break and a backslash are written as `\` and three octal digits.
+/// The kernel writes a space, a tab, a line break and a backslash as `\` and three octal digits.
 fn unescaped(written: &str) -> PathBuf {
     let mut path = written.to_owned();
     for (escape, plain) in [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")] {

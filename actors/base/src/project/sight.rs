@@ -1,11 +1,11 @@
-//! Looks at directories that anybody may name, and whose file systems may not answer. Callers wait at most [`limits::ROOT`] for
-//! a directory the first time, and not at all until it answers. A look that hangs cannot be cancelled and keeps its thread, so
-//! a mount of which several directories hang is not looked at any more.
+//! Looks at directories whose file systems may not answer. Callers wait at most [`limits::ROOT`] for a directory the
+//! first time, and not at all from then on until it answers. A hanging look cannot be cancelled and keeps its thread,
+//! so a mount with several hanging directories is not looked at any more.
 //!
 //! # Hazards
 //!
-//! - A directory that has not answered for a second is taken as it is written until it does, and no session is
-//!   recorded as working there.
+//! - A directory that has not answered for a second is taken as it is written until it does, and no session is recorded
+//!   as working there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,25 +18,25 @@ use tokio::sync::oneshot;
 use super::mounts;
 use crate::limits;
 
-/// Looks that are waited for at once.
+/// Concurrent looks that a caller waits for.
 const AT_ONCE: usize = 64;
-/// Threads that hung directories may keep where no mount is known for them.
+/// Threads that hanging directories may occupy where their mount is not known.
 const LATE: usize = 64;
-/// Directories of one mount that hang before all of it counts as hung.
+/// Hanging directories of one mount above which all of it counts as hung.
 const LATE_OF_MOUNT: usize = 4;
 
 /// See the module.
 pub(super) struct Sight {
     seen: Mutex<Seen>,
-    /// The mount that a directory lies on, if that is not the root's.
+    /// Finds the mount of a directory, if it is not the root's.
     mount_of: fn(&Path) -> Option<PathBuf>,
 }
 
 struct Seen {
     next: u64,
-    /// Looks that are waited for.
+    /// Looks that a caller waits for.
     under_way: BTreeSet<u64>,
-    /// Looks that nobody waits for any more, until they come back.
+    /// Looks that timed out, until they come back.
     late: BTreeMap<u64, Late>,
 }
 
@@ -54,7 +54,7 @@ impl Sight {
         Self { seen: Mutex::new(Seen { next: 0, under_way: BTreeSet::new(), late: BTreeMap::new() }), mount_of }
     }
 
-    /// What is seen there. `None`: it does not answer. Blocks.
+    /// Runs `look` on its own thread and blocks for its result. `None` if the directory does not answer in time.
     pub(super) fn look<T: Send + 'static>(
         &'static self,
         directory: &Path,
@@ -70,7 +70,7 @@ impl Sight {
         self.give_up(number, directory, || told.try_recv().ok())
     }
 
-    /// The same without a thread that waits.
+    /// Like [`Self::look`], without blocking a thread.
     pub(super) async fn look_soon<T: Send + 'static>(
         &'static self,
         directory: &Path,
@@ -84,7 +84,8 @@ impl Sight {
         }
     }
 
-    /// Begins a look on a thread of its own: its number. `None`: it would hang, or there is no room for it.
+    /// Starts a look on its own thread and returns its number. `None` if the directory is known to hang or there is no
+    /// free slot.
     fn begin<T: Send + 'static>(
         &'static self,
         directory: &Path,
@@ -107,14 +108,15 @@ impl Sight {
         };
         let (under_way, directory) = (UnderWay { sight: self, number }, directory.to_owned());
         let looking = thread::Builder::new().spawn(move || {
-            // Told before it counts as over: whoever gives up meanwhile looks once more.
+            // The result is sent before the look counts as over, because a caller that gives up checks for a result
+            // once more.
             let _under_way = under_way;
             tell(look(&directory));
         });
         looking.ok().map(|_| number)
     }
 
-    /// Marks a look as late, unless it came back meanwhile.
+    /// Marks a look as late, unless it has come back meanwhile.
     fn give_up<T>(&self, number: u64, directory: &Path, answer: impl FnOnce() -> Option<T>) -> Option<T> {
         let mount = (self.mount_of)(directory);
         let mut seen = self.lock();
@@ -126,7 +128,7 @@ impl Sight {
         answer
     }
 
-    /// Whether a directory is one, or lies in one, that does not answer. Looks at nothing.
+    /// True if a directory, or one above it, does not answer. Does not access the disk.
     pub(super) fn is_hung(&self, directory: &Path) -> bool {
         self.lock().is_hung(directory)
     }
@@ -148,7 +150,7 @@ impl Seen {
     }
 }
 
-/// A look, until it has come back, however it ends.
+/// Removes a look from the books when it ends, however it ends.
 struct UnderWay {
     sight: &'static Sight,
     number: u64,
@@ -220,7 +222,7 @@ mod tests {
             looks.spawn(async move { SIGHT.look_soon(Path::new(&format!("/mnt/hung/{number}")), hang).await });
         }
         assert!(looks.join_all().await.iter().all(Option::is_none));
-        // All of them were waited for together, on one thread.
+        // All of them were awaited together, on one thread.
         assert!(begun.elapsed() < 2 * limits::ROOT);
         let again = Instant::now();
         assert_eq!(SIGHT.look(Path::new("/mnt/hung/another"), |_| 7), None);
