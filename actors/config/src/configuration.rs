@@ -1,10 +1,11 @@
-//! The one configuration of a home: read, watched, written by the daemon alone, and told with the origin of each value.
+//! The configuration of a home: read and watched, written by the daemon alone, and reported with the origin of each
+//! value.
 //!
-//! A file with a mistake never counts and never stops anything: what held before goes on holding, over a restart too,
-//! because the last good text is kept beside it. So it is with a file that vanishes, as editors have it for a moment, until
-//! that copy is deleted too. Where there is no good copy, nobody knows what a mistaken file was to keep from being read:
-//! tracking is off until it is mended. Whoever asks something of the daemon has it look at the file first, so
-//! that an edit holds for the very next command; and it looks by itself every few seconds.
+//! A file with a mistake is ignored and stops nothing: the previous configuration stays in force, across restarts too,
+//! because the last good text is kept in a copy. The same holds if the file vanishes, as it does for a moment while
+//! editors save it, until that copy is deleted too. If there is no good copy, it is unknown what a mistaken file was
+//! meant to exclude, so tracking is off until the file is fixed. Every request to the daemon checks the file first, so
+//! an edit holds for the very next command; the daemon also checks it every few seconds.
 
 mod document;
 mod edit;
@@ -34,21 +35,21 @@ use file::{Found, Place, Stamp};
 use meaning::OwnDirectories;
 use parse::Parsed;
 
-/// How often the file is looked at when nobody asks anything: one `stat` each time.
+/// How often the file is checked without a request: one `stat` each time.
 pub const LOOK: Duration = Duration::from_secs(2);
 
-/// Where the values that hold came from.
+/// Where the values in force come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// There is no file.
     Defaults,
     File,
     LastGoodCopy,
-    /// The file has a mistake and there is no good copy: nothing is read.
+    /// The file has a mistake and there is no good copy, so tracking is off.
     Stopped,
 }
 
-/// How often an import begins anew because somebody has edited the file.
+/// How often an import starts over because the file was edited meanwhile.
 const IMPORT_TRIES: usize = 3;
 
 type OwnedLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -56,7 +57,7 @@ type OwnedLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// See the module.
 pub struct Configuration {
     place: Place,
-    /// What holds where the file says nothing.
+    /// Values of keys that the file does not set.
     base: Settings,
     own: OwnDirectories,
     lookup: OwnedLookup,
@@ -68,33 +69,33 @@ pub struct Configuration {
 struct Held {
     stamp: Option<Stamp>,
     source: Source,
-    /// What holds.
+    /// The configuration in force.
     parsed: Parsed,
-    /// What is wrong with the file as it is now; then it does not hold.
+    /// Mistakes in the current file; if there are any, the file is not in force.
     mistakes: Vec<Remark>,
 }
 
 /// Why the configuration was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// It has a mistake, and is not written over.
+    /// The file has a mistake and is not overwritten.
     #[error("config.json was not changed, because it has a mistake: {0}; mend that first")]
     Mistaken(Remark),
-    /// What was to be written is no configuration.
+    /// The result would not be a valid configuration.
     #[error("config.json was not changed: {0}")]
     Refused(String),
-    /// The disk.
+    /// The file could not be written.
     #[error("config.json cannot be written: {0}; free space or fix the permissions of BATON_HOME")]
     Io(#[from] std::io::Error),
 }
 
-/// Where `hooks.socket_path` has the daemon listen: it and everybody who looks for it read that key alike. `None`: the key
-/// does not take this text.
+/// The socket that `hooks.socket_path` names; `None` if the key does not accept this text. The daemon and its clients
+/// both read the key this way.
 pub fn socket_path(text: &str) -> Option<PathBuf> {
     parse::is_text(text).then(|| parse::file(text, &variable).ok())?.map(PathBuf::from)
 }
 
-/// A variable of this process's surroundings.
+/// A variable of this process's environment; empty ones count as unset.
 fn variable(name: &str) -> Option<String> {
     match name {
         "HOME" => std::env::home_dir().and_then(|path| path.to_str().map(str::to_owned)),
@@ -103,8 +104,9 @@ fn variable(name: &str) -> Option<String> {
 }
 
 impl Configuration {
-    /// Reads the configuration of a home. `base` is what holds where it says nothing; `roots` the directories that are
-    /// read then: what lies above them is what `$CLAUDE_CONFIG_DIR` and `$CODEX_HOME` stand for. Blocks for a short read.
+    /// Reads the configuration of a home. `base` holds the values of keys that the file does not set, and `roots` the
+    /// directories read by default; their parents are what `$CLAUDE_CONFIG_DIR` and `$CODEX_HOME` expand to. Blocks for
+    /// a short read.
     pub fn open(home: &Path, base: Settings, roots: Vec<PathBuf>) -> Self {
         let above = |folder: &str| {
             let root = roots.iter().find(|root| root.file_name().is_some_and(|name| name == folder));
@@ -144,12 +146,12 @@ impl Configuration {
         configuration
     }
 
-    /// Reads the settings as they are now, and can wait for the next ones.
+    /// Returns a reader of the current settings, which can also wait for the next ones.
     pub fn settings(&self) -> SettingsReader {
         self.published.subscribe().into()
     }
 
-    /// Takes in what has changed on disk: one `stat`, and a read of a small file when it is another one than before.
+    /// Applies changes of the file: one `stat`, and a read of a small file if it has changed.
     pub fn look(&self) {
         let mut held = self.lock();
         if self.place.stamp() != held.stamp {
@@ -157,12 +159,13 @@ impl Configuration {
         }
     }
 
-    /// Whether [`Self::look`] has something to do or to wait for: one `stat`, and no wait.
+    /// True if [`Self::look`] would read the file or wait for another caller: one `stat`, and never blocks on the lock.
     pub fn is_stale(&self) -> bool {
         self.held.try_lock().map_or(true, |held| self.place.stamp() != held.stamp)
     }
 
-    /// [`Self::look`] for whoever must not wait: the file may be a link to where nobody answers.
+    /// Like [`Self::look`], bounded by [`limits::ROOT`]: the file may be a link into a file system that does not
+    /// answer.
     pub async fn look_in_time(self: &Arc<Self>) {
         let (configuration, until) = (self.clone(), tokio::time::Instant::now() + limits::ROOT);
         let look = move || {
@@ -173,18 +176,18 @@ impl Configuration {
         let _ = self.looks.take(until, look).await;
     }
 
-    /// Each key with its value and origin, what is warned about, and what is wrong.
+    /// Each key with its value and origin, the warnings and the mistakes.
     pub fn shown(&self) -> Shown {
         let held = self.lock();
         meaning::shown(&self.place.path, &held.parsed, held.source, &held.mistakes, &self.own)
     }
 
-    /// What is wrong with the file as it is, each with its line; then the last good configuration holds.
+    /// Mistakes in the current file, each with its line. If there are any, the last good configuration is in force.
     pub fn mistakes(&self) -> Vec<Remark> {
         self.lock().mistakes.clone()
     }
 
-    /// What does not hold because something that it needs is not set.
+    /// A warning if embedding is configured but lacks a required key.
     pub fn lacking(&self) -> Option<Remark> {
         meaning::lacking(&self.lock().parsed)
     }
@@ -199,12 +202,13 @@ impl Configuration {
         }
     }
 
-    /// Sets the global switch.
+    /// Sets the global tracking switch.
     pub fn enable(&self, enabled: bool) -> Result<(), WriteError> {
         self.edit(|_, text| edit::set(text, &["session_tracking", "enabled"], &enabled.into()))
     }
 
-    /// Sets the switch of a project, given as a path or glob. One that is there under another spelling is set.
+    /// Sets the tracking switch of a project, given as a path or glob. An existing entry that means the same under
+    /// another spelling is changed instead of adding one.
     pub fn enable_project(&self, project: &str, enabled: bool) -> Result<(), WriteError> {
         self.edit(|held, text| {
             let pattern = parse::pattern(project, &self.lookup)
@@ -215,12 +219,12 @@ impl Configuration {
         })
     }
 
-    /// Takes in what a file of the original has a successor for. Keys that are set stay as they are, unless `force`;
-    /// with `dry_run` nothing is written.
+    /// Imports the settings of an original configuration file that have a successor here. Keys that are already set are
+    /// kept unless `force`; with `dry_run` nothing is written.
     pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<Imported>, WriteError> {
         for _ in 0..IMPORT_TRIES {
             let text = self.text_to_edit(&mut self.lock())?;
-            // Without the lock: others go on meanwhile.
+            // Without the lock, so that other callers can proceed meanwhile.
             let mut told = Vec::new();
             let edited =
                 import::import(original, &text, force, &self.lookup, &mut told).map_err(WriteError::Refused)?;
@@ -240,18 +244,18 @@ impl Configuration {
         let mut held = self.lock();
         let text = self.text_to_edit(&mut held)?;
         let edited = change(&held, &text).map_err(WriteError::Refused)?;
-        // A mistake that is passed over here is that the file is gone.
+        // The only mistake that can get here is that the file is gone.
         if edited == text && held.mistakes.is_empty() { Ok(()) } else { self.write(&mut held, &edited) }
     }
 
-    /// The text as it is on disk, unless it has a mistake: writing into that could make two of one.
+    /// The text on disk, unless it has a mistake, because an edit could add another one.
     fn text_to_edit(&self, held: &mut Held) -> Result<String, WriteError> {
         if self.place.stamp() != held.stamp {
             self.take_in(held);
         }
         let found = self.place.read();
         if found == Found::Nothing {
-            // One that has vanished is begun again with what holds.
+            // A file that has vanished starts again from the configuration in force.
             return match (self.good_copy(), held.mistakes.first()) {
                 (Some((text, _)), _) => Ok(text),
                 (None, Some(mistake)) => Err(WriteError::Mistaken(mistake.clone())),
@@ -268,7 +272,7 @@ impl Configuration {
         }
     }
 
-    /// Reads a text, also for what only this home can tell of it.
+    /// Parses a text and adds the checks that depend on this home.
     fn parse(&self, text: &str) -> Parsed {
         let mut parsed = parse::parse(text, &self.lookup);
         let refused = vault::refused(&parsed, self.place.path.parent(), &self.own.directories);
@@ -288,14 +292,14 @@ impl Configuration {
         Ok(())
     }
 
-    /// The last good text, if it is one.
+    /// The copy of the last good text, if it parses without mistakes.
     fn good_copy(&self) -> Option<(String, Parsed)> {
         let Found::Text(text) = self.place.read_copy() else { return None };
         let parsed = self.parse(&text);
         parsed.mistakes.is_empty().then_some((text, parsed))
     }
 
-    /// The file does not count: what held goes on holding, or the last good copy, or nothing is read.
+    /// Ignores the file: keeps the configuration in force, else uses the last good copy, else turns tracking off.
     fn fall_back(&self, held: &mut Held, mistakes: Vec<Remark>) {
         for mistake in &mistakes {
             tracing::warn!(line = mistake.line, "configuration mistaken, the last good one holds if there is one");
@@ -317,7 +321,7 @@ impl Configuration {
     }
 
     fn take_in(&self, held: &mut Held) {
-        // Stamped before it is read: what comes in between is found by the next look.
+        // Stamped before reading, so that a change in between is found by the next look.
         held.stamp = self.place.stamp();
         let (parsed, text) = match self.place.read() {
             Found::Text(text) => (self.parse(&text), Some(text)),
@@ -372,12 +376,12 @@ impl Configuration {
     }
 }
 
-/// Looks at the file every [`LOOK`] as long as the configuration is used by anybody.
+/// Looks at the file every [`LOOK`] while the configuration is in use.
 pub async fn watch(configuration: std::sync::Weak<Configuration>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(configuration) = configuration.upgrade() else { return };
-        // A disk that hangs must not hold up a thread that others need.
+        // A hanging disk must not block an async worker thread.
         let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
     }
 }

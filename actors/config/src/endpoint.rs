@@ -1,4 +1,4 @@
-//! Where a model is, what it is called, and under which name its key is found. The key itself is in no value of these.
+//! The address of a model, its name, and where its key is found. None of these values contains the key itself.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,30 +6,30 @@ use std::path::PathBuf;
 
 use url::Url;
 
-/// Longest address: what is longer is something else.
+/// Longest address in bytes.
 const URL_BYTES: usize = 2048;
 
-/// Where a key is found.
+/// Where an API key is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// In an environment variable of this name.
     Variable(String),
-    /// In a file, alone.
+    /// In a file that contains nothing else.
     File(PathBuf),
 }
 
 impl KeySource {
-    /// The variable of this name, as the configuration has checked it.
+    /// In the environment variable `name`, which the configuration has checked.
     pub fn variable(name: impl Into<String>) -> Self {
         Self::Variable(name.into())
     }
 
-    /// The file at this path.
+    /// In the file at this path.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::File(path.into())
     }
 
-    /// The name of the variable, or the path of the file.
+    /// The name of the variable, or the redacted path of the file.
     pub fn name(&self) -> String {
         match self {
             Self::Variable(name) => name.clone(),
@@ -41,25 +41,25 @@ impl KeySource {
 /// A model behind an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Where.
+    /// The address.
     pub base_url: BaseUrl,
-    /// What the endpoint calls it.
+    /// The name of the model at the endpoint.
     pub model: String,
-    /// Where the key is found; local servers need none.
+    /// Where its key is found; local servers need none.
     pub key: Option<KeySource>,
 }
 
-/// The address under which an endpoint's methods lie: `http://127.0.0.1:11434/v1`.
+/// The base URL of an endpoint's methods, such as `http://127.0.0.1:11434/v1`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     text: String,
     is_local: bool,
     is_encrypted: bool,
 }
 
 impl BaseUrl {
-    /// Reads an address. The error ends the sentence that begins with what was written.
+    /// Parses an address. The error continues a sentence that begins with the address.
     pub fn new(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         if text.len() > URL_BYTES {
@@ -84,24 +84,24 @@ impl BaseUrl {
         Ok(Self { is_local: is_loopback(host), is_encrypted: url.scheme() == "https", text })
     }
 
-    /// The address, without a slash at its end.
+    /// The address, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is on this machine.
+    /// True if it is on this machine.
     pub fn is_local(&self) -> bool {
         self.is_local
     }
 
-    /// Whether it is that of the API that all others imitate, which alone has left its older names behind.
+    /// True for the API of OpenAI, also on Azure: it alone has replaced parameter names that its imitators still use.
     pub fn is_original(&self) -> bool {
         let rest = self.text.split_once("://").map_or("", |(_, rest)| rest);
         let host = rest.split(['/', ':']).next().unwrap_or_default();
         host == "api.openai.com" || host.ends_with(".openai.azure.com")
     }
 
-    /// Whether nobody on the way can read what is sent.
+    /// True if requests are encrypted (https).
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
@@ -113,7 +113,7 @@ fn is_loopback(host: &str) -> bool {
     address.map_or(name == "localhost" || name.ends_with(".localhost"), |address| address.to_canonical().is_loopback())
 }
 
-/// A path may hold what looks like a secret.
+/// Redacted: a path may contain what looks like a secret.
 impl fmt::Debug for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,7 +1,9 @@
-//! What is remembered of an import: up to where the log is of another home, and which transcripts its sessions had there.
+//! The record of an import: the position up to which the log came from another home, and the transcripts that its
+//! sessions had there.
 //!
-//! Directories that clients of that home had named are not read in this one. A session whose transcript lies in no directory
-//! that is read here is left as it came: its file is another machine's, and what can be seen of its path here says nothing.
+//! Directories that clients of that home had registered are not read here. A session whose transcript lies in none of
+//! this home's directories stays as it was imported: its file is on another machine, and what is at its path here says
+//! nothing about it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use baton_base::durable;
 
-/// The file, in the folder of the log.
+/// The file in the log's folder.
 const FILE: &str = "imported.json";
-/// Largest that is read: more than 100,000 long paths.
+/// Largest file that is read: more than 100,000 long paths.
 const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The format of the file.
 const FORMAT: u32 = 1;
@@ -37,29 +39,29 @@ pub struct Imported(Arc<Inner>);
 struct Inner {
     tail: Tail,
     transcripts: BTreeSet<String>,
-    /// Where transcripts are read if the configuration names no directories.
+    /// Directories that are read if the configuration names none.
     roots: RwLock<Vec<PathBuf>>,
 }
 
 impl PartialEq for Imported {
-    /// Whether it is of the same import; what is read here changes by itself.
+    /// Compares the import only; the directories read here change independently.
     fn eq(&self, other: &Self) -> bool {
         self.0.tail == other.0.tail && self.0.transcripts == other.0.transcripts
     }
 }
 
 impl Imported {
-    /// Of a log up to `tail`, whose sessions had these transcripts.
+    /// The record of a log that was imported up to `tail`, whose sessions had these transcripts.
     pub fn new(tail: Tail, transcripts: BTreeSet<String>) -> Self {
         Self(Arc::new(Inner { tail, transcripts, roots: RwLock::default() }))
     }
 
-    /// The same for a log that ends earlier by now.
+    /// The same record for a log that now ends earlier.
     pub fn up_to(&self, tail: Tail) -> Self {
         Self::new(tail, self.0.transcripts.clone())
     }
 
-    /// What the folder of a log says. An error where it says something that is not understood.
+    /// Reads the record from a log's folder. Fails if its content is not understood.
     pub fn read(log: &Path) -> io::Result<Self> {
         let Some(shape) = durable::read_json::<ImportedV1>(&log.join(FILE), FILE_MAX_BYTES)? else {
             return Ok(Self::default());
@@ -69,7 +71,7 @@ impl Imported {
         Ok(Self::new(Tail { position: Position(shape.position), chain }, shape.transcripts))
     }
 
-    /// Leaves it in the folder of a log, durably.
+    /// Writes the record to a log's folder, durably.
     pub fn write(&self, log: &Path) -> io::Result<()> {
         let shape = ImportedV1 {
             format: FORMAT,
@@ -81,18 +83,18 @@ impl Imported {
         durable::sync_folder(log)
     }
 
-    /// Up to which position the log is of another home; 0 if it is all this one's.
+    /// The last position that came from another home; 0 if there is none.
     pub fn position(&self) -> Position {
         self.0.tail.position
     }
 
-    /// Says where transcripts are read if the configuration names no directories.
+    /// Sets the directories that are read if the configuration names none.
     pub fn set_roots(&self, roots: Vec<PathBuf>) {
         *self.0.roots.write().unwrap_or_else(PoisonError::into_inner) = roots;
     }
 
-    /// Whether a transcript came with the import and lies where nothing is read: in none of `configured`, or if there are
-    /// none, of the usual directories.
+    /// True if a transcript was imported and lies in none of the directories that are read: `configured`, or the
+    /// default ones if that is `None`.
     pub fn is_elsewhere(&self, transcript: &str, configured: Option<&[PathBuf]>) -> bool {
         if !self.0.transcripts.contains(transcript) {
             return false;

@@ -1,4 +1,4 @@
-//! What a person has configured: the file, its keys, and the settings that it comes to.
+//! The configuration of a home: the file, its keys and the settings they result in.
 
 pub mod configuration;
 pub mod endpoint;

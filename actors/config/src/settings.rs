@@ -1,4 +1,4 @@
-//! What may be configured, as the actors use it: one immutable value, replaced as a whole when the configuration changes.
+//! The settings as the actors use them: one immutable value that is replaced as a whole when the configuration changes.
 
 pub mod pattern;
 mod switches;
@@ -18,7 +18,7 @@ use baton_base::latest::Current;
 
 pub use switches::{Stop, Switches};
 
-/// Reads the settings as they are now, and can wait for the next ones.
+/// Reads the current settings, and can wait for the next ones.
 pub type SettingsReader = Current<Arc<Settings>>;
 
 /// Everything that may be configured.
@@ -26,70 +26,71 @@ pub type SettingsReader = Current<Arc<Settings>>;
 pub struct Settings {
     /// Timeouts, bounds and the global switch.
     pub policy: Policy,
-    /// How long a query that does not wait for history reads what is beyond [`baton_base::limits::LAZY_BYTES`].
+    /// How long a query may read what is beyond [`baton_base::limits::LAZY_BYTES`], unless it waits for all history.
     pub lazy_budget: Duration,
-    /// Switches of single projects, and projects that are never read.
+    /// Switches of single projects, and excluded projects.
     pub switches: Switches,
-    /// The directories whose transcripts are read, with a folder for each project; `None`: those that the daemon was
-    /// started with, and those that clients name.
+    /// The directories whose transcripts are read, each with a folder per project. `None`: those that the daemon was
+    /// started with and those that clients register.
     pub watch_directories: Option<Vec<PathBuf>>,
-    /// What is done with what hooks say.
+    /// How hooks are handled.
     pub hooks: Hooks,
-    /// Most of a handoff, in bytes.
+    /// Longest handoff in bytes.
     pub handoff_bytes: usize,
-    /// What a digest shows.
+    /// What a digest includes.
     pub filtering: Show,
-    /// What models cost.
+    /// The models' prices.
     pub prices: Prices,
-    /// What makes vectors of texts; `None`: nothing does, and nothing is connected to.
+    /// The model that makes vectors of texts. `None`: no vectors are made, and no connection is opened.
     pub embedding: Option<Embedding>,
-    /// The model that enriches episodes; `None`: none does, and nothing is connected to.
+    /// The model that enriches episodes. `None`: no model does, and no connection is opened.
     pub llm: Option<Llm>,
-    /// The model that would, where none does: what a dry run prices. `None`: the usual one of the usual address.
+    /// The configured model while enrichment is off, for the prices of a dry run. `None`: the default model at the
+    /// default address.
     pub llm_off: Option<Llm>,
-    /// Notes for people.
+    /// Settings of the notes for people.
     pub vault: Vault,
-    /// Which sessions came from another home.
+    /// The sessions that came from another home.
     pub imported: Imported,
-    /// The home, without links: what works in there is Baton's own doing, and no session.
+    /// The home, without links: Baton itself works in it, and that is no session.
     pub home: Option<PathBuf>,
 }
 
 /// A model that makes vectors of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Embedding {
-    /// Where it is.
+    /// Its address.
     pub endpoint: Endpoint,
-    /// How many dimensions it is asked for; `None`: as many as it has.
+    /// The number of dimensions to request; `None`: the model's own.
     pub dimensions: Option<usize>,
 }
 
-/// A model that enriches episodes, and what that may cost.
+/// A model that enriches episodes, with its limits and budgets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Llm {
-    /// Where it is.
+    /// Its address.
     pub endpoint: Endpoint,
-    /// Most tokens of request and answer together.
+    /// Most tokens of a request and its answer together.
     pub context_tokens: u64,
     /// Most tokens of an answer.
     pub max_output_tokens: u64,
-    /// How long a call may take.
+    /// Timeout of one call.
     pub timeout: Duration,
-    /// Calls at once.
+    /// Concurrent calls.
     pub max_concurrency: usize,
-    /// Most US dollars for one session; `None`: no bound.
+    /// Most US dollars per session; `None`: no limit.
     pub session_budget_usd: Option<f64>,
-    /// Most US dollars for one day; `None`: no bound.
+    /// Most US dollars per day; `None`: no limit.
     pub daily_budget_usd: Option<f64>,
 }
 
 impl Llm {
-    /// What the model can take.
+    /// The model's token limits.
     pub fn limits(&self) -> Limits {
         Limits { context_tokens: self.context_tokens, max_output_tokens: self.max_output_tokens }
     }
 
-    /// What is said of an answer that leaves no room for a conversation, and what to do about it.
+    /// A warning and its remedy if the longest answer leaves no room for a conversation.
     pub fn crowded(&self) -> Option<(String, String)> {
         let longest = self.limits().longest_answer()?;
         let (wanted, context) = (self.max_output_tokens, self.context_tokens);
@@ -105,31 +106,31 @@ impl Llm {
     }
 }
 
-/// What is done with what hooks say.
+/// How hooks are handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hooks {
-    /// Whether anything comes of it.
+    /// If false, hooks are accepted and ignored.
     pub enabled: bool,
-    /// Where the daemon listens instead of in its home; taken in when it starts.
+    /// The daemon's socket, if not in its home; applied when the daemon starts.
     pub socket_path: Option<PathBuf>,
-    /// How long a hook waits for its answer; `None`: as long as is usual for its event.
+    /// How long a hook waits for its answer, in milliseconds; `None`: the default of its event.
     pub timeout_ms: Option<u64>,
 }
 
 /// Notes for people, in an Obsidian vault or a folder like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vault {
-    /// Whether any are written.
+    /// True if notes are written.
     pub enabled: bool,
     /// The vault; `None`: the home's own.
     pub path: Option<PathBuf>,
-    /// The folder in it below which all notes lie.
+    /// The folder in the vault that holds all notes.
     pub root: String,
     /// Lines from which a note is compacted.
     pub compact_lines: u64,
-    /// Days after which it is.
+    /// Days after which a note is compacted.
     pub compact_days: u64,
-    /// Projects that must have recalled an entity of another one until all share its note.
+    /// Number of other projects that must have recalled an entity before all projects share its note.
     pub promote_recalls: u64,
 }
 
@@ -174,7 +175,7 @@ impl Settings {
         Policy { tracked, ..self.policy.clone() }
     }
 
-    /// What to tell whoever expects more than there is, when the global switch is off.
+    /// A note for answers that may be incomplete because the global switch is off.
     pub fn note(&self) -> Option<String> {
         let but = if self.switches.projects().any(|(_, enabled)| enabled) {
             " but for projects that are switched on"
@@ -189,7 +190,7 @@ impl Settings {
         })
     }
 
-    /// Whether a session must be neither read nor shown, because its project is excluded.
+    /// True if a session must be neither read nor shown, because its project is excluded or is Baton's home.
     pub fn excludes(&self, state: &State) -> bool {
         state.place.as_ref().is_some_and(|place| self.excludes_place(place))
     }
@@ -199,15 +200,16 @@ impl Settings {
         self.is_own(place) || self.switches.excludes(place).is_some()
     }
 
-    /// Whether what works there is what Baton itself has started.
+    /// True if the place is in Baton's home, where only Baton itself works.
     pub fn is_own(&self, place: &Place) -> bool {
         let within = |home: &PathBuf| [&place.cwd, &place.project].iter().any(|path| Path::new(path).starts_with(home));
         self.home.as_ref().is_some_and(within)
     }
 
-    /// Whether where a session works decides whether it is read, so that the head of its transcript is looked at first.
+    /// True if a session's working directory decides whether it is read, so that the head of its transcript must be
+    /// read first.
     pub fn depend_on_project(&self, transcript: &str) -> bool {
-        // An agent names the folder of a project by its path, with a hyphen for most characters.
+        // Agents name a project's folder by its path, with a hyphen for most characters.
         let named =
             |text: &str| text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect::<String>();
         let is_ours = |home: &PathBuf| {
@@ -217,8 +219,8 @@ impl Settings {
         self.switches.depend_on_project() || self.home.as_ref().is_some_and(is_ours)
     }
 
-    /// What of the configuration stops a session, if anything does. A session that was forced is stopped by an
-    /// exclusion only, or because it is another home's: what its file's path says here is not of it.
+    /// The setting that stops a session, if any. A forced session is stopped only by an exclusion, by being Baton's
+    /// own, or because it was imported: what its transcript's path names here is not its file.
     pub fn stop_of(&self, state: &State) -> Option<Stop> {
         if state.place.as_ref().is_some_and(|place| self.is_own(place)) {
             return Some(Stop::Own);
@@ -231,10 +233,10 @@ impl Settings {
         stop.filter(|stop| !state.forced || !stop.is_lifted_by_force())
     }
 
-    /// Whether a session may be read and indexed at all: by what is configured, and by what was said of itself.
+    /// True if a session may be read and indexed, by the configuration and by the session's own state.
     pub fn reads(&self, state: &State) -> bool {
         let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
-        // Where a project decides, one of which it is not known yet finds out when it is read.
+        // If switches depend on the project, a session without a known project is read to find it out.
         let is_open = state.place.is_none() && self.switches.depend_on_project();
         !at_rest && (is_open || (self.policy_for(state).tracked && !self.excludes(state)))
     }

@@ -1,7 +1,7 @@
-//! A JSON text of which every part knows where it stands: what a message about a configuration has to say, and what an
-//! edit that keeps everything else has to know.
+//! Parses JSON into nodes that know their position: error messages need the line, and edits that keep everything else
+//! need the byte range.
 //!
-//! The parser is serde_json's; places are those of the raw values within the text.
+//! serde_json does the parsing; positions are those of its raw values in the text.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What stands where a key should is mostly the end of the object after a comma, or a comment.
+/// Where a key is expected, there is mostly the end of the object after a comma, or a comment.
 const NO_KEY: &str = "a key in double quotes belongs here; remove the comma before it, or the comment (a comment is a key \
                       that begins with _)";
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<'a> {
     document: &'a str,
@@ -25,13 +25,13 @@ pub(super) struct Node<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Member<'a> {
     pub(super) name: String,
-    /// Byte where the key begins.
+    /// Byte offset of the key.
     pub(super) at: usize,
     line: usize,
     pub(super) value: Node<'a>,
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NotJson {
     pub(super) line: usize,
@@ -39,7 +39,7 @@ pub(super) struct NotJson {
 }
 
 impl<'a> Node<'a> {
-    /// The whole text as one value.
+    /// Parses the whole text as one value.
     pub(super) fn parse(document: &'a str) -> Result<Self, NotJson> {
         let raw: &RawValue = serde_json::from_str(document).map_err(|error| {
             let told = error.to_string();
@@ -53,37 +53,37 @@ impl<'a> Node<'a> {
         Ok(Self { document, raw, line })
     }
 
-    /// First byte.
+    /// Byte offset of its beginning.
     pub(super) fn start(&self) -> usize {
         start_of(self.document, self.raw)
     }
 
-    /// Byte after the last one.
+    /// Byte offset after its end.
     pub(super) fn end(&self) -> usize {
         self.start() + self.text().len()
     }
 
-    /// Line of the first byte, from 1.
+    /// Line of its beginning, from 1.
     pub(super) fn line(&self) -> usize {
         self.line
     }
 
-    /// As it is written.
+    /// The text as written.
     pub(super) fn text(&self) -> &'a str {
         self.raw.get()
     }
 
-    /// The value without its places; `None` where it is nested too deep.
+    /// The parsed value; `None` if it is nested too deeply.
     pub(super) fn value(&self) -> Option<serde_json::Value> {
         serde_json::from_str(self.text()).ok()
     }
 
-    /// The members of an object in their order, with those that come twice; `None` for anything else.
+    /// The members of an object in file order, duplicates included; `None` for anything else.
     pub(super) fn members(&self) -> Option<Vec<Member<'a>>> {
         let Members(members) = self.text().starts_with('{').then(|| serde_json::from_str(self.text()).ok())??;
         let mut lines = self.lines();
         let named = members.into_iter().map(|(key, value): (&'a RawValue, &'a RawValue)| {
-            // A key is a JSON string; one with a lone surrogate has no text, and is none that we know.
+            // A key with a lone surrogate is no valid string and matches no known key.
             let name = serde_json::from_str(key.get()).unwrap_or_else(|_| key.get().to_owned());
             let (at, line) = (start_of(self.document, key), lines.of(key));
             Member { name, at, line, value: Node { document: self.document, raw: value, line: lines.of(value) } }
@@ -110,7 +110,7 @@ impl Member<'_> {
     }
 }
 
-/// Counts lines from one part to the next: each byte of an object once, however many members it has.
+/// Counts lines from one part to the next, so each byte of an object is counted once, however many members it has.
 struct Lines<'a> {
     document: &'a str,
     at: usize,
@@ -118,7 +118,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The line of a part that does not lie before the last one.
+    /// The line of a part that does not begin before the previous one.
     fn of(&mut self, raw: &RawValue) -> usize {
         let at = start_of(self.document, raw);
         let between = self.document.as_bytes().get(self.at..at).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Lines<'_> {
     }
 }
 
-/// First byte of a part: it was borrowed from the document.
+/// Byte offset of a part, which is borrowed from the document.
 fn start_of(document: &str, raw: &RawValue) -> usize {
     raw.get().as_ptr() as usize - document.as_ptr() as usize
 }

@@ -1,10 +1,10 @@
-//! Setting a key in a configuration text and leaving everything else as it is: comments, order, unknown keys, spaces.
+//! Sets keys in a configuration text and keeps everything else: comments, order, unknown keys and white space.
 
 use std::collections::BTreeMap;
 
 use super::document::Node;
 
-/// What is to be set in an object, in the order in which it came.
+/// Changes to an object, in the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'v> {
     members: Vec<(String, Change<'v>)>,
@@ -18,7 +18,7 @@ enum Change<'v> {
 }
 
 impl<'v> Changes<'v> {
-    /// Sets what `path` leads to; of two for one path the last counts.
+    /// Sets the value at `path`; a later value for the same path wins.
     pub(super) fn set(&mut self, path: &[&str], value: &'v serde_json::Value) {
         let Some((name, rest)) = path.split_first() else { return };
         let at = *self.places.entry((*name).to_owned()).or_insert(self.members.len());
@@ -37,15 +37,16 @@ impl<'v> Changes<'v> {
     }
 }
 
-/// Sets what `path` leads to, as [`apply`].
+/// Sets the value at `path`, like [`apply`].
 pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<String, String> {
     let mut changes = Changes::default();
     changes.set(path, value);
     apply(text, &changes)
 }
 
-/// Makes all changes, and the objects on the way. The text must be JSON, with an object at the top and wherever a path
-/// leads through; the error says where it is not. Each object is read once, however many changes there are.
+/// Applies all changes and creates missing objects on the way. The text must be JSON, with an object at the top and
+/// wherever a path leads through; the error says where it is not. Each object is parsed once, however many changes
+/// there are.
 pub(super) fn apply(text: &str, changes: &Changes<'_>) -> Result<String, String> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let node = Node::parse(text).map_err(|error| format!("line {}: not JSON: {}", error.line, error.reason))?;
@@ -61,7 +62,7 @@ pub(super) fn apply(text: &str, changes: &Changes<'_>) -> Result<String, String>
     Ok(edited + &text[done..])
 }
 
-/// What stands from one byte to another gives way to this.
+/// Replaces the bytes from `from` to `to` by `by`.
 struct Piece {
     from: usize,
     to: usize,
@@ -92,7 +93,7 @@ fn within(text: &str, object: &Node<'_>, changes: &Changes<'_>, pieces: &mut Vec
     }
     let indent = indent_at(text, object.start());
     let (from, to, separator, indent, end) = match members.last().map(|last| (last.at, last.value.end())) {
-        // On a line of its own unless the object stands on one line with others.
+        // On a new line, unless the whole object is on one line.
         Some((at, end)) if text[object.start()..at].contains('\n') => {
             let indent = indent_at(text, at);
             (end, end, format!(",\n{indent}"), indent, String::new())
@@ -109,13 +110,13 @@ fn within(text: &str, object: &Node<'_>, changes: &Changes<'_>, pieces: &mut Vec
     Ok(())
 }
 
-/// The white space that the line of a byte begins with.
+/// The white space at the beginning of the line that contains byte `at`.
 fn indent_at(text: &str, at: usize) -> String {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
     text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
 }
 
-/// `"a": {"b": value}`, with a line for each object.
+/// `"a": {"b": value}`, with each object's members on lines of their own.
 fn member(name: &str, change: &Change<'_>, indent: &str) -> String {
     let name = serde_json::Value::from(name);
     match change {

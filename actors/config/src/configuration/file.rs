@@ -1,11 +1,11 @@
-//! `config.json` and the copy of the last one that was good, on disk.
+//! `config.json` and the copy of the last good one on disk.
 //!
 //! # Decisions
 //!
-//! - A `config.json` that vanishes stays in force until `config.last-good.json` is deleted too: editors write
-//!   files anew. A mistaken one without a good copy turns tracking off until it is mended, because an exclusion
-//!   that is not understood must not read more. Configuration is read below `actors/`, not in `src/`: the
-//!   daemon writes and watches the file.
+//! - A `config.json` that vanishes stays in force until `config.last-good.json` is deleted too, because editors replace
+//!   files. A mistaken one without a good copy turns tracking off until it is fixed, because an exclusion that cannot
+//!   be parsed must not cause more to be read. Configuration is read below `actors/`, not in `src/`, because the daemon
+//!   writes and watches the file.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -15,31 +15,31 @@ use baton_base::durable;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileStat, identity};
 
-/// The configuration's name in the home.
+/// File name of the configuration in the home.
 pub(super) const NAME: &str = "config.json";
-/// The copy's.
+/// File name of the last good copy.
 const COPY: &str = "config.last-good.json";
 
-/// Largest configuration: thousands of projects fit into it.
+/// Largest configuration in bytes: thousands of projects fit into it.
 pub(super) const BYTES_MAX: u64 = 1024 * 1024;
 
-/// What tells one state of the file from the next without reading it.
+/// Tells whether the file has changed without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp(FileStat, baton_events::session::FileIdentity);
 
-/// What was found.
+/// The result of reading one of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
     Text(String),
-    /// It is there and no text can be had of it: why, and what to do.
+    /// The path exists but cannot be used: the reason and what to do.
     Unusable {
         line: Option<usize>,
         why: String,
     },
 }
 
-/// Where both lie.
+/// The paths of the file and of its copy.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
@@ -51,7 +51,7 @@ impl Place {
         Self { path: home.join(NAME), copy: home.join(COPY) }
     }
 
-    /// Of the file, or of the copy while there is no file; `None` without both.
+    /// The stamp of the file, or of the copy while there is no file; `None` without both.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let metadata = fs::metadata(&self.path).or_else(|_| fs::metadata(&self.copy)).ok()?;
         Some(Stamp(FileStat::of(&metadata), identity(&metadata)))
@@ -65,7 +65,7 @@ impl Place {
         read(&self.copy)
     }
 
-    /// Replaces the file as a whole: a reader sees all of it or none, and it is this user's alone.
+    /// Replaces the file atomically, readable by this user only.
     pub(super) fn write(&self, text: &str) -> io::Result<()> {
         write(&self.path, text)
     }
@@ -78,7 +78,7 @@ impl Place {
 fn read(path: &Path) -> Found {
     let unusable = |why: String| Found::Unusable { line: None, why };
     let metadata = match fs::metadata(path) {
-        // A link that leads nowhere is there all the same.
+        // A dangling link counts as an unusable file, not as a missing one.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
                 Ok(_) => unusable("is a link to nothing; mend or remove it".to_owned()),
@@ -115,7 +115,7 @@ fn read(path: &Path) -> Found {
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    // A link keeps leading where it led: people keep such files elsewhere.
+    // Writes through a link: people keep such files elsewhere.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     durable::write_file(path, text.as_bytes())?;
     durable::sync_parent(path)

@@ -1,5 +1,5 @@
-//! The original's `graphiti.config.json`, key by key: what has a successor is taken, of everything else it is said what
-//! became of it.
+//! Imports the original's `graphiti.config.json` key by key: keys with a successor are taken over, and for every other
+//! key the outcome is reported.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +11,42 @@ use super::key::{Key, PROJECTS, Takes, Use};
 use super::parse::{self, Lookup};
 use crate::settings::pattern::escaped;
 
-/// Keys that one import tells about; a file with more is something else.
+/// Keys that one import reports; a file with more is not a configuration.
 const KEYS_MAX: usize = 2_000;
 
-/// Longest value that is repeated in a message.
+/// Longest existing value that is quoted in a message.
 const SHOWN_BYTES: usize = 200;
 
 /// What became of one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The key in the file that was imported.
+    /// The key in the imported file.
     pub key: String,
-    /// The key it has become.
+    /// The key of its successor here.
     pub became: Option<String>,
-    /// The value, as far as one is taken.
+    /// The converted value, if any.
     pub value: Option<Value>,
     /// What became of it.
     pub outcome: Outcome,
-    /// Why, or with what effect.
+    /// The reason, or the effect.
     pub message: String,
 }
 
-/// What became of a key.
+/// The outcome of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is set now, or would be.
+    /// It was set, or would be in a dry run.
     Taken,
-    /// It was set already and stays as it is.
+    /// It is already set to another value, which was kept.
     Kept,
-    /// Nothing comes of it.
+    /// It has no effect here.
     Dropped,
-    /// Its value cannot be taken.
+    /// Its value is not valid.
     Wrong,
 }
 
 impl Outcome {
-    /// The name in answers.
+    /// The name used in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Taken => "taken",
@@ -57,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// Names of the original that mean the same under another name.
+/// Keys of the original and their successors under another name.
 const RENAMED: &[(&str, &str)] = &[
     ("session_tracking.summarization.model", "llm.model"),
     ("session_tracking.summarization.max_summary_tokens", "llm.max_output_tokens"),
@@ -70,7 +70,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("session_tracking.keep_tool_structure", "session_tracking.filtering.keep_tool_structure"),
 ];
 
-/// Edits `text` so that it says what `original` says, and tells what became of each of its keys. The error says why
+/// Edits `text` so that it has the settings of `original`, and reports the outcome of each key in `told`. Fails if
 /// `original` cannot be read at all.
 pub(super) fn import(
     original: &str,
@@ -99,11 +99,11 @@ pub(super) fn import(
     }
 }
 
-/// Collects what is to be set, so that the text is edited and parsed once and not for each key.
+/// Collects the changes, so that the text is edited and parsed once instead of per key.
 struct Importer<'a> {
-    /// What is set before.
+    /// The configuration before the import.
     now: Value,
-    /// What will be, by path.
+    /// The new values by path.
     edits: BTreeMap<Vec<String>, Value>,
     order: Vec<Vec<String>>,
     force: bool,
@@ -149,7 +149,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Objects whose members are told one by one; of the others one word is enough.
+    /// Objects whose members are reported one by one; the others are reported as a whole.
     fn is_known_object(&self, name: &str) -> bool {
         super::key::is_object(name)
             || matches!(name, "global" | "session_tracking.summarization" | "session_tracking.hooks")
@@ -195,7 +195,7 @@ impl Importer<'_> {
         Ok(value)
     }
 
-    /// `{"enabled": true}` under a path.
+    /// Imports `{"enabled": true}` under a path.
     fn project(&mut self, key: &str, path: &str, node: &Node<'_>) {
         let enabled = node.members().unwrap_or_default().into_iter().find(|member| member.name == "enabled");
         match enabled.and_then(|member| member.value.value()) {
@@ -204,7 +204,7 @@ impl Importer<'_> {
         }
     }
 
-    /// `{"project_root": …, "session_tracking_enabled": true}` under a name of the original's making.
+    /// Imports `{"project_root": …, "session_tracking_enabled": true}` under an id that the original made up.
     fn original_project(&mut self, key: &str, node: &Node<'_>) {
         let members = node.members().unwrap_or_default();
         let find = |name: &str| members.iter().find(|member| member.name == name).map(|member| member.value);
@@ -238,7 +238,7 @@ impl Importer<'_> {
             let message = format!("config.json says {set} already; --force takes this one");
             return self.tell(key, Some(became), Some(value), Outcome::Kept, &message);
         }
-        // What would make the whole file wrong is not taken.
+        // A value that would make the whole file invalid is not imported.
         let alone = edit::set("", path, &value).unwrap_or_default();
         if let Some(mistake) = parse::parse(&alone, self.lookup).mistakes.into_iter().next() {
             return self.tell(key, Some(became), None, Outcome::Wrong, &mistake.what);
@@ -250,7 +250,7 @@ impl Importer<'_> {
     }
 }
 
-/// What a taken key does here that it did not do there.
+/// How the effect of an imported key differs from the original's.
 fn note(key: &Key) -> &'static str {
     match key.name {
         "session_tracking.enabled" => {
@@ -378,7 +378,7 @@ mod tests {
             format!("\"host__{n}\": {{\"project_root\": \"/srv/p{n}\", \"session_tracking_enabled\": false}}")
         });
         let original = format!("{{\"projects\": {{{}}}}}", members.collect::<Vec<_>>().join(",\n"));
-        // Each of them parsing the whole file again would take minutes.
+        // Parsing the whole file again for each of them would take minutes.
         let (text, told) = run(&original, "{\"_mine\": 1}", false);
         let parsed = parse::parse(&text, &lookup);
         assert_eq!((parsed.projects.len(), told.len(), &parsed.mistakes), (2_500, KEYS_MAX, &vec![]));

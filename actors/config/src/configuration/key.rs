@@ -1,10 +1,10 @@
-//! Every configuration key: values, default and meaning. `baton config --help` and `baton help configuration` print this
-//! table. Keys of the original design that are no longer needed stand here too, each with its successor or the reason why
-//! it has none.
+//! Every configuration key with its values, default and meaning. `baton config --help` and `baton help configuration`
+//! print this table. Keys of the original design that are no longer needed are listed too, each with its successor or
+//! the reason why it has none.
 
 use baton_base::limits;
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Takes {
     /// `true` or `false`.
@@ -13,7 +13,7 @@ pub(super) enum Takes {
     Whole { least: u64, most: u64, unit: &'static str },
     /// A number that need not be whole.
     Amount { most: f64, unit: &'static str },
-    /// A text that is not empty.
+    /// A non-empty text.
     Text,
     /// The address of an endpoint.
     Url,
@@ -21,39 +21,39 @@ pub(super) enum Takes {
     Variable,
     /// An absolute path, or one that begins with `~/`.
     File,
-    /// The name of a folder below another one.
+    /// A relative path of a folder.
     Below,
     /// A list of directories.
     Directories,
     /// A list of globs.
     Globs,
-    /// An object of prices, by model or glob of models.
+    /// An object of prices by model or glob of models.
     Prices,
     /// Anything.
     Anything,
 }
 
-/// Whether something comes of a key.
+/// Whether a key has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It does.
+    /// It has an effect.
     Now,
-    /// It does not, for this reason.
+    /// It has none, for this reason.
     Former(&'static str),
 }
 
 /// A key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
-    /// With dots between the objects.
+    /// The path of the key, joined with dots.
     pub(super) name: &'static str,
     pub(super) takes: Takes,
-    /// What holds without it, as JSON.
+    /// The default as JSON.
     pub(super) default: &'static str,
     pub(super) used: Use,
-    /// Why it takes no more, where that is not plain.
+    /// The reason for its bounds, where that is not obvious; else empty.
     pub(super) why: &'static str,
-    /// What it is for, in sentences: Markdown.
+    /// What the key does: Markdown sentences.
     pub(super) meaning: &'static str,
 }
 
@@ -69,10 +69,10 @@ const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
     Takes::Whole { least, most, unit }
 }
 
-/// The object whose members are switches of projects.
+/// The object whose members are the switches of single projects.
 pub(super) const PROJECTS: &str = "session_tracking.projects";
 
-/// Keys that have a default and take `null` all the same: for the default, or for no bound where they are budgets.
+/// Keys that have a non-null default and still accept `null`: it means the default, or for budgets no limit.
 const NULLABLE: [&str; 7] = [
     "llm.base_url",
     "llm.model",
@@ -83,14 +83,14 @@ const NULLABLE: [&str; 7] = [
     "llm.daily_budget_usd",
 ];
 
-/// Longest name of a variable.
+/// Longest name of an environment variable.
 pub(super) const VARIABLE_CHARS: usize = 64;
-/// Longest unknown key that is compared with the known ones: a longer one is like none.
+/// Longest unknown key that is compared with the known ones; longer ones get no suggestion.
 const COMPARED_CHARS: usize = 200;
 
 const YEAR_S: u64 = 366 * 24 * 3600;
 
-/// Every key, in the order in which it is shown; the former ones last.
+/// Every key in display order; former keys come last.
 pub(super) const KEYS: &[Key] = &[
     now("session_tracking.enabled", Takes::Switch, "true", "Whether sessions are read and indexed at all."),
     now(
@@ -286,17 +286,17 @@ pub(super) const KEYS: &[Key] = &[
 ];
 
 impl Key {
-    /// The key of this name.
+    /// Finds a key by its full name.
     pub(super) fn find(name: &str) -> Option<&'static Key> {
         KEYS.iter().find(|key| key.name == name)
     }
 
-    /// Whether `null` says that it is not set. A budget that is not set is none.
+    /// True if `null` is accepted. It means unset, and for a budget no limit.
     pub(super) fn nullable(&self) -> bool {
         self.default == "null" || NULLABLE.contains(&self.name)
     }
 
-    /// What it takes, in words.
+    /// Describes the accepted values.
     pub(super) fn allowed(&self) -> String {
         let or_null = if self.nullable() { ", or null" } else { "" };
         let allowed = match self.takes {
@@ -320,26 +320,26 @@ impl Key {
     }
 }
 
-/// A key that has an effect, as help describes it.
+/// A current key as help describes it.
 #[derive(Clone, Debug)]
 pub struct KeyHelp {
-    /// With dots between the objects.
+    /// The path of the key, joined with dots.
     pub name: &'static str,
-    /// What holds without it, as JSON.
+    /// The default as JSON.
     pub default: &'static str,
-    /// Which values it takes, in words.
+    /// Description of the accepted values.
     pub allowed: String,
-    /// What it is for: Markdown.
+    /// What the key does: Markdown.
     pub meaning: &'static str,
 }
 
-/// Every key that has an effect, in the order in which it is shown.
+/// Every current key, in display order.
 pub fn keys() -> impl Iterator<Item = KeyHelp> {
     let used = KEYS.iter().filter(|key| key.used == Use::Now);
     used.map(|key| KeyHelp { name: key.name, default: key.default, allowed: key.allowed(), meaning: key.meaning })
 }
 
-/// Every key that is accepted and has no effect, with its successor or the reason why it has none.
+/// Every former key, with its successor or the reason why it has none.
 pub fn former_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     KEYS.iter().filter_map(|key| match key.used {
         Use::Former(successor) => Some((key.name, successor)),
@@ -347,17 +347,17 @@ pub fn former_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Every key that has an effect, a line each: its name, what holds without it, what it takes.
+/// Every current key with its default and accepted values, one line each.
 pub fn described() -> String {
     keys().map(|key| format!("{} [{}]: {}\n", key.name, key.default, key.allowed)).collect()
 }
 
-/// Whether some key is a member of an object of this name.
+/// True if some key is a member of an object of this name.
 pub(super) fn is_object(name: &str) -> bool {
     name == PROJECTS || KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
-/// The known key that is most like an unknown one, if one is like it at all.
+/// The known key closest to an unknown one, if any is close enough.
 pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
     if unknown.chars().nth(COMPARED_CHARS).is_some() {
         return None;
@@ -367,7 +367,7 @@ pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
         let whole = strsim::damerau_levenshtein(unknown, known);
         // The right name in the wrong object.
         let name = 1 + strsim::damerau_levenshtein(&last(unknown), &last(known));
-        // Of two that are alike, the one that is alike as a whole.
+        // Of two equally close keys, the one that is closer as a whole.
         (whole.min(name), whole)
     };
     let current = KEYS.iter().filter(|key| !matches!(key.used, Use::Former(_))).map(|key| key.name);

@@ -1,4 +1,4 @@
-//! From what a configuration says to what holds: the settings, and each key with its value and origin.
+//! Converts a parsed configuration into settings, and lists each key with its value and origin.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,39 +15,39 @@ use crate::settings::pattern::Pattern;
 use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Vault};
 use baton_base::limits;
 
-/// What must be set for vectors to be made.
+/// The keys that are required for vectors.
 const EMBEDDING: [&str; 2] = ["memory.embedding.base_url", "memory.embedding.model"];
 
-/// The endpoint that is meant where none is named, its model, and the variable of its key.
+/// The default endpoint, its model, and the variable of its key.
 const OPENAI: &str = "https://api.openai.com/v1";
 const OPENAI_MODEL: &str = "gpt-4.1-mini";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
-/// A configuration, to be shown.
+/// A configuration for display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// The file.
     pub path: PathBuf,
-    /// Every key that something comes of, now or later, in a fixed order.
+    /// Every key that has an effect, in a fixed order.
     pub values: Vec<ShownValue>,
-    /// What does not count, and why.
+    /// Settings that have no effect, or less than they say, and why.
     pub warnings: Vec<Remark>,
-    /// What is wrong with the file.
+    /// Mistakes in the file.
     pub mistakes: Vec<Remark>,
 }
 
-/// A key with what holds for it.
+/// A key with the value in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownValue {
-    /// With dots between the objects.
+    /// The path of the key, joined with dots.
     pub key: String,
-    /// What holds.
+    /// The value in force.
     pub value: Value,
-    /// `default`, `environment`, `config.json:LINE`, `last good copy`, or what a mistake has stopped.
+    /// `default`, `environment`, `config.json:LINE`, `last good copy`, or `until config.json is mended`.
     pub origin: String,
 }
 
-/// What holds. `base` is what holds where nothing is said.
+/// The settings in force. `base` holds the values of keys that are not set.
 pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
     let said = |name: &str| parsed.values.get(name).map(|(value, _)| value);
     let switch = |name: &str, otherwise: bool| said(name).and_then(Value::as_bool).unwrap_or(otherwise);
@@ -61,7 +61,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
     policy.tracked = switch("session_tracking.enabled", policy.tracked);
     policy.inactivity_timeout_ms = ms("session_tracking.inactivity_timeout", policy.inactivity_timeout_ms);
     policy.check_interval_ms = ms("session_tracking.check_interval", policy.check_interval_ms);
-    // Read by the same rules when the text was parsed: none is refused here.
+    // Parsing has already checked these patterns by the same rules, so none is dropped here.
     let globs = texts("session_tracking.exclude").unwrap_or_default();
     let exclude = globs.into_iter().filter_map(|glob| Some(Pattern::new(glob).ok()?.through_links())).collect();
     let projects = parsed.projects.iter().map(|project| (project.pattern.clone(), project.enabled)).collect();
@@ -118,12 +118,12 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
     }
 }
 
-/// What makes vectors, where both address and model are set.
+/// The embedding model, if both address and model are set.
 fn embedding(parsed: &Parsed) -> Option<Embedding> {
     let said = |name: &str| parsed.values.get(name).map(|(value, _)| value);
     let text = |name: &str| said(name).and_then(Value::as_str);
     let endpoint = Endpoint {
-        // Read by the same rules when the text was parsed.
+        // Parsing has already checked it by the same rules.
         base_url: BaseUrl::new(text(EMBEDDING[0])?).ok()?,
         model: text(EMBEDDING[1])?.trim().to_owned(),
         key: text("memory.embedding.api_key_env").map(KeySource::variable),
@@ -132,23 +132,23 @@ fn embedding(parsed: &Parsed) -> Option<Embedding> {
     Some(Embedding { endpoint, dimensions: dimensions.and_then(|count| usize::try_from(count).ok()) })
 }
 
-/// The model that would enrich, and whether it is switched on.
+/// The configured language model, and whether it is enabled.
 fn llm(parsed: &Parsed) -> Option<(Llm, bool)> {
     let said = |name: &str| parsed.values.get(name).map(|(value, _)| value).filter(|value| !value.is_null());
     let text = |name: &str| said(name).and_then(Value::as_str).map(str::trim);
     let whole = |name: &str, otherwise: u64| said(name).and_then(Value::as_u64).unwrap_or(otherwise);
-    // Of a budget `null` says that there is none.
+    // For a budget, `null` means no limit.
     let budget = |name: &str, otherwise: f64| match parsed.values.get(name) {
         Some((value, _)) => value.as_f64(),
         None => Some(otherwise),
     };
     let is_enabled = said("llm.enabled").and_then(Value::as_bool).unwrap_or(false);
-    // Read by the same rules when the text was parsed.
+    // Parsing has already checked it by the same rules.
     let base_url = BaseUrl::new(text("llm.base_url").unwrap_or(OPENAI)).ok()?;
     let key = match (text("llm.api_key_file"), text("llm.api_key_env")) {
         (Some(path), _) => Some(KeySource::file(path)),
         (None, Some(name)) => Some(KeySource::variable(name)),
-        // Nobody on this machine needs the key of somebody else, and unasked it goes nowhere in the clear.
+        // A local server needs no OpenAI key, and the key is never sent unencrypted unless it is configured explicitly.
         (None, None) => (base_url.is_encrypted() && !base_url.is_local()).then(|| KeySource::variable(OPENAI_KEY)),
     };
     let llm = Llm {
@@ -163,7 +163,7 @@ fn llm(parsed: &Parsed) -> Option<(Llm, bool)> {
     Some((llm, is_enabled))
 }
 
-/// What vectors lack, if something of them is set and not enough.
+/// A warning if some embedding key is set but a required one is not.
 pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
     let is_set = |name: &str| parsed.values.get(name).filter(|(value, _)| !value.is_null());
     let missing = EMBEDDING.into_iter().find(|name| is_set(name).is_none())?;
@@ -173,7 +173,7 @@ pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
     Some(Remark { line: Some(*line), what })
 }
 
-/// What is said of a time that hooks do not take at a session's end.
+/// A warning if the hook timeout exceeds what counts at a session's end.
 fn capped(parsed: &Parsed) -> Option<Remark> {
     let (value, line) = parsed.values.get("hooks.timeout_ms")?;
     let ms = value.as_u64().filter(|ms| *ms > limits::HOOK_END_MS)?;
@@ -184,14 +184,14 @@ fn capped(parsed: &Parsed) -> Option<Remark> {
     Some(Remark { line: Some(*line), what })
 }
 
-/// What is said of answers that leave no room for a conversation, where a model is switched on.
+/// A warning if an enabled model's answers leave no room for a conversation.
 fn crowded(parsed: &Parsed) -> Option<Remark> {
     let (what, fix) = llm(parsed).filter(|(_, is_enabled)| *is_enabled)?.0.crowded()?;
     let line = ["llm.max_output_tokens", "llm.context_tokens"].iter().find_map(|name| parsed.values.get(*name));
     Some(Remark { line: line.map(|(_, line)| *line), what: format!("{what}; {fix}") })
 }
 
-/// Prices as they were parsed: each has input and output.
+/// Converts parsed prices; each has input and output.
 fn prices(value: &Value) -> Prices {
     let price = |(model, fields): (&String, &Value)| {
         let amount = |name: &str| fields.get(name).and_then(Value::as_f64);
@@ -207,8 +207,7 @@ fn prices(value: &Value) -> Prices {
     Prices::new(value.as_object().into_iter().flatten().filter_map(price).collect())
 }
 
-/// What holds where a text says nothing about directories: the daemon's own, and whether they are where an agent has
-/// them by default.
+/// The daemon's default directories, and whether they are where the agent has them by default.
 pub(super) struct OwnDirectories {
     pub(super) directories: Vec<PathBuf>,
     pub(super) usual: bool,
@@ -224,7 +223,7 @@ pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Re
                 let paths: Vec<String> = own.directories.iter().map(|path| path.display().to_string()).collect();
                 (paths.into(), if own.usual { "default" } else { "environment" }.to_owned())
             }
-            // Defaults are JSON: a test reads them all.
+            // Defaults are valid JSON: a test parses them all.
             None => (serde_json::from_str(key.default).unwrap_or_default(), "default".to_owned()),
         };
         values.push(ShownValue { key: key.name.to_owned(), value, origin });

@@ -1,4 +1,4 @@
-//! A configuration text: which keys it sets to what, and what is wrong with it.
+//! Parses a configuration text: the keys it sets, and what is wrong with it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,35 +13,35 @@ use super::key::{self, Key, PROJECTS, Takes, Use};
 use crate::endpoint::BaseUrl;
 use crate::settings::pattern::Pattern;
 
-/// Directories and globs of one list.
+/// Most entries of one list of directories or globs.
 const LIST_MAX: usize = 256;
-/// Switches of projects.
+/// Most switches of projects.
 const PROJECTS_MAX: usize = 4096;
-/// Of these, globs: each is tried on each session.
+/// Most globs among them: each is tried on each session.
 const GLOBS_MAX: usize = 256;
-/// Models that have a price of their own.
+/// Most models with a price of their own.
 const PRICES_MAX: usize = 256;
-/// Longest name or glob of a model.
+/// Longest name or glob of a model, in bytes.
 const MODEL_BYTES: usize = 200;
-/// What a price is made of; the first two must be there.
+/// The fields of a price; the first two are required.
 const PRICE_FIELDS: [&str; 5] = ["input", "output", "cache_read", "cache_write", "cache_write_1h"];
-/// Longest path of the folder below the vault: the names of notes come behind it.
+/// Longest path of the notes' folder below the vault, in bytes: names of notes are appended to it.
 const BELOW_BYTES: usize = 120;
-/// Remarks of one kind that are told; a file that is something else altogether would give thousands.
+/// Most remarks of one kind; a file that is not a configuration would give thousands.
 const REMARKS_MAX: usize = 50;
 
-/// Gives a variable's value; `None` when it is not set.
+/// Returns the value of an environment variable; `None` if it is not set.
 pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What a text says.
+/// The content of a configuration text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Parsed {
-    /// What is set, by the name of the key, with its line. Paths and globs are expanded.
+    /// The values that are set, each with its line, by key name. Paths and globs are expanded.
     pub(super) values: BTreeMap<&'static str, (Value, usize)>,
-    /// Switches of projects: as it is written, the pattern, on or off, the line.
+    /// The switches of projects, in file order.
     pub(super) projects: Vec<ProjectSwitch>,
     pub(super) warnings: Vec<Remark>,
-    /// With one of these the text does not count.
+    /// If there is one, the text is not used.
     pub(super) mistakes: Vec<Remark>,
 }
 
@@ -54,12 +54,12 @@ pub(super) struct ProjectSwitch {
     pub(super) line: usize,
 }
 
-/// Something to say about a line.
+/// A remark about a line of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The line, from 1, where one is meant.
+    /// The line, from 1, if it concerns one.
     pub line: Option<usize>,
-    /// What.
+    /// The remark.
     pub what: String,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(super) fn parse(text: &str, lookup: Lookup<'_>) -> Parsed {
     let mut reader = Reader { parsed: Parsed::default(), lookup };
     if text.starts_with('\u{feff}') {
@@ -105,7 +105,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The members of an object without comments; a key that comes twice is a mistake.
+    /// The members of an object except comments; a duplicate key is a mistake.
     fn members<'n>(&mut self, node: &Node<'n>, name: &str) -> Vec<Member<'n>> {
         let Some(members) = node.members() else {
             self.mistake(Some(node.line()), format!("{name} must be an object {{…}}, not {}", short(node)));
@@ -158,7 +158,7 @@ impl Reader<'_> {
             },
             (Takes::Url, Value::String(text)) => match BaseUrl::new(text) {
                 Ok(url) => Value::String(url.as_str().to_owned()),
-                // What stands there may hold a key.
+                // The value is not quoted, because it may contain a key.
                 Err(why) => return self.mistake(Some(line), format!("{}: what stands there {why}", key.name)),
             },
             (Takes::Prices, Value::Object(_)) => match self.prices(key, &member.value) {
@@ -170,7 +170,7 @@ impl Reader<'_> {
         self.parsed.values.insert(key.name, (value, member.line()));
     }
 
-    /// Texts as absolute directories, or as globs of them.
+    /// Expands and checks absolute directories, or globs of them.
     fn paths(&mut self, key: &Key, texts: &[Value], node: &Node<'_>) -> Option<Vec<Value>> {
         let lines = node.elements().unwrap_or_default();
         let mut paths = Vec::new();
@@ -196,7 +196,7 @@ impl Reader<'_> {
         Some(paths)
     }
 
-    /// Prices by model: what is told without comments and what is no price.
+    /// Checks prices by model and drops comments and unknown fields.
     fn prices(&mut self, key: &Key, node: &Node<'_>) -> Option<Value> {
         let mut prices = serde_json::Map::new();
         for model in self.members(node, key.name) {
@@ -284,10 +284,10 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a key takes a value; the value as it counts.
+/// Checks a value against its key; returns the value without positions.
 pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
     let wrong = || match key.takes {
-        // Where the name of a secret belongs, what stands there instead is mostly the secret.
+        // The value is not quoted: in place of a variable's name it is mostly the secret itself.
         Takes::Variable => format!("{} must be {}", key.name, key.allowed()),
         _ => format!("{} must be {}, not {}", key.name, key.allowed(), short(node)),
     };
@@ -317,7 +317,7 @@ pub(super) fn is_text(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains('\0')
 }
 
-/// Whether a text names a folder below another one, on every system.
+/// True if the text is a relative folder path that is valid on every system.
 fn is_below(text: &str) -> bool {
     text.len() <= BELOW_BYTES && text.split('/').all(name::is_safe)
 }
@@ -333,12 +333,13 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(is_part)
 }
 
-/// A path or glob as it is written, with what it means on this disk.
+/// Parses a path or glob and adds its meaning with links resolved.
 pub(super) fn pattern(text: &str, lookup: Lookup<'_>) -> Result<Pattern, String> {
     Ok(Pattern::new(&expand(text, lookup)?)?.through_links())
 }
 
-/// A text as an absolute path. Variables stand for themselves: who else reads this key may see others.
+/// Expands `~/` and requires an absolute path. Variables are not expanded, because other readers of this key may have
+/// other values.
 pub(super) fn file(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
     let path = match text.strip_prefix("~/") {
         Some(below) => format!("{}/{below}", expand("~", lookup)?),
@@ -347,7 +348,7 @@ pub(super) fn file(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
     if Path::new(&path).is_absolute() { Ok(path) } else { Err("is not absolute".to_owned()) }
 }
 
-/// A text with `~`, `$NAME` and `${NAME}` replaced.
+/// Expands `~`, `$NAME` and `${NAME}`.
 pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
     let set = |name: &str| lookup(name).ok_or_else(|| format!("names ${name}, which is not set"));
     let (mut expanded, mut rest) = (String::new(), text);
@@ -381,7 +382,7 @@ fn shown(text: &str) -> String {
     format!("{:?}", baton_redaction::redact(&plain))
 }
 
-/// What stands there, in a few characters: a wrong value may be a secret that was put in the wrong place.
+/// Quotes a wrong value in at most 40 characters, redacted, because it may be a misplaced secret.
 fn short(node: &Node<'_>) -> String {
     let text = node.text();
     match text.as_bytes().first() {

@@ -168,14 +168,14 @@ fn a_mistake_keeps_what_held_while_running_and_over_a_restart() {
     );
     drop(configuration);
 
-    // Over a restart; and nothing is written into a file with a mistake.
+    // The mistake survives a restart, and a file with a mistake is not edited.
     let configuration = world.open();
     assert_eq!(timeout_of(&configuration), 60);
     assert_eq!(shown(&configuration, TIMEOUT), ("60".to_owned(), "last good copy".to_owned()));
     let error = configuration.enable(false).unwrap_err();
     assert!(matches!(&error, WriteError::Mistaken(_)) && error.to_string().contains("line 2"), "{error}");
 
-    // Mended.
+    // Fixed.
     world.write(&timeout(61));
     configuration.look();
     assert_eq!((timeout_of(&configuration), configuration.mistakes()), (61, vec![]));
@@ -196,7 +196,7 @@ fn a_file_that_vanishes_lifts_nothing_until_its_copy_is_deleted_too() {
         let told = configuration.mistakes()[0].to_string();
         assert!(told.contains("it is gone") && told.contains("config.last-good.json"), "{told}");
     }
-    // A switch begins it anew with what holds.
+    // Setting a switch writes it anew with the configuration in force.
     configuration.enable(false).unwrap();
     assert!(world.text().contains("/srv/private") && world.text().contains("false"), "{}", world.text());
     assert_eq!(configuration.mistakes(), []);
@@ -295,7 +295,8 @@ fn an_import_is_shown_first_and_then_written() {
 }
 
 proptest::proptest! {
-    /// Whatever lies in the place of the file and of its copy: the defaults hold, or what was last good, and it is said why.
+    /// Whatever is at the path of the file and of its copy, the defaults or the last good values hold, and the reason
+    /// is given.
     #[test]
     fn arbitrary_bytes_are_no_configuration(
         bytes in proptest::collection::vec(proptest::num::u8::ANY, 1..200),

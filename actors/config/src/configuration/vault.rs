@@ -1,4 +1,4 @@
-//! Where notes may lie: in a folder of their own, not among what agents write, nor among Baton's own files.
+//! Checks where notes may lie: neither among transcripts nor among Baton's own files.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::parse::{Parsed, Remark};
 use crate::settings::Vault;
 
-/// Where the home's own vault is, below it.
+/// The folder of the home's own vault.
 const OWN: &str = "vault";
 
-/// Why notes must not lie where a text wants them. What a home or an agent has of its own would be taken for notes, or notes
-/// for theirs.
+/// The reason why `vault.path` is refused, if it is. Files of the home or of an agent would be taken for notes, or
+/// notes for theirs.
 pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf]) -> Option<Remark> {
     let (path, line) = parsed.values.get("vault.path")?;
     let path = Path::new(path.as_str()?);
@@ -54,16 +54,16 @@ pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf])
     }
 }
 
-/// How long a disk may keep the configuration waiting.
+/// How long resolving the path may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The same of a path on a disk that may hang: then as it is written.
+/// Like [`resolved`], but a path on a disk that does not answer stays as it is written.
 fn resolved_in_time(path: &Path) -> PathBuf {
     let sought = path.to_owned();
     in_time(PATIENCE, move || resolved(&sought)).unwrap_or_else(|| plain(path))
 }
 
-/// What comes of something, if it comes in time. A thread that hangs holds nothing that anybody else needs.
+/// Runs `work` on its own thread and returns its result if it comes in time. A thread that hangs holds no lock.
 fn in_time<T: Send + 'static>(patience: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (found, finding) = mpsc::sync_channel(1);
     let begun = std::thread::Builder::new().name("vault-path".to_owned()).spawn(move || {
@@ -72,7 +72,7 @@ fn in_time<T: Send + 'static>(patience: Duration, work: impl FnOnce() -> T + Sen
     begun.ok().and_then(|_| finding.recv_timeout(patience).ok())
 }
 
-/// A path without `..`, whatever its links.
+/// A path without `.` and `..`, from its text alone.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -85,7 +85,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// A path without links and `..`, as far as it is there.
+/// A path without links and `..`; the part that does not exist stays as it is written.
 fn resolved(path: &Path) -> PathBuf {
     let plain = plain(path);
     for known in plain.ancestors() {

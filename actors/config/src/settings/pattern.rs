@@ -1,15 +1,17 @@
 //! A project as the configuration names it: a directory, a glob, or a bare name.
 //!
-//! `/srv/app` is that directory and all below it; `/srv/*` each directory in `/srv`, and all below it; `scratch-*`,
-//! without a slash, every directory of such a name and all below it. `*`, `?` and `[abc]` stop at `/`, `**` does not; a
-//! `[` without its `]` is itself. A backslash is a slash on Windows and behind a drive, and a character elsewhere.
+//! `/srv/app` means that directory and everything below it; `/srv/*` each directory in `/srv` and everything below it;
+//! `scratch-*`, without a slash, every directory of such a name and everything below it. `*`, `?` and `[abc]` do not
+//! match `/`, `**` does; a `[` without its `]` stands for itself. A backslash is a separator on Windows and after a
+//! drive letter, and an ordinary character elsewhere.
 //!
-//! Matching takes the pattern's length times the path's, whatever both are: paths come from transcripts.
+//! Matching takes time proportional to the pattern's length times the path's, whatever they contain: paths come from
+//! transcripts.
 //!
 //! # Decisions
 //!
-//! - A pattern without a slash fits a directory name at any level; a plain path covers what lies below. Links
-//!   in a project's path are resolved where the directory exists.
+//! - A pattern without a slash matches a directory name at any level; a plain path covers what lies below it. Links in
+//!   a project's path are resolved where the directory exists.
 
 use std::borrow::Cow;
 use std::fs;
@@ -17,7 +19,7 @@ use std::path::Path;
 
 use baton_events::session::Place;
 
-/// Longest pattern: longer ones are no path.
+/// Longest pattern: a longer text is no path.
 const CHARS_MAX: usize = 1024;
 
 /// See the module.
@@ -25,14 +27,14 @@ const CHARS_MAX: usize = 1024;
 pub struct Pattern {
     written: String,
     bare: bool,
-    /// As it is written; then, where links lead elsewhere, as the disk has it.
+    /// The pattern as written and, where links lead elsewhere, with links resolved.
     forms: Vec<Form>,
 }
 
-/// How well a pattern fits a project: a pattern that fits better counts more.
+/// How well a pattern matches a project: the better match takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// By a glob, or by a directory above; the longer, the better.
+    /// By a glob, or by a parent directory; a longer pattern is better.
     Covers(usize),
     /// It is the project's own path.
     Exact,
@@ -41,33 +43,33 @@ pub enum Fit {
 #[derive(Clone, Debug, PartialEq)]
 struct Form {
     steps: Vec<Step>,
-    /// The one path it fits, when there is but one.
+    /// The only path it matches, if it has no wildcards.
     literal: Option<String>,
 }
 
-/// What a pattern asks of the next characters.
+/// What a pattern accepts next.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     One(char),
     /// `?`
     Any,
-    /// `[a-z]`, or with `!` none of these.
+    /// `[a-z]`, or with `!` any character not in it.
     Class {
         ranges: Vec<(char, char)>,
         negated: bool,
     },
     /// `*`
     Some,
-    /// `**/`, before a name: none or some directories. [`Step::InDirectory`] follows it.
+    /// `**/` before a name: any number of directories. [`Step::InDirectory`] follows it.
     Directories,
-    /// `**/`, in the middle of a name.
+    /// `**/` while inside a directory's name.
     InDirectory,
     /// `**` at the end.
     Rest,
 }
 
 impl Pattern {
-    /// Reads a pattern in which `~` and variables have been expanded. The error says what is wrong with it.
+    /// Parses a pattern in which `~` and variables are already expanded. The error says what is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let plain = normal(text);
@@ -81,8 +83,8 @@ impl Pattern {
         Ok(Self { bare: !plain.contains('/'), written: plain.into_owned(), forms: vec![form] })
     }
 
-    /// It, and what it means where links on the disk lead elsewhere: projects are told without links. Blocks for a
-    /// look at the disk.
+    /// Adds the pattern with links resolved, because projects are recorded without links. Blocks for a look at the
+    /// disk.
     pub fn through_links(mut self) -> Self {
         if let Some(real) = self.forms.first().and_then(Form::without_links).filter(|real| !self.forms.contains(real)) {
             self.forms.push(real);
@@ -95,32 +97,32 @@ impl Pattern {
         &self.written
     }
 
-    /// Whether both mean the same directories, however they are written.
+    /// True if both match the same directories, however they are written.
     pub fn is_same(&self, other: &Self) -> bool {
         self.forms.last() == other.forms.last()
     }
 
-    /// Whether it may fit more than one path and what lies below it.
+    /// True if it has a wildcard.
     pub fn is_glob(&self) -> bool {
         self.forms.iter().any(|form| form.literal.is_none())
     }
 
-    /// Whether it is a name that counts at any level.
+    /// True if it is a name that matches at any level.
     pub(super) fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// The paths it is, as far as it is no glob.
+    /// The paths that it names without wildcards.
     pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
         self.forms.iter().filter_map(|form| form.literal.as_deref()).chain([self.as_str()])
     }
 
-    /// How well it fits what is below it.
+    /// The quality of a match with something below it.
     pub(super) fn covering(&self) -> Fit {
         Fit::Covers(self.written.chars().count())
     }
 
-    /// Whether it fits a project, and how well.
+    /// Matches a project; returns how well.
     pub fn fits(&self, place: &Place) -> Option<Fit> {
         let (project, cwd) = (normal(&place.project), normal(&place.cwd));
         if self.literals().any(|literal| literal == project) {
@@ -130,7 +132,7 @@ impl Pattern {
         covers.then(|| self.covering())
     }
 
-    /// Whether it fits the path or a directory above it.
+    /// True if it matches the path or a directory above it.
     fn covers(&self, path: &str) -> bool {
         if self.literals().any(|literal| is_above(literal, self.bare, path)) {
             return true;
@@ -156,8 +158,8 @@ impl Form {
         Self { literal: steps.iter().map(one).collect(), steps }
     }
 
-    /// With the links in what comes before the first wildcard resolved, as far as that exists; `None` for what is no
-    /// path of this machine.
+    /// The same form with links resolved before the first wildcard, as far as that path exists. `None` if it is no path
+    /// of this machine.
     fn without_links(&self) -> Option<Self> {
         let is_one = |step: &&Step| matches!(step, Step::One(_));
         let ones = self.steps.iter().take_while(is_one).count();
@@ -175,14 +177,14 @@ impl Form {
         }
         let (above, real) = path.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)))?;
         let real = real.join(path.strip_prefix(above).ok()?);
-        // Joining nothing leaves a slash at the end.
+        // Joining an empty path leaves a trailing slash.
         let real = normal(real.to_str()?).into_owned();
         let root = if real == "/" && names < self.steps.len() { "" } else { &real };
         Some(Self::of(root.chars().map(Step::One).chain(self.steps[names..].iter().cloned()).collect()))
     }
 }
 
-/// A path so that it means itself alone as a pattern of the configuration.
+/// Escapes a path so that, as a pattern, it matches only itself.
 pub fn escaped(path: &str) -> String {
     let kept = path.trim();
     let special = |at: usize, c: char| {
@@ -228,7 +230,8 @@ fn steps(pattern: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// What stands between `[` and its `]`, and how long that is with the `]`. A `]` that comes first is a member.
+/// Parses a character class after its `[`; returns it and its length including the `]`. A `]` that comes first is a
+/// member.
 fn class(chars: &[char]) -> Option<(Step, usize)> {
     let negated = chars.first() == Some(&'!');
     let begin = usize::from(negated);
@@ -247,7 +250,8 @@ fn class(chars: &[char]) -> Option<(Step, usize)> {
     Some((Step::Class { ranges, negated }, end + 1))
 }
 
-/// Whether the steps lead through a path, or through a directory above it: all ways are gone at once.
+/// True if the steps match a path or a directory above it. All alternatives advance at once, so there is no
+/// backtracking.
 fn fits(steps: &[Step], path: &str) -> bool {
     let (mut here, mut next) = (vec![false; steps.len() + 1], vec![false; steps.len() + 1]);
     reach(steps, &mut here, 0);
@@ -278,7 +282,7 @@ fn fits(steps: &[Step], path: &str) -> bool {
     here[steps.len()]
 }
 
-/// Marks a step, and those that are reached from it by nothing.
+/// Marks a step and those that it reaches without a character.
 fn reach(steps: &[Step], marked: &mut [bool], mut number: usize) {
     while !std::mem::replace(&mut marked[number], true) {
         number += match steps.get(number) {
@@ -289,7 +293,7 @@ fn reach(steps: &[Step], marked: &mut [bool], mut number: usize) {
     }
 }
 
-/// With `/` between names and none at the end.
+/// The path with `/` as its separator and without a trailing slash.
 pub(super) fn normal(path: &str) -> Cow<'_, str> {
     let has_drive = matches!(path.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
     if (cfg!(windows) || has_drive) && path.contains('\\') {
@@ -379,7 +383,7 @@ mod tests {
         assert_eq!(fits("/repo/public"), None);
     }
 
-    /// A backtracking matcher would try more ways here than there are atoms: this test would not end.
+    /// A backtracking matcher would try so many alternatives here that this test would not end.
     #[test]
     fn no_pair_of_pattern_and_path_takes_long() {
         let at = |path: String| Place { cwd: path.clone(), project: path };

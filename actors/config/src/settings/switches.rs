@@ -1,4 +1,4 @@
-//! Which projects are tracked: the switches of single projects, and those that are never read.
+//! Decides which projects are tracked: switches of single projects, and exclusions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,39 +7,39 @@ use baton_events::session::Place;
 
 use super::pattern::{Fit, Pattern, normal};
 
-/// What the configuration says of projects.
+/// The project switches and exclusions of a configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Switches {
     projects: Vec<(Pattern, bool)>,
     exclude: Vec<Pattern>,
-    /// Which of `projects` a path is, or a name: every session is asked for by every call, so the many that are no
-    /// globs are looked up.
+    /// Index into `projects` by path, and by bare name: every call checks every session, so literal patterns are looked
+    /// up.
     paths: BTreeMap<String, usize>,
     names: BTreeMap<String, usize>,
-    /// Those of `projects` that are.
+    /// Indices of the globs in `projects`.
     globs: Vec<usize>,
 }
 
-/// What of the configuration stops a session. Said with the way out.
+/// The setting that stops a session. Its text includes the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Its project is never read.
+    /// Its project is excluded.
     Excluded {
-        /// The pattern that fits.
+        /// The pattern that matches.
         pattern: String,
     },
     /// The switch of its project is off.
     Project {
-        /// The pattern whose switch it is.
+        /// The pattern of that switch.
         pattern: String,
     },
-    /// It works in the home: Baton itself has started it.
+    /// It works in Baton's home, so Baton itself has started it.
     Own,
-    /// The global switch is off, and none of its project says otherwise.
+    /// The global switch is off, and no switch of its project overrides it.
     Global,
-    /// It came with an import, and its transcript lies in no directory that is read here.
+    /// It was imported, and its transcript lies in no directory that is read here.
     Elsewhere {
-        /// Where its transcript was.
+        /// The path of its transcript.
         transcript: String,
     },
 }
@@ -71,14 +71,14 @@ impl fmt::Display for Stop {
 }
 
 impl Stop {
-    /// Whether `force` has a session tracked nevertheless.
+    /// True if `force` overrides it.
     pub fn is_lifted_by_force(&self) -> bool {
         !matches!(self, Self::Excluded { .. } | Self::Elsewhere { .. } | Self::Own)
     }
 }
 
 impl Switches {
-    /// With the switches of projects, and those that are never read.
+    /// Builds the lookup tables from switches and exclusions, both in file order.
     pub fn new(projects: Vec<(Pattern, bool)>, exclude: Vec<Pattern>) -> Self {
         let mut switches = Self { projects, exclude, ..Self::default() };
         for (at, (pattern, _)) in switches.projects.iter().enumerate() {
@@ -91,23 +91,24 @@ impl Switches {
         switches
     }
 
-    /// The switches of projects as they were written.
+    /// The project switches, with patterns as written.
     pub fn projects(&self) -> impl Iterator<Item = (&str, bool)> {
         self.projects.iter().map(|(pattern, enabled)| (pattern.as_str(), *enabled))
     }
 
-    /// The projects that are never read, as they were written.
+    /// The exclusions, as written.
     pub fn exclude(&self) -> impl Iterator<Item = &str> {
         self.exclude.iter().map(Pattern::as_str)
     }
 
-    /// The pattern by which a project is excluded.
+    /// The exclusion that matches a project, if any.
     pub fn excludes(&self, place: &Place) -> Option<&Pattern> {
         self.exclude.iter().find(|pattern| pattern.fits(place).is_some())
     }
 
-    /// What stops a session that works there, with the global switch on or off. A project's own switch counts before
-    /// the global one, its path before a glob, a longer glob before a shorter; of two that are alike, the last.
+    /// The setting that stops a session in `place`, if any; `global` is the global switch. A project's switch takes
+    /// precedence over the global one, its exact path over a glob, a longer pattern over a shorter one; of two equal
+    /// ones the last wins.
     pub fn stop_of(&self, place: Option<&Place>, global: bool) -> Option<Stop> {
         if let Some(place) = place {
             if let Some(pattern) = self.excludes(place) {
@@ -133,7 +134,7 @@ impl Switches {
         Some((&self.projects[at].0, self.projects[at].1))
     }
 
-    /// Whether where a session works decides whether it is tracked.
+    /// True if a session's project may decide whether it is tracked.
     pub fn depend_on_project(&self) -> bool {
         !self.projects.is_empty() || !self.exclude.is_empty()
     }
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(switches.stop_of(None, false), Some(Stop::Global));
     }
 
-    /// Ten thousand sessions under four thousand switches: what a call may ask for.
+    /// Ten thousand sessions under four thousand switches, which a single call may have to check.
     #[test]
     fn many_switches_are_looked_up() {
         let switch =

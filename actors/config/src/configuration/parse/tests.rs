@@ -12,7 +12,7 @@ fn parsed(text: &str) -> Parsed {
     parse(text, &lookup)
 }
 
-/// What is wrong with a text, a remark on a line.
+/// The mistakes of a text, one per line.
 fn mistakes(text: &str) -> String {
     let told: Vec<String> = parsed(text).mistakes.iter().map(ToString::to_string).collect();
     told.join("\n")
@@ -235,7 +235,7 @@ fn what_does_not_count_is_warned_about_with_what_does() {
     assert_eq!(warnings("{\"_x\": 1, \"session_tracking\": {\"_y\": 1, \"_y_\": 2}}"), "");
 }
 
-/// The files that the original documents print, with every key in them.
+/// The files that the original's documentation prints, with every key in them.
 #[test]
 fn every_key_of_the_original_documents_is_known() {
     let originals = r#"{
@@ -317,7 +317,7 @@ fn variables_are_expanded_and_a_dollar_alone_is_one() {
 }
 
 proptest::proptest! {
-    /// Text from anywhere gets remarks, each on a line that there is; nothing breaks over it.
+    /// Arbitrary text gives remarks, each on an existing line, and never panics.
     #[test]
     fn arbitrary_text_is_remarked_on(
         text in "\\PC{0,200}",
