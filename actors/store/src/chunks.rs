@@ -1,22 +1,22 @@
-//! Conversations on disk: immutable compressed chunks and the manifests that name them.
+//! Conversations on disk: immutable compressed chunks and the manifests that list them.
 //!
-//! `blobs/<session>/` holds chunks `<hash>.zst`, each at most [`CHUNK_BYTES`] of whole items (one item larger than
-//! that has a chunk of its own), and manifests `<hash>.json`, which list a conversation's chunks in order. Everything
-//! is named by the SHA-256 of what it says (for a chunk: of its lines, uncompressed), so nothing is ever altered and
-//! the same work done twice gives the same files. Chunks belong to one session, so forgetting one is unlinking.
+//! `blobs/<session>/` holds chunks `<hash>.zst`, each at most [`CHUNK_BYTES`] of whole items (a larger item has a chunk
+//! of its own), and manifests `<hash>.json`, which list a conversation's chunks in order. Every file is named by the
+//! SHA-256 of its content (for a chunk: of its uncompressed lines), so files never change and repeated work gives the
+//! same files. Chunks belong to one session, so forgetting a session means unlinking its files.
 //!
-//! An append takes over the earlier chunks by name; only the last one is opened again and written anew under a new
-//! name. Cutting is greedy, so a conversation appended in pieces has the same chunks as one written at once.
+//! An append keeps the earlier chunks; only the last one is read again and rewritten under a new name. Chunks are
+//! filled greedily, so a conversation appended in pieces has the same chunks as one written at once.
 //!
-//! This module knows lines, not items, and no event: who calls it makes durable what it wrote before the event that
-//! names it, and collects what no event names.
+//! This module knows lines, not items or events: the caller makes its files durable before the event that names them,
+//! and collects files that no event names.
 //!
 //! # Hazards
 //!
-//! - Chunks that no event names (a crash between chunk and event) are collected by the next start; those of
-//!   sessions that the log does not know are kept. Notes are not collected with superseded chunks: one may be
-//!   written for an event that is still to come. At a start notes in folders that no event names are removed,
-//!   but not while a repair's `log/cut-…` is there.
+//! - Chunks that no event names (a crash between chunk and event) are collected at the next start; those of sessions
+//!   that the log does not know are kept. Notes are not collected with superseded chunks, because one may be written
+//!   for an event that is still to come. At a start notes in folders that no event names are removed, unless a repair's
+//!   `log/cut-…` exists.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -46,27 +46,27 @@ pub use note::note_name;
 
 use manifest::{file_name, name_of};
 
-/// Most bytes of lines in a chunk: what an append reads and writes again, at most.
+/// Most bytes of lines in a chunk, which is the most that an append reads and rewrites.
 pub const CHUNK_BYTES: usize = 256 * 1024;
-/// Longest line of one item. Transcript lines reach megabytes; filtered items do not come near this.
+/// Longest line of one item in bytes. Transcript lines reach megabytes; filtered items do not come near this.
 pub const LINE_MAX_BYTES: usize = 16 * 1024 * 1024;
-/// Longest manifest that is read: more than 100,000 chunks.
+/// Largest manifest that is read: more than 100,000 chunks.
 const MANIFEST_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The conversations of a home.
 #[derive(Clone, Debug)]
 pub struct ChunkStore {
     folder: PathBuf,
-    /// The home that it lies in, as it was opened; `None` for one that may be missing.
+    /// The home around it as it was opened; `None` for a store that may be missing.
     home: Option<PinnedFolder>,
-    /// Held while a note is written: what has no name yet meanwhile is nobody's leftover.
+    /// Held for reading while a note is written, so that unfinished notes can be told from leftovers.
     writing: Arc<RwLock<()>>,
 }
 
 /// Why a conversation could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file that a manifest or an event names is not there: forgotten, collected, or lost.
+    /// A file that a manifest or an event names does not exist: forgotten, collected or lost.
     #[error("{} of session {session} is missing", path.display())]
     Missing {
         /// The session.
@@ -74,7 +74,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file does not say what its name promises.
+    /// A file's content does not match its name.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
         /// The file.
@@ -82,7 +82,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// A manifest of a newer version of this program.
+    /// A manifest written by a newer version of this program.
     #[error("{} has format {format}: it was written by a newer version of this program", path.display())]
     Newer {
         /// The file.
@@ -90,30 +90,30 @@ pub enum Error {
         /// Its format.
         format: u32,
     },
-    /// A line that cannot be stored: over [`LINE_MAX_BYTES`], empty, or with a line break in it.
+    /// A line that cannot be stored: longer than [`LINE_MAX_BYTES`], empty, or with a line break in it.
     #[error("item {index} cannot be stored: {what}")]
     BadLine {
-        /// Which of the new lines, from 0.
+        /// Index of the new line, from 0.
         index: usize,
         /// What is wrong with it.
         what: &'static str,
     },
-    /// The system refused.
+    /// The operating system returned an error.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// On which file.
+        /// The file concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What was removed.
+/// Files that were removed, or would be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many files.
+    /// Number of files.
     pub files: u64,
     /// Their bytes on disk.
     pub bytes: u64,
@@ -126,7 +126,7 @@ impl std::ops::AddAssign for Removed {
 }
 
 impl ChunkStore {
-    /// The conversations in a folder, which is created (for the owner only) if it is missing.
+    /// Opens the store in a folder, which is created (for the owner only) if it is missing.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let folder = folder.into();
         durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
@@ -135,8 +135,8 @@ impl ChunkStore {
         Ok(Self { folder, home: Some(home), writing: Arc::default() })
     }
 
-    /// Whether the home is still the one that was opened. To be asked before anything is written or removed, so that it is
-    /// not done to another home's conversations, and before it is acknowledged.
+    /// Fails if the home is no longer the one that was opened. Called before anything is written or removed, so that
+    /// another home's conversations are not touched, and before a write is acknowledged.
     fn check(&self) -> Result<(), Error> {
         self.home.as_ref().map_or(Ok(()), PinnedFolder::check).map_err(io_error("use", &self.folder))
     }
@@ -146,8 +146,8 @@ impl ChunkStore {
         self.folder.join(folder_name(session))
     }
 
-    /// Adds `lines` (one item each, without its line break) behind the conversation of `prior`, or begins one. The
-    /// files are durable when this returns. Only one append per session may be under way.
+    /// Appends `lines` (one item each, without line breaks) to the conversation of `prior`, or begins a new one. The
+    /// files are durable on return. A session may have only one append in progress.
     pub fn append(
         &self,
         session: &SessionId,
@@ -161,26 +161,24 @@ impl ChunkStore {
         Ok(id)
     }
 
-    /// Begins a group of appends that are made durable together.
+    /// Begins a group of appends that become durable together.
     pub fn batch(&self) -> Batch {
         Batch::new(self)
     }
 
-    /// A manifest, verified.
+    /// Reads and verifies a manifest.
     pub fn manifest(&self, session: &SessionId, id: &ManifestId) -> Result<Manifest, Error> {
         let path = self.folder_of(session).join(file_name(id));
         let bytes = read_bounded(session, &path, MANIFEST_MAX_BYTES)?;
         Manifest::decode(&path, id, &bytes)
     }
 
-    /// The lines of one chunk of a manifest, each with its line break; verified, and never more than the manifest
-    /// says.
+    /// Reads the lines of one chunk, each with its line break; verified, and never longer than the manifest says.
     pub fn chunk(&self, session: &SessionId, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
         unpacked(session, &self.folder_of(session).join(chunk.file_name()), chunk)
     }
 
-    /// A manifest and all its lines. What is in memory at once is the whole conversation; [`ChunkStore::chunk`] reads
-    /// it in pieces.
+    /// Reads a manifest and all its lines, which are in memory as a whole; [`ChunkStore::chunk`] reads them in pieces.
     pub fn read(&self, session: &SessionId, id: &ManifestId) -> Result<(Manifest, Vec<u8>), Error> {
         let manifest = self.manifest(session, id)?;
         let mut lines = Vec::new();
@@ -190,21 +188,22 @@ impl ChunkStore {
         Ok((manifest, lines))
     }
 
-    /// The files of a conversation: its manifest, which must be there and whole, and the chunks that it names, there or not.
+    /// The files of a conversation: its manifest, which must exist and be intact, and the chunks that it lists, whether
+    /// they exist or not.
     pub fn files_of(&self, session: &SessionId, id: &ManifestId) -> Result<Vec<PathBuf>, Error> {
         let (folder, manifest) = (self.folder_of(session), self.manifest(session, id)?);
         let chunks = manifest.chunks.iter().map(|chunk| folder.join(chunk.file_name()));
         Ok(std::iter::once(folder.join(file_name(id))).chain(chunks).collect())
     }
 
-    /// The names of the folders that sessions have.
+    /// The names of all session folders.
     pub fn folders(&self) -> Result<BTreeSet<String>, Error> {
         let entries = fs::read_dir(&self.folder).map_err(io_error("list", &self.folder))?;
         let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string().ok()));
         names.filter_map(Result::transpose).collect::<io::Result<_>>().map_err(io_error("list", &self.folder))
     }
 
-    /// Removes the folder of a session that nobody knows, unless a note lies in it.
+    /// Removes the folder of an unknown session, unless it contains a note.
     pub fn discard(&self, name: &str) -> Result<Removed, Error> {
         if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
             return Ok(Removed::default());
@@ -220,7 +219,7 @@ impl ChunkStore {
         Ok(removed)
     }
 
-    /// Removes the folder of a memo that nobody knows: one that holds nothing but words of memos.
+    /// Removes the folder of an unknown memo, if it contains only words of memos.
     pub fn discard_words(&self, name: &str) -> Result<Removed, Error> {
         if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
             return Ok(Removed::default());
@@ -243,8 +242,8 @@ impl ChunkStore {
         Ok(removed)
     }
 
-    /// Removes all files of a session that none of `keep` names but notes, leftovers of interrupted writes included. If one of
-    /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
+    /// Removes all files of a session except notes and those that `keep` names, including leftovers of interrupted
+    /// writes. If one of `keep` cannot be read, nothing is removed. No append of the session may be in progress.
     pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {
         let unfinished = self.remove_unfinished_notes(session)?;
         let folder = self.folder_of(session);
@@ -253,17 +252,17 @@ impl ChunkStore {
             named.insert(file_name(id));
             named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
         }
-        // A note may have been written a moment ago for an event that is still to come. They are few and small.
+        // A note may have been written a moment ago for an event that is still to come. Notes are few and small.
         let mut removed = self.remove(&folder, |name| !named.contains(name) && !note::is_note(name))?;
         removed += unfinished;
         Ok(removed)
     }
 
-    /// What is stored of a session: what [`ChunkStore::forget`] would remove.
+    /// Counts the files of a session that [`ChunkStore::forget`] would remove.
     ///
     /// # Errors
     ///
-    /// When its folder cannot be read.
+    /// If its folder cannot be read.
     pub fn stored(&self, session: &SessionId) -> Result<Removed, Error> {
         let folder = self.folder_of(session);
         let entries = match fs::read_dir(&folder) {
@@ -278,7 +277,7 @@ impl ChunkStore {
         Ok(stored)
     }
 
-    /// Removes everything of a session, durably. A session that has nothing is fine.
+    /// Removes everything of a session, durably. A session without files is no error.
     pub fn forget(&self, session: &SessionId) -> Result<Removed, Error> {
         let folder = self.folder_of(session);
         let removed = self.remove(&folder, |_| true)?;
@@ -301,11 +300,11 @@ impl ChunkStore {
         let mut removed = Removed::default();
         for entry in entries {
             let entry = entry.map_err(io_error("list", folder))?;
-            // A name that is no text was not given by us, and nothing names it.
+            // A name that is not UTF-8 is not ours, and nothing refers to it.
             if entry.file_name().to_str().is_none_or(&unwanted) {
                 let size = entry.metadata().map_or(0, |metadata| metadata.len());
                 match fs::remove_file(entry.path()) {
-                    // Whoever had begun it has taken it back.
+                    // Its writer has removed it meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     other => other.map_err(io_error("remove", &entry.path()))?,
                 }
@@ -319,8 +318,8 @@ impl ChunkStore {
     }
 }
 
-/// A session's folder: its id where every file system can have it as a name and nothing else is called so, else a
-/// digest of it.
+/// The name of a session's folder: its id if that is a valid and unreserved name on every file system, else a digest of
+/// it.
 fn folder_name(session: &SessionId) -> String {
     const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
     let id = session.as_str();
@@ -333,7 +332,7 @@ fn folder_name(session: &SessionId) -> String {
     }
 }
 
-/// The lines of a chunk that lies there.
+/// Reads, unpacks and verifies the lines of a chunk.
 fn unpacked(session: &SessionId, path: &Path, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
     let damaged = |what: String| Error::Damaged { path: path.to_owned(), what };
     let size = usize::try_from(chunk.bytes).ok().filter(|size| *size <= LINE_MAX_BYTES + 1);

@@ -1,5 +1,5 @@
-//! A stored conversation, to be gone through as often as one likes: in memory when it is short, else chunk by chunk from the
-//! disk, so that a conversation of any length takes no more than [`HELD_BYTES`].
+//! Reads a stored conversation, repeatedly if needed: from memory if it is short, else chunk by chunk from disk, so
+//! that a conversation of any length takes at most [`HELD_BYTES`].
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use baton_events::session::EpisodeRef;
 use crate::chunks;
 use crate::chunks::{ChunkRef, ChunkStore, ManifestId};
 
-/// Items that are held in memory at once for one conversation, by [`Item::weight`]: nearly every session there is. What is
-/// longer is read once more for each time it is gone through.
+/// Most bytes of items held in memory for one conversation, by [`Item::weight`]; nearly every session fits. Longer ones
+/// are read from disk on each pass.
 pub const HELD_BYTES: usize = 4 * 1024 * 1024;
 
 /// Why a stored conversation could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The chunks.
+    /// A chunk or manifest could not be read.
     #[error(transparent)]
     Chunks(#[from] chunks::Error),
-    /// What is in them.
+    /// A stored item could not be decoded.
     #[error("stored item {line} of {manifest} is not readable: {reason}")]
     Item {
         /// The manifest.
         manifest: ContentHash,
-        /// Which line of the conversation, from 1.
+        /// The line of the conversation, from 1.
         line: usize,
-        /// What was wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Gives each item of the conversation behind an episode, which is not in memory as a whole. Blocks for disk reads.
+/// Passes each item of an episode's conversation to `take`, holding one chunk in memory. Blocks for disk reads.
 pub fn each(
     chunks: &ChunkStore,
     id: &SessionId,
@@ -47,12 +47,12 @@ pub fn each(
     })
 }
 
-/// A conversation.
+/// A conversation in memory or on disk.
 #[derive(Debug)]
 pub enum Conversation {
     /// In memory.
     Held(Arc<Vec<Item>>),
-    /// On disk, and too long for that.
+    /// On disk, because it is longer than [`HELD_BYTES`].
     Stored(Stored),
 }
 
@@ -66,20 +66,20 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// The conversation that a manifest names, which must be there and whole. Its chunks are looked at when it is gone through.
+    /// Opens the conversation of a manifest, which must exist and be intact. Chunks are checked as they are read.
     pub fn open(chunks: &ChunkStore, session: &SessionId, manifest: &ManifestId) -> Result<Self, Error> {
         let refs = chunks.manifest(session, manifest)?.chunks;
         Ok(Self { chunks: chunks.clone(), session: session.clone(), manifest: *manifest, refs })
     }
 
-    /// Its items in file order, as they are read; nothing comes behind an error.
+    /// Its items in file order, read as they are consumed; an error ends the iteration.
     pub fn items(&self) -> Items<'_> {
         Items { of: self, next: 0, lines: Vec::new(), at: 0, line: 0, failed: false }
     }
 }
 
 impl Conversation {
-    /// The conversation of an episode, held if it is short. Blocks for disk reads.
+    /// Opens the conversation of an episode and loads it if it is short. Blocks for disk reads.
     pub fn open(chunks: &ChunkStore, session: &SessionId, episode: &EpisodeRef) -> Result<Self, Error> {
         let stored = Stored::open(chunks, session, &episode.manifest)?;
         let (mut items, mut weight) = (Vec::new(), 0);
@@ -94,7 +94,7 @@ impl Conversation {
         Ok(Self::Held(Arc::new(items)))
     }
 
-    /// Gives each item in file order to `take`, until that fails.
+    /// Passes each item in file order to `take`, until that fails.
     pub fn each<E: From<Error>>(&self, mut take: impl FnMut(&Item) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Held(items) => items.iter().try_for_each(take),
@@ -106,12 +106,12 @@ impl Conversation {
 /// See [`Stored::items`]. Holds one chunk.
 pub struct Items<'a> {
     of: &'a Stored,
-    /// The next chunk.
+    /// Index of the next chunk.
     next: usize,
     lines: Vec<u8>,
     /// Where the next line begins in `lines`.
     at: usize,
-    /// Lines given.
+    /// Number of lines returned.
     line: usize,
     failed: bool,
 }
@@ -122,7 +122,7 @@ impl Items<'_> {
             let rest = self.lines.get(self.at..).unwrap_or_default();
             if rest.is_empty() {
                 let Some(chunk) = self.of.refs.get(self.next) else { return Ok(None) };
-                // Let go of before the next one is read: two of them may be large.
+                // Freed before the next chunk is read, because both may be large.
                 self.lines = Vec::new();
                 self.lines = self.of.chunks.chunk(&self.of.session, chunk)?;
                 (self.next, self.at) = (self.next + 1, 0);

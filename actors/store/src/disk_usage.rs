@@ -1,14 +1,14 @@
-//! What a home takes on disk, file by file, by what it is for.
+//! Adds up a home's bytes on disk by purpose.
 
 use std::fs;
 use std::path::Path;
 
 use baton_protocol::answer::Footprint;
 
-/// Deepest folder that is looked into: a home has four levels.
+/// Deepest folder that is read: a home has four levels.
 const DEPTH_MAX: u32 = 8;
 
-/// Adds up the files of a home. What vanishes meanwhile, or cannot be looked at, counts as nothing. Blocks: some ten thousand
+/// Adds up the files of a home. Files that vanish meanwhile or cannot be examined count as 0. Blocks: some ten thousand
 /// files take tens of milliseconds.
 pub fn of(home: &Path) -> Footprint {
     let mut found = Footprint::default();
@@ -37,7 +37,7 @@ fn add_log(log: &Path, found: &mut Footprint) {
     }
 }
 
-/// The bytes of a file, or of all files below a folder. Links are not followed.
+/// The size of a file, or of all files below a folder, in bytes. Links are not followed.
 fn below(path: &Path, depth: u32) -> u64 {
     let Ok(found) = fs::symlink_metadata(path) else { return 0 };
     if !found.is_dir() {

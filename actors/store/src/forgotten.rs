@@ -1,14 +1,14 @@
-//! What is kept of forgotten sessions to know copies of them by: fingerprints of some of their records' ids, and no text. A
-//! fork that is made later begins with the same records, and must not bring back what was forgotten.
+//! Fingerprints that recognise copies of forgotten sessions: hashes of some record ids, and no text. A fork made later
+//! begins with the same records and must not bring back what was forgotten.
 //!
-//! They lie in one small file beside the log, durable before anything of a session is deleted.
+//! The fingerprints are in one small file beside the log and are durable before anything of a session is deleted.
 //!
 //! # Hazards
 //!
-//! - At most 64 fingerprints of 64 bits stay of a session; a fork that shares none of them is not recognised.
-//!   `forget --only` keeps none, `--undo` removes them, a whole export carries them. A start drops fingerprints
-//!   of sessions that the log knows and does not hold for forgotten (a kill between keeping them and the
-//!   event); those that a repair has cut off stay.
+//! - At most 64 fingerprints of 64 bits are kept per session; a fork that shares none of them is not recognised.
+//!   `forget --only` keeps none, `--undo` removes them, a whole export carries them. A start drops fingerprints of
+//!   sessions that the log knows as not forgotten (after a kill between storing them and the event); those of sessions
+//!   that a repair has cut off stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,21 +23,21 @@ use serde::{Deserialize, Serialize};
 
 use baton_base::durable;
 
-/// The file, in the folder of the log.
+/// The file in the log's folder.
 const FILE: &str = "forgotten-records.json";
-/// Largest that is read: fifty thousand sessions.
+/// Largest file that is read: fifty thousand sessions.
 const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The format of the file.
 const FORMAT: u32 = 1;
-/// Fingerprints of one session that are kept.
+/// Most fingerprints of one session.
 pub const MARKS: usize = 64;
 
 #[derive(Default, Serialize, Deserialize)]
 struct RemainsV1 {
     format: u32,
-    /// By session, its fingerprints in hex.
+    /// The fingerprints of each session, in hex.
     sessions: BTreeMap<String, Vec<String>>,
-    /// Sessions that were forgotten as copies, and of which one.
+    /// The original of each session that was forgotten as a copy.
     #[serde(default)]
     copies: BTreeMap<String, String>,
 }
@@ -45,7 +45,7 @@ struct RemainsV1 {
 #[derive(Clone, Debug, Default)]
 struct Kept {
     sessions: BTreeMap<SessionId, Vec<u64>>,
-    /// Any one session of those that had the record.
+    /// Any one of the sessions that had the record.
     marks: BTreeMap<u64, SessionId>,
     copies: BTreeMap<SessionId, SessionId>,
 }
@@ -54,19 +54,19 @@ impl Kept {
     fn lift(&mut self, sessions: &[SessionId]) {
         for session in sessions {
             let lifted: BTreeSet<u64> = self.sessions.remove(session).unwrap_or_default().into_iter().collect();
-            // What it has in common with a session that stays forgotten is no secret any more.
+            // Records that it shares with a session that stays forgotten are no longer secret.
             self.sessions.values_mut().for_each(|marks| marks.retain(|mark| !lifted.contains(mark)));
             self.copies.remove(session);
         }
     }
 }
 
-/// What is kept of one forgotten session.
+/// What is stored about one forgotten session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remain {
-    /// Fingerprints of ids of its records; none of one that was forgotten as a copy.
+    /// Fingerprints of its record ids; empty for a session that was forgotten as a copy.
     pub marks: Vec<u64>,
-    /// The session as whose copy it was forgotten.
+    /// The original, if it was forgotten as a copy.
     pub copy_of: Option<SessionId>,
 }
 
@@ -74,24 +74,24 @@ pub struct Remain {
 #[derive(Debug)]
 pub struct Remains {
     folder: PathBuf,
-    /// Absent while the file cannot be read: then nothing is written over it.
+    /// An error while the file cannot be read; then it is not overwritten.
     kept: Mutex<Result<Kept, String>>,
 }
 
 impl Remains {
-    /// Reads what is kept beside the log. What cannot be read is told by [`Remains::problem`].
+    /// Reads the file beside the log. [`Remains::problem`] reports why it could not be read.
     pub fn open(log: &Path) -> Self {
         let kept = read(&log.join(FILE)).map_err(|error| error.to_string());
         Self { folder: log.to_owned(), kept: Mutex::new(kept) }
     }
 
-    /// Why copies of forgotten sessions are not recognised, if they are not.
+    /// The reason why copies of forgotten sessions are not recognised, if they are not.
     pub fn problem(&self) -> Option<String> {
         self.lock().as_ref().err().cloned()
     }
 
-    /// Forgets what is kept of sessions that are not forgotten: a daemon was killed between the two, before a tombstone or behind
-    /// an undo. The file follows when something is kept or lifted.
+    /// Drops fingerprints of sessions that are not forgotten: a daemon was killed before it recorded the forgetting, or
+    /// after it recorded an undo. The file is updated with the next change.
     pub fn drop_unforgotten(&self, is_forgotten: impl Fn(&SessionId) -> bool) {
         if let Ok(kept) = self.lock().as_mut() {
             let sessions = kept.sessions.keys().chain(kept.copies.keys());
@@ -101,7 +101,7 @@ impl Remains {
         }
     }
 
-    /// Keeps the fingerprints of sessions that are about to be forgotten, durably; the first [`MARKS`] of each.
+    /// Stores the fingerprints of sessions that are about to be forgotten, durably; the first [`MARKS`] of each.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Remains {
         self.change(|kept| {
             for (session, mut marks) in sessions {
                 marks.truncate(MARKS);
-                // Of one that was forgotten before there is nothing left to take them from.
+                // A session that was already forgotten has no records left to take them from.
                 if !marks.is_empty() {
                     kept.sessions.insert(session, marks);
                 }
@@ -118,7 +118,7 @@ impl Remains {
         })
     }
 
-    /// A session was forgotten, because it is a copy of another.
+    /// Records durably that a session is forgotten as a copy of another.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Remains {
         self.change(|kept| drop(kept.copies.insert(copy, of)))
     }
 
-    /// All that is kept, by session.
+    /// Everything stored, by session.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Remains {
         Ok(all)
     }
 
-    /// Keeps what another home has kept, durably.
+    /// Adds what another home has stored, durably.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Remains {
         })
     }
 
-    /// Sessions are no longer forgotten.
+    /// Removes sessions that are no longer forgotten, durably.
     ///
     /// # Errors
     ///
@@ -171,19 +171,19 @@ impl Remains {
         self.change(|kept| kept.lift(sessions))
     }
 
-    /// Whether there are any to compare with.
+    /// True if there are no fingerprints to compare with.
     pub fn is_empty(&self) -> bool {
         self.lock().as_ref().map_or(true, |kept| kept.marks.is_empty())
     }
 
-    /// The forgotten session that had one of these records, if it is another than `session`.
+    /// The forgotten session, other than `session`, that had one of these records.
     pub fn copied_by(&self, session: &SessionId, mut marks: impl Iterator<Item = u64>) -> Option<SessionId> {
         let kept = self.lock();
         let kept = kept.as_ref().ok()?;
         marks.find_map(|mark| kept.marks.get(&mark).filter(|of| *of != session).cloned())
     }
 
-    /// The session as whose copy this one was forgotten.
+    /// The original, if this session was forgotten as a copy.
     pub fn original_of(&self, session: &SessionId) -> Option<SessionId> {
         self.lock().as_ref().ok()?.copies.get(session).cloned()
     }
@@ -230,7 +230,7 @@ fn read(path: &Path) -> io::Result<Kept> {
     Ok(Kept { marks: by_mark(&sessions), copies: copies.collect(), sessions })
 }
 
-/// Takes the fingerprints of a transcript's records, each once, in their order.
+/// Collects the fingerprints of a transcript's records in order, each once.
 #[derive(Debug, Default)]
 pub struct Marks(pub Vec<u64>);
 
@@ -239,12 +239,13 @@ impl Sink for Marks {
 
     fn item(&mut self, item: Item) {
         let mark = item.uuid.map(|uuid| Mark::digest(uuid.as_bytes()).0);
-        // The items of one record stand together.
+        // The items of one record are adjacent.
         self.0.extend(mark.filter(|mark| self.0.last() != Some(mark)));
     }
 }
 
-/// At most [`MARKS`] of a session's records: half of them from the start, where a fork has the same ones, the rest spread.
+/// At most [`MARKS`] of a session's records: half from the start, where a fork has the same ones, the rest evenly
+/// spread.
 pub fn chosen<T: Copy>(records: &[T]) -> Vec<T> {
     if records.len() <= MARKS {
         return records.to_vec();
@@ -281,7 +282,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         Remains::open(elsewhere.path()).keep_all(remains.all().unwrap()).unwrap();
         check(&Remains::open(elsewhere.path()));
-        // Forgotten once more, when nothing is left of it.
+        // Forgotten once more, with no records left.
         remains.keep(vec![(id("a"), Vec::new())]).unwrap();
         check(&Remains::open(folder.path()));
         remains.keep(vec![(id("d"), vec![1, 5])]).unwrap();

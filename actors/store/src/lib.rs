@@ -1,4 +1,4 @@
-//! Conversations on disk: transcripts as they are read, chunks as they are kept, and fingerprints of what was forgotten.
+//! Conversations on disk: reading transcripts, storing chunks, and fingerprints of forgotten sessions.
 
 pub mod chunks;
 pub mod conversation;

@@ -1,13 +1,12 @@
-//! The one way in which a transcript is read: from an offset to the end of the file as it stood when reading began.
+//! The only way to read a transcript: from an offset to the end that the file had when reading began.
 //!
-//! A session reads for counting, an index job for items; both through [`read`]. Before anything is read, the bytes before
-//! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
-//! one, not a failed one. Memory is one block and one line, whatever the file.
+//! A session reads to count and an index job to get items, both through [`read`]. First the bytes before the offset are
+//! checked: a file that does not continue what was read counts as rewritten, not as an error. Memory is bounded by one
+//! block and one line, whatever the file.
 //!
 //! # Hazards
 //!
-//! - A rewrite in the middle of a file, of the same size and before the last 4 KB that were read, is not
-//!   noticed.
+//! - A rewrite in the middle of a file that keeps its size and the last 4 KB before the offset is not noticed.
 
 mod beside;
 mod content;
@@ -23,69 +22,69 @@ use self::content::Content;
 use baton_base::limits;
 use baton_base::transcript_file;
 
-/// Where to begin.
+/// Where a read begins.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// How the file is to be read.
+    /// How the file's format is read.
     pub source: Source,
     /// Absolute path.
     pub path: String,
-    /// Where reading stands.
+    /// The position up to which the file was read.
     pub cursor: Cursor,
-    /// Digest of the bytes before that.
+    /// Digest of the bytes before the cursor.
     pub tail: TailDigest,
 }
 
-/// What became of a reading.
+/// The outcome of a read.
 #[derive(Debug)]
 pub enum Pass {
-    /// Something was read, perhaps nothing new.
+    /// The read succeeded, perhaps without new lines.
     Read(Box<Done>),
     /// The file does not continue what was read.
     Rewritten {
         /// The file as it is now.
         identity: FileIdentity,
     },
-    /// There is no file.
+    /// The file does not exist.
     Gone,
     /// The file cannot be read.
     Unreadable {
-        /// Why.
+        /// The error.
         reason: String,
-        /// Whether it is what lies in the file, which stays so until it is written to.
+        /// True if the file's content is the reason, which lasts until the file is written to.
         lasting: bool,
     },
 }
 
-/// A reading that came to its end.
+/// A completed read.
 #[derive(Debug)]
 pub struct Done {
-    /// Where reading stands now.
+    /// The new position.
     pub cursor: Cursor,
-    /// What was in the range.
+    /// Counts over the range that was read.
     pub seen: Observation,
     /// Digest of the bytes before the cursor.
     pub tail: TailDigest,
-    /// There is more: the bound of one pass was reached.
+    /// True if the bound of one pass was reached and there is more.
     pub more: bool,
-    /// Where the file ended when the reading began, as far as that is known without reading.
+    /// The end of the file when the read began, as far as it is known without reading.
     pub end: u64,
 }
 
-/// Counts what came since the start, at most [`limits::READ_PASS_BYTES`] and the line at that border.
+/// Counts what was added since `start`: at most [`limits::READ_PASS_BYTES`], rounded up to a whole line.
 pub fn observe(start: &Start) -> Pass {
     pass(read(start, OpenCalls::default(), &mut NullSink, End::After(limits::READ_PASS_BYTES)))
 }
 
-/// Gives the items after the start to the sink, of at most `bytes` and the line at that border. For looking at a file of
-/// which nothing is to be recorded.
+/// Passes the items after `start` to the sink: at most `bytes`, rounded up to a whole line. For looking at a file
+/// without recording anything.
 pub fn look(start: &Start, bytes: u64, sink: &mut impl Sink) -> Pass {
     pass(read(start, OpenCalls::default(), sink, End::After(bytes)))
 }
 
-/// Gives the items between the start and byte `to` to the sink, and behind them the name that a person gave the session, where
-/// it stands beside the transcript and is news. `to` is where an observation had ended: a file in which that is no longer the
-/// end of a line is a rewritten one.
+/// Passes the items between `start` and byte `to` to the sink, followed by the title that a person gave the session, if
+/// it is stored beside the transcript and is new. `to` is where an observation ended; if it is no longer the end of a
+/// line, the file counts as rewritten.
 pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> Pass {
     match read(start, open, sink, End::At(to)) {
         Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(start) {
@@ -96,20 +95,20 @@ pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> P
     }
 }
 
-/// What the head of a transcript says of where its session works.
+/// The working directory according to the head of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peek {
-    /// In this directory.
+    /// This directory.
     Cwd(String),
-    /// Nothing, although there is conversation.
+    /// None is named, although there is conversation.
     Nowhere,
-    /// Nothing yet.
+    /// None is named, and there is no conversation yet.
     NotYet,
-    /// It cannot be read.
+    /// The transcript cannot be read.
     Unreadable,
 }
 
-/// Reads the head of a transcript, up to the first working directory it names. Nothing of it is kept.
+/// Reads the head of a transcript up to the first working directory that it names. Nothing is stored.
 pub fn peek(source: Source, path: &str) -> Peek {
     let look = || -> io::Result<Peek> {
         let mut content = Content::open(source.agent, path)?;
@@ -134,10 +133,10 @@ pub fn peek(source: Source, path: &str) -> Peek {
     look().unwrap_or(Peek::Unreadable)
 }
 
-/// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
-/// or the other is longer and has the same bytes before the offset, or only the other says anything: a transcript that
-/// moves with its session may leave a few records behind in its old place. Of a transcript that its agent compresses in
-/// place and turns back, the plain one counts as soon as it is there.
+/// True if the file at `path` may take over a session that was read from `known` up to `offset`. That is so if `known`
+/// is gone, if the other file is longer and has the same bytes before the offset, or if only the other file contains
+/// conversation: a transcript that moves with its session may leave a few records at its old path. If the agent
+/// compresses and restores a transcript in place, the plain file takes over as soon as it exists.
 pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {
@@ -173,9 +172,9 @@ fn identity_of(start: &Start) -> io::Result<FileIdentity> {
 }
 
 enum End {
-    /// At the end of the file, or at the first line border after so many bytes.
+    /// The end of the file, or the first line end after this many bytes.
     After(u64),
-    /// At this byte.
+    /// This byte.
     At(u64),
 }
 
@@ -195,7 +194,7 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     let (end, enough) = match end {
         End::After(_) if content.is_compressed() => (u64::MAX, u64::MAX),
         End::After(bytes) => (content.size().unwrap_or(u64::MAX), bytes),
-        // Somebody holds all of its items anyway.
+        // The index job holds all of its items anyway.
         End::At(to) => (to, u64::MAX),
     };
     let is_compressed = content.is_compressed();
@@ -208,40 +207,41 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
         beside.title().into_iter().for_each(|title| reader.named(&title));
     }
     if is_compressed {
-        // What is damaged behind the end is damaged: or nothing at all of a broken one would be all there is to read.
+        // Reads the rest, so that damage behind the end is reported too instead of taking an empty beginning of a
+        // broken file for all there is.
         io::copy(&mut bytes, &mut io::sink())?;
     }
     drop(bytes);
     let (cursor, seen) = reader.into_parts();
     let tail = match cursor.offset == offset {
         true => start.tail,
-        // A file that is shorter now than what was read of it is another one: nothing continues there.
+        // A file that is now shorter than what was read is another one: nothing continues there.
         false => content.digest_before(cursor.offset)?.unwrap_or_default(),
     };
     Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more, end: stood })))
 }
 
-/// Room that the usual lines do not take.
+/// Capacity beyond what usual lines need.
 const ROOMY_BYTES: usize = 4 * limits::READ_BLOCK_BYTES;
 
-/// Feeds blocks of a file to a reader, holding back what is not a whole line yet.
+/// Feeds blocks of a file to a reader and holds back incomplete lines.
 struct Lines<'a> {
     bytes: &'a mut dyn Read,
-    /// Bytes up to the end as it stood.
+    /// Bytes up to the end at which the read began.
     left: u64,
     held: Vec<u8>,
-    /// Bytes after which it is enough for once.
+    /// Bytes after which one pass ends.
     enough: u64,
 }
 
 impl Lines<'_> {
-    /// Whether there is more beyond the bound of one pass.
+    /// Returns true if there is more beyond the bound of one pass.
     fn feed<S: Sink>(mut self, reader: &mut Reader<'_, S>) -> io::Result<bool> {
         let mut passed = 0;
         while self.fill()? {
             passed += self.hand_over(reader);
             while self.held.len() > limits::LINE_BYTES {
-                // A giant without an end yet is held back like any other torn line.
+                // An oversized line without an end yet is held back like any incomplete line.
                 let Some((head, length)) = self.pass_over_line()? else { return Ok(false) };
                 reader.oversize(&head, length);
                 passed += length + self.hand_over(reader);
@@ -256,28 +256,28 @@ impl Lines<'_> {
         Ok(false)
     }
 
-    /// Gives all whole lines to the reader. How many bytes they were.
+    /// Passes all whole lines to the reader and returns their length in bytes.
     fn hand_over<S: Sink>(&mut self, reader: &mut Reader<'_, S>) -> u64 {
         let consumed = reader.feed(&self.held);
         self.held.drain(..consumed);
-        // What a giant line took is given back behind it.
+        // The memory of an oversized line is released after it.
         if self.held.capacity() > ROOMY_BYTES {
             self.held.shrink_to(2 * limits::READ_BLOCK_BYTES);
         }
         consumed as u64
     }
 
-    /// Reads one more block. `false` at the end.
+    /// Reads one more block. Returns false at the end.
     fn fill(&mut self) -> io::Result<bool> {
         let block = self.left.min(limits::READ_BLOCK_BYTES as u64);
         self.held.reserve(usize::try_from(block).unwrap_or(0));
         let read = self.bytes.take(block).read_to_end(&mut self.held)?;
-        // Somebody is truncating the file: what is left of it is its end now.
+        // The file is being truncated: what is left of it is its end now.
         self.left = if read == 0 { 0 } else { self.left - read as u64 };
         Ok(read > 0)
     }
 
-    /// Passes over the rest of a line that is too long to hold. Its beginning, and its length with its newline.
+    /// Skips the rest of a line that is too long to hold. Returns its beginning, and its length including the newline.
     fn pass_over_line(&mut self) -> io::Result<Option<(Vec<u8>, u64)>> {
         let mut head = std::mem::take(&mut self.held);
         let mut length = head.len() as u64;

@@ -1,10 +1,10 @@
-//! Appends that become durable together: all files are written under temporary names, synced, and only then given
-//! their own. A file that an event names is thereby never replaced by one that a power cut could still empty.
+//! Appends that become durable together: all files are written under temporary names, synced and only then renamed. A
+//! file that an event names is thereby never replaced by one that a power cut could still empty.
 //!
 //! # Hazards
 //!
-//! - On Linux several conversations are made durable by one `syncfs`: kernels before 5.8 do not report its
-//!   write errors, and it writes out other programs' data too.
+//! - On Linux several conversations are made durable by one `syncfs`: kernels before 5.8 do not report its write
+//!   errors, and it flushes other programs' data too.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,20 +18,20 @@ use super::manifest::{ChunkRef, Header, Manifest, ManifestId, file_name, name_of
 use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error, unpacked};
 use baton_base::durable;
 
-/// Files written by this process.
+/// Number of files written by this process.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// What temporary names begin with. No chunk or manifest is called so.
+/// Prefix of temporary names. No chunk or manifest has it.
 const TEMPORARY: &str = "tmp-";
 
-/// A group of appends. Until [`Batch::commit`] nothing of it can be read, so a session appears in it once. Dropping it
-/// uncommitted leaves nothing behind.
+/// A group of appends. Nothing of it can be read before [`Batch::commit`], so a session may appear in it only once.
+/// Dropping it uncommitted removes its files.
 #[must_use = "nothing is stored before commit"]
 pub struct Batch {
     store: ChunkStore,
     pending: Vec<Pending>,
     folders: BTreeSet<PathBuf>,
-    /// Whether a folder's own name may not be durable yet.
+    /// True if a folder's own name may not be durable yet.
     new_folders: bool,
 }
 
@@ -45,7 +45,7 @@ impl Batch {
         Self { store: store.clone(), pending: Vec::new(), folders: BTreeSet::new(), new_folders: false }
     }
 
-    /// As [`ChunkStore::append`], but durable only after [`Batch::commit`].
+    /// Like [`ChunkStore::append`], but durable only after [`Batch::commit`].
     pub fn append(
         &mut self,
         session: &SessionId,
@@ -58,8 +58,8 @@ impl Batch {
         self.append_each(session, prior, lines.iter().map(Ok), header)
     }
 
-    /// As [`Batch::append`], of lines that are made one by one as they are written. The first error is the result; then
-    /// nothing of this batch may be committed.
+    /// Like [`Batch::append`], with lines that are produced one by one. Returns the first error; after it the batch
+    /// must not be committed.
     pub fn append_each<L: AsRef<[u8]>>(
         &mut self,
         session: &SessionId,
@@ -74,12 +74,12 @@ impl Batch {
         append.finish(self, header)
     }
 
-    /// As [`Batch::append_each`], of lines that whoever makes them hands over. What is in memory is one chunk.
+    /// Like [`Batch::append_each`], with lines that the caller passes to [`Append::line`]. Holds one chunk in memory.
     pub fn begin(&mut self, session: &SessionId, prior: Option<&ManifestId>) -> Result<Append, Error> {
         self.store.check()?;
         let folder = self.store.folder_of(session);
         durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
-        // A folder that is there may be left from an append that was not committed; one with a manifest is not.
+        // An existing folder may be left from an uncommitted append; one with a manifest is not.
         self.new_folders |= prior.is_none();
         self.folders.insert(folder.clone());
         let mut chunks = match prior {
@@ -90,15 +90,14 @@ impl Batch {
         Ok(Append { session: session.clone(), folder, chunks, last, open: Open::default(), index: 0 })
     }
 
-    /// Makes everything durable, under its own names.
+    /// Makes all appends durable under their own names.
     pub fn commit(self) -> Result<(), Error> {
         Self::commit_together(vec![self]).pop().unwrap_or(Ok(()))
     }
 
-    /// As [`Batch::commit`] for several batches of one store, with as few waits for the disk as that takes. A result for
-    /// each, in order.
+    /// Commits several batches of one store with as few disk syncs as possible. Returns a result for each, in order.
     pub fn commit_together(mut batches: Vec<Self>) -> Vec<Result<(), Error>> {
-        // From there on asking the system to write out everything at once is cheaper than naming each file.
+        // From this many on, one sync of the whole file system is cheaper than one per file.
         const MANY: usize = 4;
         let whole = batches.first().filter(|_| batches.len() >= MANY).map(|first| first.store.folder.clone());
         let written = whole.as_deref().is_some_and(durable::sync_all);
@@ -110,7 +109,7 @@ impl Batch {
                     *result = batch.sync_folders();
                 }
             }
-            // Last: many file systems have made it durable with the folders by now, and have nothing left to do.
+            // Last, because many file systems have made it durable with the folders by now.
             if let Some(new) = batches.iter().find(|batch| batch.new_folders)
                 && let Err(error) = durable::sync_folder(&new.store.folder)
             {
@@ -131,14 +130,14 @@ impl Batch {
         results
     }
 
-    /// Gives everything its own name, after its content is durable.
+    /// Renames all files to their own names, after their content is durable.
     fn name(&mut self, written: bool) -> Result<(), Error> {
         if !written {
             for Pending { temporary, .. } in &self.pending {
                 durable::sync_file(temporary).map_err(io_error("sync", temporary))?;
             }
         }
-        // Manifests come behind their chunks, as they were written.
+        // In the order of writing, so manifests follow their chunks.
         for Pending { temporary, path } in &self.pending {
             fs::rename(temporary, path).map_err(io_error("rename", temporary))?;
         }
@@ -165,10 +164,10 @@ impl Batch {
         if self.pending.iter().rev().any(|pending| pending.path == path) {
             return Ok(());
         }
-        // Never one that another writer has open: not of a job that outlives its daemon, nor of one that was given up.
+        // Unique among all writers, also jobs that outlive their daemon or were given up.
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let temporary = folder.join(format!("{TEMPORARY}{}-{number}-{name}", std::process::id()));
-        // Remembered first, so that a file that is half written is removed too.
+        // Recorded first, so that a partly written file is removed too.
         self.pending.push(Pending { temporary: temporary.clone(), path });
         let written = File::create(&temporary).and_then(|mut file| file.write_all(bytes));
         written.map_err(io_error("write", &temporary))
@@ -178,33 +177,33 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         for Pending { temporary, .. } in &self.pending {
-            // What stays behind is removed by the next collection of that session.
+            // What remains is removed by the next collection of that session.
             let _ = fs::remove_file(temporary);
         }
     }
 }
 
-/// An append that is under way in a [`Batch`]. Dropping it leaves its files to the batch, which must not be committed then.
+/// An append in progress in a [`Batch`]. Dropping it leaves its files in the batch, which must not be committed then.
 #[must_use = "nothing is named before finish"]
 pub struct Append {
     session: SessionId,
     folder: PathBuf,
-    /// Chunks that are full.
+    /// Full chunks.
     chunks: Vec<ChunkRef>,
-    /// The last chunk of the prior conversation, until a line comes that may still fit into it.
+    /// The last chunk of the prior conversation, until the next line is added to it.
     last: Option<ChunkRef>,
     open: Open,
-    /// Lines taken.
+    /// Number of lines added.
     index: usize,
 }
 
 impl Append {
-    /// Lines taken until now.
+    /// Number of lines added so far.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Takes the next line, without its line break. After an error nothing of the batch may be committed.
+    /// Adds a line, without its line break. After an error the batch must not be committed.
     pub fn line(&mut self, batch: &mut Batch, line: &[u8]) -> Result<(), Error> {
         check(self.index, line)?;
         self.index += 1;
@@ -220,8 +219,8 @@ impl Append {
         Ok(())
     }
 
-    /// Gives what the conversation holds until now, in pieces of whole lines, each with its line break: what it began with and
-    /// what was taken.
+    /// Passes everything the conversation contains so far to `take`, prior content first, in pieces of whole lines with
+    /// their line breaks.
     pub fn each<E: From<Error>>(&self, batch: &Batch, mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         for chunk in self.chunks.iter().chain(&self.last) {
             let path = self.folder.join(chunk.file_name());
@@ -231,7 +230,7 @@ impl Append {
         take(&self.open.lines)
     }
 
-    /// Names what was taken, behind the conversation that it began with.
+    /// Writes the manifest of the whole conversation and returns its id.
     pub fn finish(self, batch: &mut Batch, header: Header) -> Result<ManifestId, Error> {
         let Self { folder, mut chunks, last, open, .. } = self;
         chunks.extend(last);

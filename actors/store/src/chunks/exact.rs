@@ -1,4 +1,4 @@
-//! A conversation's files to the byte: for who carries them from one home to another.
+//! Reads and writes a conversation's files byte for byte, to transfer them between homes.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,19 +13,19 @@ use super::{ChunkStore, Error, LINE_MAX_BYTES, MANIFEST_MAX_BYTES, compression, 
 use baton_base::durable;
 
 impl ChunkStore {
-    /// The conversations in a folder that may be missing, and is not created.
+    /// A store in a folder that may be missing and is not created.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), home: None, writing: Arc::default() }
     }
 
-    /// A manifest, verified, and its bytes.
+    /// Reads a verified manifest and its bytes.
     pub fn manifest_bytes(&self, session: &SessionId, id: &ManifestId) -> Result<(Manifest, Vec<u8>), Error> {
         let path = self.folder_of(session).join(file_name(id));
         let bytes = read_bounded(session, &path, MANIFEST_MAX_BYTES)?;
         Ok((Manifest::decode(&path, id, &bytes)?, bytes))
     }
 
-    /// Puts a manifest there whose bytes have this name. It is durable after [`durable::sync_below`] of the folder.
+    /// Stores a manifest after checking its name. It is durable after [`durable::sync_below`] of the folder.
     pub fn put_manifest(&self, session: &SessionId, id: &ManifestId, bytes: &[u8]) -> Result<Manifest, Error> {
         let path = self.folder_of(session).join(file_name(id));
         let manifest = Manifest::decode(&path, id, bytes)?;
@@ -33,7 +33,7 @@ impl ChunkStore {
         Ok(manifest)
     }
 
-    /// Puts a chunk of a manifest there: its lines, each with its line break. Durable like a manifest.
+    /// Stores a chunk of a manifest from its lines, each with its line break. Durable like a manifest.
     pub fn put_chunk(&self, session: &SessionId, chunk: &ChunkRef, lines: &[u8]) -> Result<(), Error> {
         let path = self.folder_of(session).join(chunk.file_name());
         let items = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -45,7 +45,7 @@ impl ChunkStore {
         put(&path, &packed)
     }
 
-    /// Puts a note there whose text has this name. Durable like a manifest.
+    /// Stores a note after checking its name. Durable like a manifest.
     pub fn put_note_as(&self, session: &SessionId, id: &ContentHash, text: &str) -> Result<(), Error> {
         let path = self.folder_of(session).join(note::file_name(id));
         if text.len() as u64 > note::NOTE_MAX_BYTES || name_of(text.as_bytes()) != id.to_string() {

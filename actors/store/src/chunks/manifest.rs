@@ -1,4 +1,4 @@
-//! The manifest: which chunks a conversation has, and how far its transcript was read for it.
+//! The manifest: a conversation's chunks, and how far its transcript was read.
 
 use std::path::Path;
 
@@ -18,19 +18,19 @@ pub(super) fn file_name(id: &ManifestId) -> String {
     format!("{id}.json")
 }
 
-/// What an append says about the transcript it was read from.
+/// The state of the transcript that an append was read from.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// The transcript's generation: how often it was rewritten.
+    /// The transcript's generation: the number of times it was rewritten.
     pub generation: u32,
-    /// The version of the filter that made the items.
+    /// The version of the filter that produced the items.
     pub filter_version: u32,
-    /// Where reading the transcript stood behind the last item: the next index goes on from there.
+    /// The reader's cursor after the last item, from which the next index job continues.
     pub cursor: CursorV3,
-    /// Digest of the transcript's last bytes before that, 32 hex digits.
+    /// Digest of the transcript's last bytes before the cursor, 32 hex digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
-    /// The lines of the transcript over which the reader stumbled, the first of them.
+    /// The first lines of the transcript that the reader could not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<u64>,
 }
@@ -43,9 +43,9 @@ pub struct Manifest {
     /// How far its transcript was read.
     #[serde(flatten)]
     pub header: Header,
-    /// How many items it has.
+    /// Number of items.
     pub items: u64,
-    /// How many bytes its lines have, line breaks included.
+    /// Bytes of all lines, including line breaks.
     pub bytes: u64,
     /// Its chunks.
     pub chunks: Vec<ChunkRef>,
@@ -56,9 +56,9 @@ pub struct Manifest {
 pub struct ChunkRef {
     /// SHA-256 of its lines, 64 lower-case hex digits.
     pub name: String,
-    /// How many items it has.
+    /// Number of items.
     pub items: u64,
-    /// How many bytes its lines have, line breaks included.
+    /// Bytes of its lines, including line breaks.
     pub bytes: u64,
 }
 
@@ -69,7 +69,7 @@ impl ChunkRef {
     }
 }
 
-/// Only to find out whether the rest can be understood.
+/// Read first, to find out whether the rest can be understood.
 #[derive(Deserialize)]
 struct Format {
     format: u32,

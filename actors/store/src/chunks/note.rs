@@ -1,4 +1,4 @@
-//! Notes: free texts beside a conversation, or without one, each a file named by the hash of what it says.
+//! Notes: texts stored beside a conversation, or without one, each in a file named by its hash.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,13 @@ use sha2::{Digest, Sha256};
 use super::{ChunkStore, Error, Removed, io_error, read_bounded};
 use baton_base::durable;
 
-/// Longest note, in bytes: the words of the longest memo, each of whose bytes may be escaped, with room.
+/// Longest note in bytes: the words of the longest memo, with each byte escaped, and some room.
 pub(super) const NOTE_MAX_BYTES: u64 = 640 * 1024;
 
-/// How the names of notes end.
+/// Suffix of a note's file name.
 const ENDING: &str = ".note";
 
-/// Whether a file is a note, or one that is just being written: a conversation may be collected meanwhile.
+/// True for a note, also while it is being written: its conversation may be collected meanwhile.
 pub(super) fn is_note(name: &str) -> bool {
     let name = name.strip_suffix(durable::BEING_WRITTEN).unwrap_or(name);
     name.ends_with(ENDING)
@@ -29,13 +29,13 @@ pub(super) fn file_name(hash: &ContentHash) -> String {
     format!("{hash}{ENDING}")
 }
 
-/// The name of a note that says this.
+/// The name of the note with this text.
 pub fn note_name(text: &str) -> ContentHash {
     ContentHash(Sha256::digest(text.as_bytes()).into())
 }
 
 impl ChunkStore {
-    /// Stores a note durably and names it. The same text has the same name.
+    /// Stores a note durably and returns its name. The same text has the same name.
     pub fn put_note(&self, session: &SessionId, text: &str) -> Result<ContentHash, Error> {
         self.check()?;
         let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ impl ChunkStore {
         let path = folder.join(file_name(&hash));
         durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
         match self.note(session, &hash) {
-            // Whoever wrote it may not have got as far as the names, nor whoever made the folder.
+            // Its writer may not have synced it, its name or its folder's name.
             Ok(_) => durable::sync_file(&path).map_err(io_error("sync", &path))?,
             Err(_) => durable::write_file(&path, text.as_bytes()).map_err(io_error("write", &path))?,
         }
@@ -54,8 +54,8 @@ impl ChunkStore {
         Ok(hash)
     }
 
-    /// Removes everything in a folder that has notes alone but those of `named`, durably, and an empty folder with it. A folder
-    /// that is not there is fine.
+    /// Removes everything except the notes `named` from a folder that has only notes, durably; if `named` is empty,
+    /// also the folder. A missing folder is no error.
     pub fn keep_notes(&self, owner: &SessionId, named: &BTreeSet<ContentHash>) -> Result<Removed, Error> {
         if named.is_empty() {
             return self.forget(owner);
@@ -64,7 +64,7 @@ impl ChunkStore {
         self.remove(&self.folder_of(owner), |name| !names.contains(name))
     }
 
-    /// Removes a folder that holds nothing but notes, durably; leaves every other as it is.
+    /// Removes a folder that contains only notes, durably; any other folder is kept.
     pub fn discard_notes(&self, name: &str) -> Result<Removed, Error> {
         let folder = self.folder.join(name);
         let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_note);
@@ -77,7 +77,7 @@ impl ChunkStore {
         Ok(removed)
     }
 
-    /// The notes in the folder of a session, whoever names them; none where there is no folder.
+    /// The notes in a session's folder, whether they are referred to or not; none without a folder.
     pub fn notes(&self, session: &SessionId) -> Result<Vec<ContentHash>, Error> {
         let folder = self.folder_of(session);
         let entries = match fs::read_dir(&folder) {
@@ -88,25 +88,25 @@ impl ChunkStore {
         Ok(entries.flatten().filter_map(|entry| hash(entry.file_name().to_str()?)).collect())
     }
 
-    /// Removes notes of a session, durably. One that is not there is fine.
+    /// Removes notes of a session, durably. Missing ones are no error.
     pub fn remove_notes(&self, session: &SessionId, notes: &[ContentHash]) -> Result<Removed, Error> {
         let names: BTreeSet<String> = notes.iter().map(file_name).collect();
         self.remove(&self.folder_of(session), |name| names.contains(name))
     }
 
-    /// Removes what a process left that was killed while it wrote a note.
+    /// Removes the unfinished notes of killed processes.
     pub fn remove_unfinished_notes(&self, session: &SessionId) -> Result<Removed, Error> {
         let is_unfinished = |name: &str| is_note(name) && name.ends_with(durable::BEING_WRITTEN);
         let _nobody_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
         self.remove(&self.folder_of(session), is_unfinished)
     }
 
-    /// Where a note lies.
+    /// The path of a note.
     pub fn note_path(&self, session: &SessionId, hash: &ContentHash) -> PathBuf {
         self.folder_of(session).join(file_name(hash))
     }
 
-    /// Reads a note back.
+    /// Reads and verifies a note.
     pub fn note(&self, session: &SessionId, hash: &ContentHash) -> Result<String, Error> {
         let path = self.note_path(session, hash);
         let bytes = read_bounded(session, &path, NOTE_MAX_BYTES)?;

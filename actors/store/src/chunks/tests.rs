@@ -13,7 +13,7 @@ fn store() -> (tempfile::TempDir, ChunkStore) {
     (home, store)
 }
 
-/// Lines of these lengths, all different.
+/// Different lines of these lengths.
 fn lines(lengths: &[usize]) -> Vec<Vec<u8>> {
     let line = |(index, length): (usize, &usize)| format!("{index:08}{}", "x".repeat(length - 8)).into_bytes();
     lengths.iter().enumerate().map(line).collect()
@@ -165,7 +165,7 @@ fn damage_is_seen_and_named() {
             fs::write(&path, bytes).unwrap();
             match store.read(&session(), &id) {
                 Err(Error::Damaged { path: named, .. }) => assert_eq!(named, path),
-                // A bit of the compressed form that says nothing may differ: the lines are proven by their hash.
+                // An irrelevant bit of the compressed form may differ: the hash verifies the lines.
                 Ok((manifest, _)) => assert!(name.ends_with(".zst") && manifest.items == 3, "{name} at {at}"),
                 Err(error) => panic!("{name} at {at}: {error}"),
             }
@@ -189,7 +189,7 @@ fn a_bomb_is_not_unpacked() {
     let bomb = compression::pack(&vec![b'x'; 8 * 1024 * 1024]).unwrap();
     fs::write(&path, &bomb).unwrap();
     assert!(matches!(store.read(&session(), &id), Err(Error::Damaged { .. })));
-    // A manifest that is in on it does not help either.
+    // A manifest with the same lie does not help either.
     let greedy = ChunkRef { bytes: 1 << 40, ..chunk };
     let error = store.chunk(&session(), &greedy).expect_err("over the bound");
     assert!(error.to_string().contains("1099511627776 bytes"), "{error}");
@@ -249,7 +249,7 @@ fn a_folder_is_named_so_that_every_file_system_can_tell_sessions_apart() {
 }
 
 proptest::proptest! {
-    /// Bytes from anywhere in the place of a manifest, a chunk or a note are refused, and nothing breaks over them.
+    /// Arbitrary bytes in place of a manifest, a chunk or a note are refused without a panic.
     #[test]
     fn arbitrary_bytes_are_no_conversation(
         bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..400),
@@ -260,7 +260,7 @@ proptest::proptest! {
             let id = ManifestId::parse(&name_of(bytes)).unwrap();
             proptest::prop_assert!(Manifest::decode(path, &id, bytes).is_err());
             let _ = compression::unpack(bytes, 1000).map(|lines| lines.len());
-            // As they would lie there: under the name of something else.
+            // Stored under the name of something else.
             let (_home, store) = store();
             let kept = store.append(&session(), None, &lines(&[50]), header(1)).unwrap();
             let chunk = store.manifest(&session(), &kept).unwrap().chunks.remove(0);
@@ -299,7 +299,7 @@ fn a_conversations_files_are_known_by_name_and_a_folder_of_nobody_goes_unless_a_
     }
 }
 
-/// A close stores its note while another's index is collected behind.
+/// One close stores its note while another session's index is being collected.
 #[test]
 fn a_note_that_is_being_written_is_no_leftover() {
     let (_home, store) = store();
@@ -351,7 +351,7 @@ fn nothing_is_stored_or_removed_where_the_home_is_another() {
     assert!(ChunkStore::open(elsewhere.join("blobs")).unwrap().read(&session(), &id).is_ok());
 }
 
-/// The folders whose names are synced while something is done.
+/// The folders whose names are synced while `work` runs.
 #[cfg(unix)]
 fn synced(root: &Path, work: impl FnOnce()) -> BTreeSet<std::path::PathBuf> {
     let recorder = durable::recorder::Recorder::begin(root, |_| {});
@@ -365,7 +365,7 @@ fn a_note_that_is_there_is_acknowledged_when_its_names_are_durable() {
     let (home, store) = store();
     let (folder, blobs) = (store.folder_of(&session()), store.folder.clone());
     let both = BTreeSet::from([folder, blobs]);
-    // A batch has made the folder and was not committed.
+    // A batch has created the folder and was not committed.
     let mut batch = store.batch();
     batch.append(&session(), None, &lines(&[50]), header(1)).unwrap();
     drop(batch);
@@ -373,7 +373,7 @@ fn a_note_that_is_there_is_acknowledged_when_its_names_are_durable() {
         store.put_note(&session(), "a note").unwrap();
     };
     assert!(synced(home.path(), put).is_superset(&both));
-    // The sync of its name may have failed the first time.
+    // Syncing its name may have failed the first time.
     assert!(synced(home.path(), put).is_superset(&both));
     let note = store.note_path(&session(), &note_name("a note"));
     fs::write(&note, "").unwrap();

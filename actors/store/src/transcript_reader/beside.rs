@@ -1,15 +1,15 @@
-//! What the agent puts beside a transcript, into a folder of the session's own: outputs of tools that are too large for it,
-//! and the name that a person gave the session.
+//! Files that the agent stores beside a transcript, in the session's own folder: tool outputs that are too large for
+//! the transcript, and the title that a person gave the session.
 //!
-//! The transcript names an output by a path, which anybody may have written into it; so of that only the name of a file is
-//! used. It is looked for where the agent puts such files and nowhere else: in the `tool-results` folder that belongs to the
-//! session. No link is followed on the way from the transcript to a file.
+//! The transcript names an output by a path, which may have been forged, so only its file name is used. The file is
+//! looked up only in the session's own `tool-results` folder, where the agent puts such files. No link is followed on
+//! the way from the transcript to a file.
 //!
 //! # Hazards
 //!
-//! - At most 16 MB of an output are read. When such a file has aged out, reading the transcript from its start
-//!   gives another hash. A title beside a transcript (`custom-title.json`) is read when the session is indexed:
-//!   a rename alone waits for the next change.
+//! - At most 16 MB of an output are read. Once such a file has been deleted by age, reading the transcript from its
+//!   start gives another hash. A title beside a transcript (`custom-title.json`) is read when the session is indexed: a
+//!   rename alone waits for the next change.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -17,26 +17,26 @@ use std::path::{Component, Path, PathBuf};
 
 use baton_conversation::transcript::{MAX_SPILLED_BYTES, Spilled};
 
-/// The folder that the agent puts them into, below a session's own.
+/// The folder of tool outputs, in a session's own folder.
 const FOLDER: &str = "tool-results";
-/// The file that holds the session's name.
+/// The file with the session's title.
 const TITLE: &str = "custom-title.json";
-/// A name in JSON is some dozen bytes.
+/// A title in JSON takes some dozen bytes.
 const MAX_TITLE_BYTES: u64 = 64 * 1024;
-/// The folder of a session that holds its subagents' transcripts; their outputs lie with the session's.
+/// The folder of a session with its subagents' transcripts; their outputs are in the session's `tool-results`.
 const SUBAGENTS: &str = "subagents";
-/// Longest name of a file, in bytes.
+/// Longest file name in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// What lies beside one transcript.
+/// The files beside one transcript.
 pub(crate) struct Beside {
-    /// The session's own folder: may not exist.
+    /// The session's own folder; it may not exist.
     session: PathBuf,
 }
 
 impl Beside {
-    /// Those of the transcript at `path`: `<id>.jsonl` has them in `<id>/tool-results/`, and every transcript below
-    /// `<id>/subagents/` has them there too.
+    /// Finds the session's folder for the transcript at `path`: `<id>/` for `<id>.jsonl`, and for every transcript
+    /// below `<id>/subagents/`.
     pub(crate) fn of(path: &str) -> Self {
         let path = Path::new(path);
         let parent = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == SUBAGENTS));
@@ -44,7 +44,7 @@ impl Beside {
         Self { session }
     }
 
-    /// The name that a person gave the session, if there is one.
+    /// The title that a person gave the session, if any.
     pub(crate) fn title(&self) -> Option<String> {
         let mut bytes = Vec::new();
         let path = self.session.join(TITLE);
@@ -53,7 +53,7 @@ impl Beside {
         value.get("customTitle").and_then(|title| title.as_str()).map(str::to_owned)
     }
 
-    /// Opens an output, if everything from the session's folder on is what it should be.
+    /// Opens an output, if its name is plain and nothing from the session's folder on is a link.
     fn output(&self, name: &str) -> Option<File> {
         let mut parts = Path::new(name).components();
         let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(only)), None) if only == name);
@@ -65,7 +65,7 @@ impl Beside {
     }
 }
 
-/// Opens a file of at most so many bytes, if it and the folders on the way to it are no links.
+/// Opens a file of at most `most` bytes, if neither it nor `folders` are links.
 fn open(folders: &[&Path], path: &Path, most: u64) -> Option<File> {
     let real = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     if !folders.iter().all(real) || !path.symlink_metadata().ok()?.is_file() {
@@ -76,7 +76,7 @@ fn open(folders: &[&Path], path: &Path, most: u64) -> Option<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A link or a pipe may have taken its place since.
+        // It may have been replaced by a link or a pipe since.
         let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
         options.custom_flags(i32::try_from(flags).unwrap_or(0));
     }

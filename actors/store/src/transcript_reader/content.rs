@@ -1,13 +1,13 @@
-//! The bytes of a transcript, however its agent keeps them: as they are, or compressed in place when it is cold.
+//! The bytes of a transcript in either form: plain, or compressed in place by its agent when it is cold.
 //!
-//! Offsets count the bytes of the transcript itself. A compressed one is streamed from its beginning whenever something of
-//! it is wanted: it is cold, and grows no more before its agent has turned it back. Memory is bounded by the window that a
-//! stream may ask for, and what it may come to by its size on the disk.
+//! Offsets count bytes of the plain transcript. A compressed one is streamed from its beginning on each access: it is
+//! cold, and does not grow before its agent has restored it. The stream's window bounds memory, and the file's size
+//! bounds the length of its content.
 //!
 //! # Hazards
 //!
-//! - A compressed transcript is always read from its beginning to its end, so its time is not bounded, and one
-//!   that is damaged anywhere fails as a whole.
+//! - A compressed transcript is always read from its beginning to its end, so its time is not bounded, and one that is
+//!   damaged anywhere fails as a whole.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use baton_base::{limits, transcript_file};
 
-/// A transcript that is open.
+/// An open transcript.
 pub(super) struct Content {
     file: File,
     metadata: Metadata,
@@ -28,8 +28,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Opens a transcript. Where it is not under its name it is looked for in its other form: its agent may have compressed
-    /// it, or turned it back, since somebody saw it.
+    /// Opens a transcript. If it does not exist under its name, its other form is tried: its agent may have compressed
+    /// or restored it since it was seen.
     pub(super) fn open(agent: Agent, path: &str) -> io::Result<Self> {
         let layout = layout(agent);
         let opened = transcript_file::open(Path::new(path)).map(|file| (file, layout.plain(path).is_some()));
@@ -53,17 +53,17 @@ impl Content {
         &self.metadata
     }
 
-    /// Whether it is compressed: then it is read in one pass, for the next one would begin at its beginning.
+    /// True if it is compressed. It is then read in one pass, because the next one would start from its beginning.
     pub(super) fn is_compressed(&self) -> bool {
         self.compressed
     }
 
-    /// How many bytes there are, as far as that is known without reading.
+    /// Its length in bytes, if that is known without reading.
     pub(super) fn size(&self) -> Option<u64> {
         (!self.compressed).then_some(self.metadata.len())
     }
 
-    /// The bytes from an offset on; none when it lies behind the end.
+    /// The bytes from an offset on; none if it is beyond the end.
     pub(super) fn from(&mut self, offset: u64) -> io::Result<Box<dyn Read + '_>> {
         if !self.compressed {
             self.file.seek(SeekFrom::Start(offset))?;
@@ -74,7 +74,7 @@ impl Content {
         Ok(Box::new(stream))
     }
 
-    /// The digest of up to [`limits::TAIL_BYTES`] before `offset`; `None` when there are not so many bytes.
+    /// The digest of up to [`limits::TAIL_BYTES`] before `offset`; `None` if there are fewer bytes than `offset`.
     pub(super) fn digest_before(&mut self, offset: u64) -> io::Result<Option<TailDigest>> {
         let from = offset.saturating_sub(limits::TAIL_BYTES);
         let wanted = offset - from;
@@ -95,18 +95,18 @@ impl Content {
     }
 }
 
-/// Whether two paths are one transcript, before and after its agent compressed it.
+/// True if two paths are the plain and the compressed form of one transcript.
 pub(super) fn are_one(agent: Agent, one: &str, other: &str) -> bool {
     let plain = |path: &str| layout(agent).plain(path).unwrap_or(path).to_owned();
     plain(one) == plain(other)
 }
 
-/// Whether a path is of a compressed transcript whose plain one lies beside it: that is the one that counts.
+/// True if a path is a compressed transcript whose plain form exists: the plain one takes precedence.
 pub(super) fn is_beside_plain(agent: Agent, path: &str) -> bool {
     layout(agent).plain(path).is_some_and(|plain| Path::new(plain).exists())
 }
 
-/// A stream that ends with an error when it gives more than is believed of it.
+/// A stream that fails if it is longer than plausible.
 struct Bounded<R> {
     inner: R,
     left: u64,
@@ -124,7 +124,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// What is wrong with a stream itself, and stays so until somebody writes to the file; what the system says is left as it is.
+/// Marks an error of the stream itself as lasting until the file is written to; errors of the system stay as they are.
 fn broken(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(_) => error,

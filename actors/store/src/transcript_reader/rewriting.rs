@@ -1,4 +1,4 @@
-//! However a file grows, is torn, cut back and written anew: who follows it comes to what reading it afresh comes to.
+//! However a file grows, is torn, cut back and rewritten, following it gives the same as reading it afresh.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,20 +8,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a file, and that somebody looks.
+/// A change of the file, or a read by its follower.
 #[derive(Clone, Debug)]
 enum Step {
-    /// These lines are appended.
+    /// Appends lines.
     Lines(Vec<(usize, usize)>),
-    /// A part of a line, which the next step goes on with or not.
+    /// Appends a part of a line, which the next step may complete.
     Torn(usize, prop::sample::Index),
-    /// The rest of that line.
+    /// Appends the rest of that line.
     Rest,
-    /// The file is cut back.
+    /// Truncates the file.
     Cut(prop::sample::Index),
-    /// It is replaced by another file.
+    /// Replaces it by another file.
     Replaced(usize),
-    /// Its follower reads on.
+    /// The follower reads on.
     Look,
 }
 
@@ -38,7 +38,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 const KINDS: usize = 8;
 
-/// A line of a kind; the number makes it another one, and longer.
+/// A line of a kind; a larger number makes it different and longer.
 fn line(kind: usize, number: usize) -> String {
     let words = "word ".repeat(number * 20);
     let said = match kind {
@@ -68,7 +68,7 @@ fn line(kind: usize, number: usize) -> String {
     )
 }
 
-/// Who follows a file.
+/// Follows a file.
 struct Follower {
     start: Start,
     items: Vec<Item>,
@@ -82,7 +82,7 @@ impl Follower {
         Self { start, items: Vec::new(), seen: Observation::default() }
     }
 
-    /// Reads on, anew if the file is another one.
+    /// Reads on, from the start if the file was rewritten.
     fn look(&mut self) {
         match observe(&self.start) {
             Pass::Read(counted) => {
@@ -125,7 +125,7 @@ proptest! {
         for step in &steps {
             match step {
                 Step::Lines(lines) => {
-                    // Whoever writes on does not care for what was torn.
+                    // A writer that goes on ignores the torn line.
                     rest.clear();
                     lines.iter().for_each(|(kind, number)| append(&format!("{}\n", line(*kind, *number))));
                 }
@@ -149,7 +149,7 @@ proptest! {
                 Step::Look => follower.look(),
             }
         }
-        // What is torn is held back; a newline settles it, for one who followed and for one who did not.
+        // A torn line is held back; a newline completes it, for the follower and for a fresh reader.
         append("\n");
         follower.look();
         let mut fresh = Follower::new(&follower.start.path);
