@@ -1,12 +1,12 @@
-//! Which session has taken over what another has left.
+//! Finds the session that has claimed another session's handoff.
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State};
 use uuid::Uuid;
 
-/// The session that has claimed this episode of `from`, whether it still runs or not; `but` is not meant. What was claimed
-/// before the same conversation was indexed anew is claimed all the same; what was said since is nobody's yet.
+/// The session that has claimed this episode of `from`, still running or not, except `but`. A claim stays valid if the
+/// same conversation is indexed anew, but not once `from` has continued after it.
 pub fn claimer(table: &SessionTable, from: &SessionId, episode: Uuid, but: Option<&SessionId>) -> Option<SessionId> {
     let said_at = table.get(from).map(|row| row.state.last_activity());
     let claims = |state: &State| {

@@ -1,4 +1,4 @@
-//! The conversation behind a session's episode, whichever is current by the time it is read.
+//! Reads the conversation behind a session's current episode, also if the episode changes meanwhile.
 
 use std::sync::Arc;
 
@@ -17,20 +17,21 @@ use baton_store::model_answer::{current_answer, read_answer};
 use crate::digests::{Digests, MadeOf};
 pub use crate::titles::given_title;
 
-/// What the views need of the indexer.
+/// The operations of the indexer that the views need.
 pub trait Index: Send + Sync {
-    /// The memory as of the last time it caught up; `None` while there is none.
+    /// The memory as of its last update; `None` while there is none.
     fn searcher(&self) -> Option<Searcher>;
 
-    /// Stores the conversation of an episode again from its transcript, if that still says the same. Blocks for disk reads.
+    /// Stores the conversation of an episode again from its transcript, if its content is unchanged. Blocks for disk
+    /// reads.
     ///
     /// # Errors
     ///
-    /// Why it cannot be restored.
+    /// The reason why it cannot be restored.
     fn restore(&self, id: &SessionId, episode: &EpisodeRef) -> Result<(), String>;
 }
 
-/// Reads conversations, and what they come to. Shared by all who do.
+/// Reads conversations and their digests. Shared by all callers.
 pub struct Conversations {
     table: TableReader,
     settings: SettingsReader,
@@ -40,7 +41,7 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Of the sessions of this table, whose conversations lie in these chunks.
+    /// `chunks` holds the conversations of the sessions in `table`.
     pub fn new(
         table: TableReader,
         settings: SettingsReader,
@@ -50,12 +51,13 @@ impl Conversations {
         Self { table, settings, chunks, index: Box::new(index), digests: Digests::default() }
     }
 
-    /// The digest of what `current` names, see [`Self::read`], under the title that another session gives it if it has none.
-    /// Its conversation is not in memory, however long it is; its digest may be. Blocks for disk reads.
+    /// The digest of the episode `current` or its successor, see [`Self::read`]. Without a title of its own it gets the
+    /// one that another session gives it. The conversation is read in chunks; the digest may be cached. Blocks for disk
+    /// reads.
     ///
     /// # Errors
     ///
-    /// When the conversation cannot be read.
+    /// If the conversation cannot be read.
     pub fn digest(&self, id: &SessionId, current: EpisodeRef, show: &Show) -> Result<(EpisodeRef, Episode), Error> {
         self.read(id, current, |episode| {
             let by = self.table.now().get(id).and_then(|row| current_answer(&row.state, episode));
@@ -65,7 +67,7 @@ impl Conversations {
                 None => {
                     let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
                     each(&self.chunks, id, episode, |item| {
-                        // What shall not be shown bears out no claim.
+                        // Text that is not shown must not support a claim of the model.
                         if by.is_some() && show.keeps(&item.body) {
                             lines.note(&item);
                         }
@@ -81,7 +83,8 @@ impl Conversations {
         })
     }
 
-    /// An episode as a model has told it, if one has; `by` names its answer. Blocks for a disk read.
+    /// Applies a model's answer to an episode; `by` is the answer's hash. Returns the episode unchanged if there is
+    /// none. Blocks for a disk read.
     pub fn told_by_model(&self, id: &SessionId, by: Option<&ContentHash>, episode: Episode, lines: &Lines) -> Episode {
         match by.and_then(|by| read_answer(&self.chunks, id, by)) {
             Some(answer) => answer.tell(episode, lines),
@@ -89,12 +92,13 @@ impl Conversations {
         }
     }
 
-    /// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. What cannot be read
-    /// any more is restored from the transcript, if that still says the same. Blocks for disk reads.
+    /// Calls `of` with `current`, or with the episode that has replaced it, whose chunks may have been collected. A
+    /// conversation that cannot be read any more is restored from its transcript, if that is unchanged. Blocks for disk
+    /// reads.
     ///
     /// # Errors
     ///
-    /// When neither can be read.
+    /// If neither can be read.
     pub fn read<T>(
         &self,
         id: &SessionId,
@@ -119,12 +123,12 @@ impl Conversations {
         }
     }
 
-    /// What another session that may be shown calls this one. Blocks for reads of the index.
+    /// The title that another visible session gives this one. Blocks for reads of the index.
     pub fn given_title(&self, id: &SessionId) -> Option<String> {
         given_title(&self.index.searcher()?, &self.table.now(), &self.settings.now(), id)
     }
 
-    /// Gives an episode its title, where another session has it. Blocks for reads of the index.
+    /// Sets the title of an untitled episode, if another session gives it one. Blocks for reads of the index.
     pub fn entitle(&self, id: &SessionId, episode: &mut Episode) {
         if !episode.is_titled
             && let Some(title) = self.given_title(id)

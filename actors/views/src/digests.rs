@@ -1,7 +1,7 @@
-//! Digests of conversations that were asked for lately: to make one takes reading the whole conversation.
+//! A cache of recently requested digests: making one means reading the whole conversation.
 //!
-//! Known by the manifest of the conversation, which is another one as soon as the conversation is, and by the answer of a
-//! model that tells it: nothing here is ever out of date, and what is not asked for any more is dropped by what is.
+//! The key is the conversation's manifest, which changes with its content, and the hash of the model's answer. Entries
+//! are therefore never stale, and least recently used ones are dropped.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use baton_conversation::hash::ContentHash;
 use baton_episode::digest::{Episode, Show};
 
-/// Most digests that are held.
+/// Most digests in the cache.
 const HELD_MAX: usize = 128;
-/// Most text of them together: two thousand open ends of a line each take a quarter of it.
+/// Most bytes of text in the cache: two thousand unresolved entries of a line each take a quarter of it.
 const HELD_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// See the module. Shared by all calls.
@@ -22,19 +22,19 @@ pub(crate) struct Digests {
 
 #[derive(Debug, Default)]
 struct Held {
-    /// The last one asked for at the end.
+    /// Least recently used first.
     digests: VecDeque<Digest>,
     bytes: usize,
 }
 
-/// What a digest is made of.
+/// The inputs of a digest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MadeOf {
-    /// The conversation.
+    /// The manifest of the conversation.
     pub(crate) manifest: ContentHash,
-    /// The answer of the model that tells it, if one does.
+    /// The hash of the model's answer, if there is one.
     pub(crate) answer: Option<ContentHash>,
-    /// What it is to show.
+    /// What the digest includes.
     pub(crate) show: Show,
 }
 
@@ -46,7 +46,7 @@ struct Digest {
 }
 
 impl Digests {
-    /// The digest of a conversation, as far as it is held.
+    /// The cached digest, if any; it becomes the most recently used.
     pub(crate) fn get(&self, made_of: &MadeOf) -> Option<Arc<Episode>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let at = held.digests.iter().position(|digest| digest.made_of == *made_of)?;
@@ -56,7 +56,7 @@ impl Digests {
         Some(episode)
     }
 
-    /// Holds one, and drops as many others as it takes. One that is too large alone is not held.
+    /// Adds a digest and drops others until the limits hold. A digest over a quarter of the size limit is not cached.
     pub(crate) fn put(&self, made_of: MadeOf, episode: &Episode) {
         let bytes = bytes_of(episode);
         if bytes > HELD_MAX_BYTES / 4 || self.get(&made_of).is_some() {
@@ -72,7 +72,7 @@ impl Digests {
     }
 }
 
-/// About how much text a digest has.
+/// The approximate bytes of text in a digest.
 fn bytes_of(episode: &Episode) -> usize {
     let lists = [
         &episode.prompts,
@@ -91,7 +91,7 @@ fn bytes_of(episode: &Episode) -> usize {
     let commands = episode.commands.iter().map(|command| command.text.len());
     let of_model = episode.said_by_model.iter().map(|(_, text)| text.len());
     let texts = episode.objective.len() + episode.continuation_context.len();
-    // Each entry has its place and time beside its text.
+    // Each entry has a place and a time in addition to its text.
     said.chain(of_model)
         .chain(errors)
         .chain(read)

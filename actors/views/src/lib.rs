@@ -1,4 +1,5 @@
-//! Read views that many parts of the shell share: which sessions and notes may be shown, and what a conversation comes to.
+//! Read views shared by queries, hooks and the vault: which sessions and notes may be shown, and the digests of
+//! conversations.
 
 pub mod claim;
 pub mod conversation;

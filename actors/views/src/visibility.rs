@@ -1,4 +1,4 @@
-//! Which sessions and notes may be shown, by the newest table, and to which project or group they belong.
+//! Decides which sessions and notes may be shown, from the newest table, and to which project or group they belong.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use baton_events::session::{CloseReason, End, Phase, Place, State};
 
 use baton_config::settings::Settings;
 
-/// Whether what the memory holds under an id is not to be found: it is forgotten, deleted, cleared, excluded, unknown, or of
-/// another group. No groups: of any.
+/// True if an entry of the memory must not be found: it is forgotten, deleted, cleared, excluded, unknown, or of none
+/// of `groups`. Empty `groups` include all.
 pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
     if let Some(uuid) = memo::uuid_of_key(id) {
         return table.memo(uuid).is_none_or(|(_, memo)| is_memo_hidden(settings, groups, memo));
@@ -23,18 +23,19 @@ pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], i
     })
 }
 
-/// A memo as filters look at sessions: where it belongs, and when it was so. `None` for what is none.
+/// A memo in the form of a session's state, for the session filters: its place and time. `None` if the id is not a
+/// memo's.
 pub fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
     let (_, memo) = table.memo(memo::uuid_of_key(id)?)?;
     let is_directory = memo.group.contains(['/', '\\']);
     let place = is_directory.then(|| Place { cwd: memo.group.clone(), project: memo.group.clone() });
     let (group, at) = (Some(memo.group.clone()), Some(memo.time()));
-    // Nobody goes on in it.
+    // A memo does not go on.
     let end = at.map(|at| End { reason: CloseReason::Explicit, at, by_self: true });
     Some(State { phase: Phase::Indexed, place, group, first_at: at, last_conversation_at: at, end, ..State::default() })
 }
 
-/// Whether a memo that stands is not to be shown: it is of another group, or of an excluded project.
+/// True if a memo must not be shown: it is of none of `groups`, or of an excluded project.
 pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bool {
     let is_in = |group: &String| memo.group == *group || Path::new(&memo.group).starts_with(group);
     if !groups.is_empty() && !groups.iter().any(is_in) {
@@ -43,18 +44,19 @@ pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bo
     is_group_excluded(settings, &memo.group)
 }
 
-/// Whether a group is a project that is excluded.
+/// True if a group is an excluded project.
 pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
     let place = Place { cwd: group.to_owned(), project: group.to_owned() };
     group.contains(['/', '\\']) && settings.excludes_place(&place)
 }
 
-/// Whether a session belongs to one of these projects or groups, or works in a directory of one; true where none is named.
+/// True if a session belongs to one of these projects or groups, or works in a directory below one; true if `groups` is
+/// empty.
 pub fn is_in_any(state: &State, groups: &[String]) -> bool {
     groups.is_empty() || groups.iter().any(|group| is_in(state, group))
 }
 
-/// Whether a session belongs to a project or group, or works in a directory of it.
+/// True if a session belongs to a project or group, or works in a directory below it.
 pub fn is_in(state: &State, project: &str) -> bool {
     let of_place = state
         .place
