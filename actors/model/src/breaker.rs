@@ -1,4 +1,4 @@
-//! When an endpoint is left alone after failures, and for how long: a pure machine, told the time.
+//! Decides when an endpoint is paused after failures, and for how long; pure, with time as an argument.
 //!
 //! ```text
 //!              failure                     time is up: one is let through
@@ -12,25 +12,25 @@ use std::time::{Duration, Instant};
 
 use super::failure::{Failure, Kind};
 
-/// First pause after what may be over in a moment, and the longest: a server that is started is found within that.
+/// First and longest pause after a failure that may soon be over: a server that is started is found within that time.
 const SOON: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(5 * 60));
-/// The same after what somebody has to mend.
+/// The same after a failure that a person has to fix.
 const LATE: (Duration, Duration) = (Duration::from_secs(30), LONGEST);
-/// No pause is longer, whatever an endpoint asks for.
+/// Longest pause, whatever an endpoint asks for.
 pub(super) const LONGEST: Duration = Duration::from_secs(15 * 60);
-/// Calls of little patience that may run out of it in a row: one alone says little of an endpoint.
+/// Consecutive timeouts of calls with a short deadline that open the breaker: a single one says little.
 const SHORT_IN_A_ROW: u32 = 3;
-/// Requests that fail for their own sake in a row: more are no chance. Halving a batch of 64 down to the text at fault
-/// takes seven.
+/// Consecutive failures of single requests after which the endpoint is at fault. Halving a batch of 64 down to the
+/// faulty text takes seven.
 const REQUESTS_IN_A_ROW: u32 = 10;
-/// How soon somebody asks again who finds another one trying.
+/// How soon to ask again while another request is the trial.
 const TRYING: Duration = Duration::from_millis(500);
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Breaker {
     state: State,
-    /// What makes its pauses differ from those of others.
+    /// Makes its pauses differ from those of other processes.
     seed: u64,
     shorts: u32,
     of_requests: u32,
@@ -43,12 +43,12 @@ enum State {
     Trying { tries: u32, why: Failure },
 }
 
-/// Why an endpoint is left alone, and for how long.
+/// Why an endpoint is paused, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Down {
-    /// What went wrong last.
+    /// The last failure.
     pub failure: Failure,
-    /// When it is tried again.
+    /// Time until it is tried again.
     pub again_in: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Breaker {
         Self { state: State::Closed, seed, shorts: 0, of_requests: 0 }
     }
 
-    /// Lets a request through, or says why not. Who is let through tells how it ended.
+    /// Admits a request, or returns why not. The outcome of an admitted request must be reported.
     pub(super) fn admit(&mut self, now: Instant) -> Result<(), Down> {
         if let Some(down) = self.down(now).filter(|down| !down.again_in.is_zero()) {
             return Err(down);
@@ -68,7 +68,7 @@ impl Breaker {
         Ok(())
     }
 
-    /// What keeps requests away, if anything does. With no time left the next one is let through.
+    /// The reason for a pause, if there is one. With `again_in` zero the next request is admitted.
     pub(super) fn down(&self, now: Instant) -> Option<Down> {
         let (failure, again_in) = match &self.state {
             State::Closed => return None,
@@ -78,25 +78,25 @@ impl Breaker {
         Some(Down { failure: failure.clone(), again_in })
     }
 
-    /// Whether it was shut before.
+    /// Closes the breaker; returns true if it was not closed.
     pub(super) fn succeeded(&mut self) -> bool {
         (self.shorts, self.of_requests) = (0, 0);
         !matches!(std::mem::replace(&mut self.state, State::Closed), State::Closed)
     }
 
-    /// Takes in a failure and gives it back: one that is of its request, and not the first such in a long row, is the
-    /// endpoint's. `is_short`: the call had little patience.
+    /// Records a failure and returns it. A failure of the request itself is returned as the endpoint's if it is one of
+    /// many in a row. `is_short`: the call had a short deadline.
     pub(super) fn failed(&mut self, now: Instant, failure: Failure, is_short: bool) -> Failure {
         let tries = match &self.state {
             State::Closed => 0,
             State::Trying { tries, .. } => tries + 1,
-            // It was on its way before; what is known since is newer.
+            // It was sent before the breaker opened; what opened it is newer.
             State::Open { .. } => return failure,
         };
         let failure = if failure.is_of_request() {
             self.of_requests += 1;
             if self.of_requests < REQUESTS_IN_A_ROW {
-                // It has answered: it is there.
+                // The endpoint has answered, so it works.
                 self.state = State::Closed;
                 return failure;
             }
@@ -114,7 +114,7 @@ impl Breaker {
         failure
     }
 
-    /// The request that was let through ended nowhere: nobody waited for it any longer.
+    /// An admitted request was cancelled by its caller.
     pub(super) fn given_up(&mut self, now: Instant) {
         if let State::Trying { tries, why } = &self.state {
             self.state = State::Open { until: now, tries: *tries, why: why.clone() };
@@ -122,7 +122,7 @@ impl Breaker {
     }
 }
 
-/// How long an endpoint is left alone after so many failures before this one.
+/// The pause after a failure that `tries` others preceded.
 fn pause(kind: Kind, tries: u32, seed: u64) -> Duration {
     let (first, longest) = match kind {
         Kind::Unreachable | Kind::TimedOut | Kind::ServerError | Kind::RateLimited { .. } => SOON,
@@ -134,12 +134,12 @@ fn pause(kind: Kind, tries: u32, seed: u64) -> Duration {
         Kind::RateLimited { retry_after } => doubled.max(retry_after.unwrap_or_default()),
         _ => doubled,
     };
-    // Up to a quarter more: whoever failed together does not come back together.
+    // Up to a quarter more, so that clients that failed together do not return together.
     let more = wanted.mul_f64(fraction(seed.wrapping_add(tries.into())) / 4.0);
     (wanted + more).min(LONGEST)
 }
 
-/// Spreads numbers evenly over 0 to 1 (the finaliser of SplitMix64).
+/// Maps numbers evenly to 0..1 (the finaliser of SplitMix64).
 fn fraction(number: u64) -> f64 {
     let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -151,7 +151,8 @@ fn fraction(number: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// `ok`, `cut` (given up), or a kind of failure; `-` only lets time pass. Then the pause in whole seconds, or `on`.
+    /// Steps are `ok`, `cut` (given up), or a kind of failure; `-` only advances time. Each is followed by the pause in
+    /// whole seconds, or `on`.
     fn check(name: &str, steps: &[(u64, &str, &str)]) {
         let begin = Instant::now();
         let (mut breaker, mut now) = (Breaker::new(7), begin);
@@ -227,7 +228,7 @@ mod tests {
         let later = now + Duration::from_secs(5);
         breaker.admit(later).unwrap();
         assert_eq!(breaker.admit(later).unwrap_err().again_in, TRYING);
-        // One that was on its way before changes nothing for the worse.
+        // A request sent before changes nothing for the worse.
         let (mut breaker, other) = (Breaker::new(1), Failure::new(Kind::Unauthorised, "other"));
         breaker.failed(now, Failure::new(Kind::ServerError, "first"), false);
         breaker.failed(now, other, false);

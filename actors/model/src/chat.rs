@@ -1,76 +1,76 @@
-//! A talk with a model: what is sent, and what of an answer counts. Servers leave out much of an answer and add much to it,
-//! so nothing is believed that does not have to be there.
+//! Chat requests, and the parsing of their answers. Servers omit and add many fields, so only what is present and valid
+//! is used.
 
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Kind};
 use baton_config::endpoint::Endpoint;
 
-/// Bytes of an answer for each token that was asked for: most have four, some of other scripts and escapes many more.
+/// Bytes of an answer per requested token: most have four, those of other scripts and escapes many more.
 const TOKEN_BYTES: u64 = 32;
-/// Bytes of an answer beside its tokens: models that think aloud are cut off by this.
+/// Bytes of an answer in addition to its tokens: bounds models that print their reasoning.
 const FRAME_BYTES: u64 = 256 * 1024;
-/// Most bytes of an answer, however much was asked for.
+/// Most bytes of any answer.
 const ANSWER_BYTES: u64 = 8 * 1024 * 1024;
-/// One count of tokens is believed up to this.
+/// A larger token count is ignored.
 const TOKENS_MAX: u64 = 1_000_000_000;
-/// Longest name of a model that is taken from an answer.
+/// Longest model name that is taken from an answer.
 const MODEL_CHARS: usize = 200;
 
-/// Who says something.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// Who has set everything up.
+    /// The instructions.
     System,
-    /// Who asks.
+    /// The question.
     User,
-    /// The model.
+    /// The model's answer.
     Assistant,
 }
 
-/// Something that is said.
+/// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Who says it.
+    /// Its role.
     pub speaker: Speaker,
-    /// What.
+    /// Its content.
     pub text: String,
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Talk {
-    /// What was said so far, in order.
+    /// The messages so far, in order.
     pub said: Vec<Said>,
-    /// What the answer is to be like, as `response_format` takes it.
+    /// The format of the answer, as `response_format`.
     pub format: Option<Value>,
     /// Most tokens of the answer.
     pub max_tokens: u64,
 }
 
-/// What a model has answered.
+/// A model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// What it says; empty where it says nothing.
+    /// Its content; may be empty.
     pub text: String,
-    /// How it declines to answer, where it does.
+    /// The refusal, if the model declines to answer.
     pub refusal: Option<String>,
-    /// Whether it was cut off at the bound of its length.
+    /// True if it was cut off at its maximum length.
     pub is_cut: bool,
-    /// What it took.
+    /// The tokens used.
     pub tokens: Tokens,
-    /// What the endpoint calls the model, if it says so.
+    /// The model's name according to the endpoint, if it gives one.
     pub model: Option<String>,
 }
 
-/// Tokens as an endpoint counts them; absent where it does not.
+/// Token counts as reported by an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Of what was sent, cached or not.
+    /// Tokens of the request, cached or not.
     pub input: Option<u64>,
-    /// Of these, what the endpoint had in its cache.
+    /// Of these, tokens that the endpoint had cached.
     pub cached: Option<u64>,
-    /// Of the answer, thinking included.
+    /// Tokens of the answer, including reasoning.
     pub output: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ impl Talk {
         let mut body = Map::new();
         body.insert("model".to_owned(), endpoint.model.clone().into());
         body.insert("messages".to_owned(), said.collect());
-        // Newer models of the original take no other name, and most imitations only the older one.
+        // Newer models of OpenAI accept only the new name, and most imitations only the old one.
         let bound = if endpoint.base_url.is_original() { "max_completion_tokens" } else { "max_tokens" };
         body.insert(bound.to_owned(), self.max_tokens.into());
         body.insert("stream".to_owned(), false.into());
@@ -101,21 +101,21 @@ impl Talk {
         Value::Object(body)
     }
 
-    /// How long the answer may be, in bytes.
+    /// Most bytes of the answer.
     pub(super) fn bytes_max(&self) -> usize {
         let bytes = self.max_tokens.saturating_mul(TOKEN_BYTES).saturating_add(FRAME_BYTES).min(ANSWER_BYTES);
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    /// What was said, to be looked for in what an endpoint says.
+    /// The content of the messages, to find echoes of it in errors.
     pub(super) fn texts(&self) -> Vec<String> {
         self.said.iter().map(|said| said.text.clone()).collect()
     }
 }
 
-/// What counts of an answer.
+/// Parses an answer.
 pub(super) fn read(body: &str) -> Result<Reply, Failure> {
-    // What serde says of it may hold pieces of it.
+    // serde's error may quote the body.
     let answer: Value = serde_json::from_str(body)
         .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON, and too deep to be read"))?;
     if let Some(failure) = Failure::behind_success(answer.get("error"), body) {
@@ -124,13 +124,13 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     let choices = answer.get("choices").and_then(Value::as_array);
     let choice = choices.and_then(|choices| choices.first());
     let Some(message) = choice.and_then(|choice| choice.get("message")).filter(|message| message.is_object()) else {
-        // Who has choices speaks this API, and has none to give here.
+        // An answer with choices speaks this API, and merely has none to give.
         let kind = if choices.is_some() { Kind::NoMessage } else { Kind::NotUnderstood };
         return Err(Failure::new(kind, "the endpoint's answer holds no message of a model"));
     };
     let finish = choice.and_then(|choice| choice.get("finish_reason")).and_then(Value::as_str).unwrap_or_default();
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.trim().is_empty());
-    // What was filtered out is declined too, in other words.
+    // A filtered answer counts as a refusal.
     let refusal = refusal.or((finish == "content_filter").then_some("content_filter"));
     let usage = answer.get("usage").unwrap_or(&Value::Null);
     let count = |value: Option<&Value>| value.and_then(Value::as_u64).filter(|count| *count <= TOKENS_MAX);
@@ -147,7 +147,7 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     })
 }
 
-/// A text, or the texts of its parts.
+/// A text, or the joined texts of its parts.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Who asks: one request for each call, a deadline for each, and none at all while the endpoint is left alone.
+//! The client of an endpoint: one request per call, each with a deadline, and none while the breaker is open.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -17,44 +17,45 @@ use super::failure::{Failure, Kind};
 use super::transport::{self, Transport};
 use baton_config::endpoint::Endpoint;
 
-/// A call that waits less says little of an endpoint when it waits in vain.
+/// A call with a shorter deadline says little about an endpoint when it times out.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often [`Client::ready`] looks, at most.
+/// Longest interval at which [`Client::ready`] checks.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Speaks with one endpoint. Clones share what is known of it. Its [`std::fmt::Debug`] holds no key, for it has none.
+/// A client of one endpoint. Clones share its state. Its [`std::fmt::Debug`] contains no key, because it has none.
 #[derive(Clone, Debug)]
 pub struct Client {
     endpoint: Arc<Endpoint>,
-    /// How many dimensions vectors are asked for.
+    /// Dimensions to request of vectors.
     dimensions: Option<usize>,
     http: reqwest::Client,
-    /// Nothing of this process's environment.
+    /// Takes nothing from this process's environment.
     config: OpenAIConfig,
     breaker: Arc<Mutex<Breaker>>,
-    /// Whether it takes what an answer is to be like; believed until it says no.
+    /// False once the endpoint has refused `response_format`.
     takes_format: Arc<AtomicBool>,
 }
 
-/// Whether a request waits for its turn while the endpoint is left alone.
+/// Whether a request respects an open breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It does: it fails at once, as [`Kind::Paused`].
+    /// Yes: it fails at once, as [`Kind::Paused`].
     Waits,
-    /// It does not: somebody wants to know now.
+    /// No: a person wants to know now.
     AtOnce,
 }
 
-/// A request that was let through, and has not ended.
+/// A request that was admitted and has not ended.
 struct Passed<'a> {
     client: &'a Client,
     has_ended: bool,
 }
 
 impl Client {
-    /// Connects to nothing yet. Reads the system's certificates where the address is `https`, some milliseconds.
+    /// Opens no connection yet. For an `https` address it reads the system's certificates, which takes some
+    /// milliseconds.
     pub fn new(endpoint: &Endpoint, dimensions: Option<usize>) -> Result<Self, Failure> {
-        // Each process has pauses of its own; no more is asked of this chance.
+        // Gives each process other pauses; nothing else depends on this randomness.
         let seed = RandomState::new().build_hasher().finish();
         let config = OpenAIConfig::new()
             .with_api_base(endpoint.base_url.as_str())
@@ -71,13 +72,13 @@ impl Client {
         })
     }
 
-    /// Whom it speaks with.
+    /// The endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Vectors of texts, by one request that takes no longer than `within`. No texts, no request. Empty texts are an
-    /// error to most endpoints. While the endpoint is left alone this fails at once, as [`Kind::Paused`].
+    /// Requests vectors of texts in one request with deadline `within`. Without texts no request is sent. Most
+    /// endpoints refuse empty texts. While the breaker is open this fails at once, as [`Kind::Paused`].
     pub async fn embed(&self, texts: &[String], within: Duration) -> Result<Embedded, Failure> {
         if texts.is_empty() {
             return Ok(Embedded { vectors: Vec::new(), tokens: None, model: None });
@@ -91,8 +92,8 @@ impl Client {
         self.ask(asking, within, texts, Turn::Waits).await
     }
 
-    /// What a model answers, by one request that takes no longer than `within`; by two where the endpoint turns out not to take
-    /// a form of the answer, which it is spared from then on.
+    /// Requests a model's answer, in one request with deadline `within`. If the endpoint turns out not to support an
+    /// answer format, a second request is sent without it, as are all later ones.
     pub async fn chat(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
         if self.takes_format.load(Ordering::Relaxed) {
             match self.talk(talk, within, turn).await {
@@ -111,7 +112,7 @@ impl Client {
             let openai = self.openai(talk.bytes_max());
             let asked = talk.body(&self.endpoint);
             let asked = openai.chat().create_byot(asked).await.map_err(transport::failure);
-            // A model may say more than it may about one thing, and not about another.
+            // A model may exceed its length on one subject and not on another.
             let of_model = |failure: Failure| match failure.kind() {
                 Kind::TooLong => failure.of_request(),
                 _ => failure,
@@ -129,12 +130,12 @@ impl Client {
         }
     }
 
-    /// What keeps requests from being sent, if anything does.
+    /// The reason why no request is sent, if there is one.
     pub fn health(&self) -> Option<Down> {
         self.breaker().down(now())
     }
 
-    /// Lets a request through, waits for its end, and takes in how that was.
+    /// Sends a request if the breaker admits it, and reports its outcome to the breaker.
     async fn ask<T>(
         &self,
         asking: impl Future<Output = Result<T, Failure>>,
@@ -159,7 +160,7 @@ impl Client {
 
     fn pass(&self, turn: Turn) -> Result<Passed<'_>, Failure> {
         match self.breaker().admit(now()) {
-            // How it ends is taken in all the same.
+            // Its outcome is recorded all the same.
             Err(_) if turn == Turn::AtOnce => Ok(Passed { client: self, has_ended: false }),
             Ok(()) => Ok(Passed { client: self, has_ended: false }),
             Err(Down { failure, again_in }) => {
@@ -169,7 +170,7 @@ impl Client {
         }
     }
 
-    /// The way out, for an answer of so many bytes.
+    /// An async-openai client for one request, whose answer may have this many bytes.
     fn openai(&self, bytes_max: usize) -> async_openai::Client<OpenAIConfig> {
         let transport = Transport { http: self.http.clone(), key: self.endpoint.key.clone(), bytes_max };
         async_openai::Client::build(self.http.clone(), self.config.clone()).with_http_service(transport)
@@ -193,7 +194,7 @@ impl Passed<'_> {
         let mut breaker = self.client.breaker();
         let failure = breaker.failed(now(), failure, is_short);
         if let Some(down) = breaker.down(now()) {
-            // Its own words stay out of the log: they may hold what was sent to it.
+            // The endpoint's own message is not logged, because it may contain what was sent.
             let (kind, again_s) = (failure.kind(), down.again_in.as_secs());
             tracing::warn!(base_url = %self.client.endpoint.base_url, ?kind, again_s, "endpoint failed, left alone");
         }
@@ -209,7 +210,7 @@ impl Drop for Passed<'_> {
     }
 }
 
-/// Tokio's time, so that tests can have it pass.
+/// Tokio's clock, so that tests can advance it.
 fn now() -> std::time::Instant {
     Instant::now().into_std()
 }

@@ -1,29 +1,29 @@
-//! Vectors of texts: what is sent, and what of an answer counts.
+//! Embedding requests, and the validation of their answers.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::failure::{Failure, Kind};
 
-/// Most dimensions that are believed where none are asked for.
+/// Most dimensions of a vector if none were requested.
 const DIMENSIONS_MAX: usize = 8192;
-/// Bytes of one number of an answer: `-0.012345678901234567, `, and room for indentation.
+/// Bytes of one number of an answer: `-0.012345678901234567, ` and some indentation.
 const NUMBER_BYTES: usize = 32;
-/// Bytes of an answer beside its vectors.
+/// Bytes of an answer in addition to its vectors.
 const FRAME_BYTES: usize = 64 * 1024;
-/// Most bytes of an answer, however much was asked for.
+/// Most bytes of any answer.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Longest name of a model that is taken from an answer.
+/// Longest model name that is taken from an answer.
 const MODEL_CHARS: usize = 200;
 
-/// What an endpoint has made of texts.
+/// The result of an embedding request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
-    /// One of each text, in their order: all of one length, of finite numbers, none of which is all zeros.
+    /// One vector per text, in order: all of one length, of finite numbers, none all zeros.
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens that were counted, where the endpoint says so.
+    /// Tokens used, if the endpoint reports them.
     pub tokens: Option<u64>,
-    /// What the endpoint calls the model, if it says so.
+    /// The model's name according to the endpoint, if it gives one.
     pub model: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Asked<'a> {
     pub(super) dimensions: Option<usize>,
 }
 
-/// The body of an answer; servers leave out much of it.
+/// The body of an answer; servers omit many fields.
 #[derive(Deserialize)]
 struct Said {
     #[serde(default)]
@@ -56,7 +56,7 @@ struct Row {
     embedding: Vec<Number>,
 }
 
-/// `null` is what some servers make of what is no number.
+/// Some servers write `null` for a number that is not finite.
 struct Number(f32);
 
 impl<'de> Deserialize<'de> for Number {
@@ -66,16 +66,16 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// How long an answer to so many texts may be.
+/// Most bytes of an answer for this many texts.
 pub(super) fn bytes_max(texts: usize, dimensions: Option<usize>) -> usize {
     let vector = dimensions.unwrap_or(DIMENSIONS_MAX).saturating_mul(NUMBER_BYTES);
     texts.saturating_mul(vector).saturating_add(FRAME_BYTES).min(ANSWER_BYTES)
 }
 
-/// What counts of an answer to so many texts.
+/// Parses and validates an answer for this many texts.
 pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Result<Embedded, Failure> {
     let not_understood = |what: &str| Failure::new(Kind::NotUnderstood, what);
-    // What serde says of it may hold pieces of it.
+    // serde's error may quote the body.
     let said: Said = serde_json::from_str(body)
         .map_err(|_| not_understood("the endpoint's answer is JSON, and none that holds vectors"))?;
     if let Some(failure) = Failure::behind_success(Some(&said.error), body) {
@@ -109,7 +109,7 @@ pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Resul
     }
 }
 
-/// By their numbers, or as they came where one has none.
+/// Sorts rows by their index, or keeps their order if one has none. `None` if the indices are wrong.
 fn in_order(mut rows: Vec<Row>) -> Option<Vec<Row>> {
     if rows.iter().any(|row| row.index.is_none()) {
         return Some(rows);

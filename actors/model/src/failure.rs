@@ -1,13 +1,13 @@
-//! Why a model did not answer: what happened in one line, what to do next, and whether asking again helps. What an endpoint
-//! says may hold anything: it is cut short, and neither a key nor what was sent to it is said again.
+//! Why a model did not answer: what happened in one line, what to do next, and whether a retry helps. An endpoint's
+//! message may contain anything, so it is cut short, and neither the key nor what was sent to it is repeated.
 //!
 //! # Hazards
 //!
-//! - Status 200 with what is no answer of the API (no JSON, no `choices`) is the endpoint's failure: the
-//!   request stays owed and waits for the breaker. Its cost is unknown, since a model may have been asked all
-//!   the same. A page for browsers is nobody's answer and costs nothing (`web_page` in the ledger), or a night
-//!   behind a login would use up the day's budget. Only what came by the API and cannot be used is a bad
-//!   answer, asked once more and then given up.
+//! - Status 200 with a body that is no answer of the API (no JSON, no `choices`) is the endpoint's failure: the request
+//!   stays owed and waits for the breaker. Its cost is unknown, because a model may have been asked all the same. An
+//!   HTML page comes from no model and costs nothing (`web_page` in the ledger); otherwise a night behind a login page
+//!   would use up the day's budget. Only an answer of the API that cannot be used is a bad answer, which is requested
+//!   once more and then given up.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,92 +16,92 @@ use baton_redaction::redact;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-/// Longest that an endpoint's own words are shown.
+/// Most characters of an endpoint's message that are shown.
 const SAID_CHARS: usize = 200;
-/// Of what an endpoint says, how much is looked at.
+/// Most bytes of an endpoint's message that are examined.
 const SAID_BYTES: usize = 4096;
-/// So long a piece of what was sent shows that an endpoint says it again.
+/// A repeated piece of the sent text this long counts as an echo.
 const ECHO_BYTES: usize = 32;
-/// A text that is shorter is no proof.
+/// A shorter sent text is not searched for.
 const ECHO_LEAST_BYTES: usize = 8;
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The variable that is to hold the key does not.
+    /// The key's variable is not set or not usable.
     NoKey,
-    /// The file that is to hold the key does not.
+    /// The key's file is missing or not usable.
     NoKeyFile,
-    /// No connection, or one that broke.
+    /// No connection, or a broken one.
     Unreachable,
-    /// It cannot be told who answers: its certificate, or what such are checked by.
+    /// The endpoint's identity cannot be verified, because of its certificate or missing certificate authorities.
     Untrusted,
     /// No answer in time.
     TimedOut,
     /// The key is not accepted.
     Unauthorised,
-    /// Too much was asked.
+    /// The rate limit is exceeded.
     RateLimited {
-        /// How long the endpoint wants to be left alone.
+        /// The pause that the endpoint asks for.
         retry_after: Option<Duration>,
     },
-    /// Nothing is left of what was paid for.
+    /// The account's quota is used up.
     QuotaSpent,
-    /// Neither such a method nor such a model.
+    /// The endpoint has no such method or model.
     NotThere,
-    /// The endpoint has broken over it.
+    /// The endpoint failed internally.
     ServerError,
-    /// It sends us elsewhere; the key does not go along.
+    /// The endpoint redirects, which is not followed, so that the key stays where it was sent.
     Redirected,
-    /// It does not want this request.
+    /// The endpoint refuses this request.
     Refused,
-    /// The request is too much for the model.
+    /// The request is too large for the model.
     TooLarge,
-    /// One of several texts got no usable answer.
+    /// At least one of several texts got no usable vector.
     Unusable,
-    /// What came is no answer of this API.
+    /// The body is no answer of this API.
     NotUnderstood,
-    /// What came is a page for browsers: a login to the network, or the surface of some server. No model was asked.
+    /// The body is an HTML page: a network login, or a server's user interface. No model was asked.
     Page,
-    /// An answer of this API in which no model says anything.
+    /// An answer of this API without a message of a model.
     NoMessage,
-    /// More came than an answer may have.
+    /// The answer exceeds its size limit.
     TooLong,
-    /// An answer of another number or length than was asked for.
+    /// The answer has another number or length of vectors than requested.
     WrongShape,
-    /// Nothing was asked: after failures it is left alone for a while.
+    /// No request was sent, because the breaker is open.
     Paused,
 }
 
-/// A failure, as somebody may read it.
+/// A failure as it is shown to people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     kind: Kind,
     what: String,
-    /// The endpoint's own words, bounded and without secrets.
+    /// The endpoint's message, shortened and redacted.
     said: Option<String>,
     is_of_request: bool,
     may_have_cost: bool,
 }
 
 impl Failure {
-    /// `what` is a sentence without its full stop, and comes from us.
+    /// `what` is a sentence of ours without a full stop.
     pub(super) fn new(kind: Kind, what: impl Into<String>) -> Self {
         let is_of_request = matches!(kind, Kind::Refused | Kind::TooLarge | Kind::Unusable | Kind::NoMessage);
-        // Who answers with an error, or with a page for people, asks no money for it; who does not answer, or not so that it
-        // is understood, may.
+        // An endpoint that answers with an error or an HTML page charges nothing; one that does not answer, or not
+        // comprehensibly, may charge.
         let is_answer = matches!(kind, Kind::NotUnderstood | Kind::NoMessage | Kind::TooLong | Kind::WrongShape);
         let may_have_cost = is_answer || matches!(kind, Kind::TimedOut | Kind::Unusable);
         Self { kind, what: what.into(), said: None, is_of_request, may_have_cost }
     }
 
-    /// What kept a connection from coming about, in the system's words.
+    /// A connection that could not be established; `cause` is the system's message.
     pub(super) fn unconnected(cause: &str) -> Self {
         let kind = if cause.to_lowercase().contains("certificate") { Kind::Untrusted } else { Kind::Unreachable };
         Self::new(kind, format!("no connection: {}", shown(cause).unwrap_or_default()))
     }
 
-    /// What an endpoint has answered that is no success. `hide` takes the key out of its words.
+    /// An HTTP error. `hide` removes the key from its message.
     pub(super) fn answered(
         status: StatusCode,
         retry_after: Option<Duration>,
@@ -114,8 +114,8 @@ impl Failure {
         Self { said: said.as_deref().and_then(shown), ..Self::new(kind, what) }
     }
 
-    /// What is wrong where HTTP says success and the field `error` of the body does not: whoever stands between says so
-    /// what the one behind has answered.
+    /// A failure if HTTP reports success but the body has a field `error`, in which a proxy passes on what the server
+    /// behind it has answered.
     pub(super) fn behind_success(error: Option<&Value>, body: &str) -> Option<Self> {
         let error = error.filter(|error| !error.is_null())?;
         let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
@@ -128,57 +128,57 @@ impl Failure {
         Some(failure)
     }
 
-    /// Something of ours broke before anything was sent.
+    /// An internal error before anything was sent.
     pub fn broken(what: &str) -> Self {
         Self::new(Kind::Unreachable, what)
     }
 
-    /// What kind it is.
+    /// The kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What happened, one line.
+    /// What happened, in one line.
     pub fn what(&self) -> String {
         self.to_string()
     }
 
-    /// Whether it is this request that fails, and another one may not: a smaller one is to be sent instead. If not, the
-    /// same may be sent again when the endpoint is ready.
+    /// True if only this request fails and others may not: send a smaller one instead. If false, the same request may
+    /// be sent again when the endpoint is ready.
     pub fn is_of_request(&self) -> bool {
         self.is_of_request
     }
 
-    /// The same, where another request may get an answer that is understood.
+    /// Marks it as a failure of this request: another request may get a usable answer.
     pub(super) fn of_request(mut self) -> Self {
         self.is_of_request = true;
         self
     }
 
-    /// The same, when nothing but it comes.
+    /// Marks it as a failure of the endpoint, because it occurs with every request.
     pub(super) fn of_endpoint(mut self) -> Self {
         self.is_of_request = false;
         self
     }
 
-    /// Whether the endpoint does not take what an answer is to be like.
+    /// True if the endpoint does not support `response_format`.
     pub(super) fn is_of_format(&self) -> bool {
         let said = self.said.as_deref().unwrap_or_default().to_lowercase();
         self.kind == Kind::Refused && ["response_format", "json_schema"].iter().any(|name| said.contains(name))
     }
 
-    /// Whether the endpoint may have worked on it, and asks money for that.
+    /// True if the endpoint may have processed the request and charge for it.
     pub fn may_have_cost(&self) -> bool {
         self.may_have_cost
     }
 
-    /// The same, of a request that was on its way already.
+    /// Marks it as a failure after the request was sent, so it may have cost something.
     pub(super) fn after_sending(mut self) -> Self {
         self.may_have_cost = true;
         self
     }
 
-    /// What to do.
+    /// What the user should do.
     pub fn next_step(&self) -> &'static str {
         match self.kind {
             Kind::NoKey => {
@@ -214,7 +214,7 @@ impl Failure {
         }
     }
 
-    /// Without the endpoint's words, if they hold any of what was sent.
+    /// Removes the endpoint's message if it repeats any of what was sent.
     pub(super) fn without_echo(mut self, sent: &[String]) -> Self {
         self.said = self.said.filter(|said| !echoes(said, sent));
         self
@@ -232,7 +232,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What a status means. `said` is in lower case.
+/// The kind of an HTTP error. `said` is its message in lower case.
 fn kind_of(status: StatusCode, retry_after: Option<Duration>, said: &str) -> Kind {
     let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
     let is_too_large =
@@ -244,23 +244,23 @@ fn kind_of(status: StatusCode, retry_after: Option<Duration>, said: &str) -> Kin
         404 | 405 => Kind::NotThere,
         408 | 504 => Kind::TimedOut,
         413 => Kind::TooLarge,
-        // A mere limit may name quotas and billing too.
+        // A mere rate limit may mention quotas and billing too.
         429 if says(&["insufficient_quota", "insufficient balance"]) => Kind::QuotaSpent,
         429 => Kind::RateLimited { retry_after },
         300..=399 => Kind::Redirected,
-        // Some servers break over what is too long for them.
+        // Some servers answer 500 to a request that is too long.
         400 | 422 | 500 if is_too_large => Kind::TooLarge,
         400 if says(&["model"]) && says(&["not found", "does not exist", "not exist", "unknown model", "no such"]) => {
             Kind::NotThere
         }
-        // One that is only overloaded may say how long.
+        // An overloaded server may say for how long.
         503 if retry_after.is_some() => Kind::RateLimited { retry_after },
         500..=599 => Kind::ServerError,
         _ => Kind::Refused,
     }
 }
 
-/// What an endpoint says went wrong, in one of the ways in which such servers say it, with its code.
+/// The error message of a body with its code, in any of the usual forms.
 fn words(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(&body[..body.len().min(SAID_BYTES)]);
     let whole = serde_json::from_slice::<Value>(body).ok();
@@ -273,13 +273,13 @@ fn words(body: &[u8]) -> Option<String> {
             let code = text(inner.get("code")).map(|code| format!(" ({code})")).unwrap_or_default();
             Some(message.chars().take(SAID_BYTES).collect::<String>() + &code)
         }
-        // A page is for browsers.
+        // An HTML page has no message.
         _ if text.trim_start().starts_with('<') => None,
         _ => Some(text.into_owned()),
     }
 }
 
-/// What is shown of it: one line, and nothing that looks like a secret.
+/// A message on one line, shortened and redacted; `None` if it is empty.
 fn shown(said: &str) -> Option<String> {
     let line: Vec<&str> =
         said.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
@@ -291,7 +291,7 @@ fn shown(said: &str) -> Option<String> {
     (!shown.is_empty()).then_some(shown)
 }
 
-/// Whether words hold any of some texts, or a piece of one that is no chance.
+/// True if a message repeats any of the sent texts, or a piece too long to be a coincidence.
 fn echoes(said: &str, sent: &[String]) -> bool {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     let said = one_line(said);

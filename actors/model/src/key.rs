@@ -1,4 +1,4 @@
-//! The key of an endpoint, for as long as one request is written. Only the name of its variable or file is kept anywhere.
+//! The key of an endpoint, read for each request. Only the name of its variable or file is stored.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,25 +8,25 @@ use reqwest::header::HeaderValue;
 
 use super::failure::{Failure, Kind};
 
-/// What stands for a key wherever it would be said again.
+/// Replaces the key wherever an endpoint repeats it.
 const HIDDEN: &str = "[redacted:key]";
 
-/// Shortest key that is hidden in an answer that is a success: what people write where a server wants any word at all
-/// (`none`, `ollama`) is no secret, and stands in answers for other reasons.
+/// Shortest key that is hidden in a successful answer: a placeholder for servers that accept any word (`none`,
+/// `ollama`) is no secret, and occurs in answers for other reasons.
 const SECRET_CHARS: usize = 12;
 
-/// Longest file that is taken for one with a key.
+/// Largest key file in bytes.
 const FILE_BYTES: u64 = 16 * 1024;
 
-/// A key. It has no [`std::fmt::Debug`], and nothing but a header is made of it.
+/// A key. It has no [`std::fmt::Debug`], and only a header is made of it.
 pub(super) struct Key(String);
 
-/// Why there is no key, if there is none. Blocks for a short read where it is in a file.
+/// The reason why there is no key, if there is none. Blocks for a short read if it is in a file.
 pub fn key_problem(source: &KeySource) -> Option<Failure> {
     read(source).err()
 }
 
-/// Blocks for a short read where it is in a file.
+/// Reads the key. Blocks for a short read if it is in a file.
 pub(super) fn read(source: &KeySource) -> Result<Key, Failure> {
     match source {
         KeySource::Variable(name) => {
@@ -43,10 +43,10 @@ pub(super) fn read(source: &KeySource) -> Result<Key, Failure> {
     }
 }
 
-/// The error ends the sentence that begins with the file.
+/// Reads a key file. The error continues a sentence that begins with the file.
 fn read_file(path: &Path) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {}", error.kind());
-    // A pipe would keep us waiting.
+    // Opening a pipe would block.
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES {
         return Err("is no file that holds a key alone".to_owned());
@@ -60,7 +60,7 @@ fn read_file(path: &Path) -> Result<String, String> {
 fn taken(value: Option<String>, kind: Kind, whose: &str, seen: &str) -> Result<Key, Failure> {
     let wrong = |what: String| Failure::new(kind, format!("{whose} {what}"));
     let value = value.ok_or_else(|| wrong(format!("is not set {seen}")))?;
-    // What a key is copied into often ends with a line break.
+    // A pasted key often ends with a line break.
     match value.trim() {
         "" => Err(wrong(format!("is empty {seen}"))),
         key if key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Key(key.to_owned())),
@@ -69,19 +69,19 @@ fn taken(value: Option<String>, kind: Kind, whose: &str, seen: &str) -> Result<K
 }
 
 impl Key {
-    /// The value of the header that shows it, marked so that nobody prints it.
+    /// The value of the authorization header, marked as sensitive so that it is not printed.
     pub(super) fn header(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    /// What somebody says, without the key.
+    /// Removes the key from an error text.
     pub(super) fn hide_in(&self, said: &str) -> String {
         said.replace(&self.0, HIDDEN)
     }
 
-    /// JSON that somebody says, without the key.
+    /// Removes the key from JSON, in its escaped form. Short keys stay, see [`SECRET_CHARS`].
     pub(super) fn hide_in_json(&self, said: &str) -> String {
         let quoted = serde_json::Value::from(self.0.as_str()).to_string();
         match quoted.get(1..quoted.len() - 1) {

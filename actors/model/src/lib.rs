@@ -1,9 +1,9 @@
-//! The one door to a model: an endpoint that speaks OpenAI's API, on this machine or elsewhere. Nothing here is used, and
-//! nothing is connected to, unless somebody configures an endpoint.
+//! The only connection to a model: an endpoint with OpenAI's API, local or remote. Without a configured endpoint
+//! nothing here is used and nothing is connected to.
 //!
-//! A call is one request with a deadline. Whether and when the next one may follow a failure is for the breaker alone to
-//! say, so that an endpoint that is down costs neither waiting nor a flood of requests. A key is read from the daemon's
-//! environment or its file for each request, and stands in no value, file, message or line of the log.
+//! A call is one request with a deadline. Only the breaker decides whether and when a request may follow a failure, so
+//! an endpoint that is down costs neither waiting nor a flood of requests. The key is read from the daemon's
+//! environment or from its file for each request, and is kept in no value, file, message or log line.
 //!
 //! # Decisions
 //!

@@ -1,4 +1,4 @@
-//! The client against an endpoint that behaves badly in every way we know.
+//! The client against an endpoint that misbehaves in every known way.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::*;
 use baton_config::endpoint::{BaseUrl, Endpoint, KeySource};
 use baton_endpoint::{CHAT, EMBEDDINGS, FakeEndpoint, Fault, words};
 
-/// Longer than anything here takes.
+/// Longer than any request here takes.
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(150);
 
@@ -21,7 +21,7 @@ fn texts(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("text of number {number} about wombats")).collect()
 }
 
-/// Lets the pause pass that the breaker asks for.
+/// Lets the breaker's pause pass.
 async fn wait_ready(client: &Client) {
     tokio::time::pause();
     client.ready().await;
@@ -114,7 +114,7 @@ async fn every_fault_is_told_by_one_request_in_time() {
         assert!(failure.what().contains(said), "{fault:?}: {failure}");
         assert!(!failure.what().contains("wombats") && failure.what().len() < 300, "{fault:?}: {failure}");
         assert_eq!(server.requests().len(), before + 1, "{fault:?}: one request and no more");
-        // Time to think is given to an endpoint, not to a request.
+        // A pause is for the endpoint's failures, not for those of a request.
         let is_let_alone = client.health().is_some_and(|down| down.again_in <= Duration::from_secs(900));
         assert_eq!(is_let_alone, !is_of_request && kind != Kind::TimedOut, "{fault:?}: {:?}", client.health());
     }
@@ -220,7 +220,7 @@ async fn an_encrypted_address_is_never_spoken_to_in_the_clear() {
     let address = server.base_url().replace("http://", "https://");
     let base_url = BaseUrl::new(&address).unwrap();
     let client = Client::new(&Endpoint { base_url, model: "m".to_owned(), key: None }, None);
-    // A machine without certificates says so at once.
+    // On a machine without certificates creating the client already fails.
     let failure = match client {
         Ok(client) => client.embed(&texts(1), LONG).await.unwrap_err(),
         Err(failure) => failure,

@@ -1,12 +1,11 @@
-//! How a request goes out: once, with the key put in at the last moment, and an answer that is bounded before anybody
-//! reads it. async-openai's own way would try again by itself, wait as long as an endpoint says, read without bound,
-//! and write what it cannot read into the log.
+//! Sends a request once, adds the key at the last moment, and bounds the answer before it is parsed. async-openai by
+//! itself would retry, wait as long as an endpoint demands, read without a bound, and log what it cannot parse.
 //!
 //! # Hazards
 //!
-//! - async-openai retries, obeys `Retry-After` without bound, and `OpenAIConfig::new` reads variables of its
-//!   own; none of this is used. Without certificates reqwest builds no client: an `http` address gets an empty
-//!   store. Redirects are not followed, nor proxies for this machine.
+//! - async-openai retries, obeys `Retry-After` without a bound, and `OpenAIConfig::new` reads variables of its own;
+//!   none of this is used. Without certificates reqwest builds no client, so an `http` address gets an empty store.
+//!   Redirects are not followed, and no proxy is used for this machine.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,23 +25,23 @@ use super::key::{self, Key};
 use baton_config::endpoint::BaseUrl;
 use baton_config::endpoint::KeySource;
 
-/// How long a connection may take to come about.
+/// Timeout for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an answer of which something has come may stand still. Before that, whoever stands between may have sent a
-/// status at once, and the model is still at it.
+/// Timeout between two parts of an answer. Before the first part of a success [`LONGEST`] applies: a proxy may send the
+/// status at once while the model is still at work.
 const BETWEEN: Duration = Duration::from_secs(30);
-/// How long a connection is kept for the next request.
+/// How long an idle connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(60);
-/// Of an answer that is no success, how much is read.
+/// Bytes that are read of an error answer.
 const ERROR_BYTES: usize = 64 * 1024;
-/// Longest that the system's own words are shown.
+/// Longest cause of an error that is shown.
 const CAUSE_CHARS: usize = 200;
-/// How pages begin that do not say that they are some; what a model may begin with (`<think>`) is none of it.
+/// Beginnings of HTML pages that are not declared as such; none of them begins what a model may say (`<think>`).
 const PAGES: [&[u8]; 8] = [b"<!", b"<?xml", b"<html", b"<head", b"<body", b"<meta", b"<title", b"<script"];
-/// Bytes of the longest of them.
+/// Length of the longest of them.
 const PAGE_BYTES: usize = 7;
 
-/// The way to one endpoint, for one request.
+/// The transport of one request to an endpoint.
 #[derive(Clone)]
 pub(super) struct Transport {
     pub(super) http: Client,
@@ -51,23 +50,23 @@ pub(super) struct Transport {
     pub(super) bytes_max: usize,
 }
 
-/// What speaks HTTP with an endpoint, and with nobody else. Reads the system's certificates for one that is encrypted,
-/// which takes some milliseconds; connects to nothing yet.
+/// An HTTP client for one endpoint. For an encrypted address it reads the system's certificates, which takes some
+/// milliseconds; opens no connection yet.
 pub(super) fn http(base_url: &BaseUrl) -> Result<Client, Failure> {
-    // Somebody else may have installed one.
+    // Another caller may have installed one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("baton/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(2)
-        // Neither key nor texts go where nobody has sent them.
+        // Neither key nor texts go to an address that was not configured.
         .redirect(Policy::none());
     if base_url.is_local() {
         builder = builder.no_proxy();
     }
     if !base_url.is_encrypted() {
-        // Nothing is ever verified: a machine without certificates can do this too.
+        // No certificate is ever verified, so a machine without certificates can use it too.
         let none = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
         builder = builder.tls_backend_preconfigured(none.with_no_client_auth());
     }
@@ -93,7 +92,7 @@ impl tower_service::Service<HttpRequestFactory> for Transport {
 }
 
 impl Transport {
-    /// The body of a success: JSON, and not too long.
+    /// Sends the request and returns the body of a success: JSON within the size limit.
     async fn send(&self, request: HttpRequestFactory) -> Result<Vec<u8>, OpenAIError> {
         let key = match self.key.clone() {
             None => None,
@@ -113,14 +112,14 @@ impl Transport {
         let status = response.status();
         if !status.is_success() {
             let retry_after = retry_after(response.headers());
-            // What cannot be read of it is no reason of its own.
+            // Failing to read an error's body is not an error of its own.
             let body = read(&mut response, ERROR_BYTES).await.unwrap_or_else(|unread| unread.body);
             let hide = |said: &str| key.map_or_else(|| said.to_owned(), |key| key.hide_in(said));
             return Err(boxed(Failure::answered(status, retry_after, &body, hide)));
         }
         let body = read(&mut response, self.bytes_max).await.map_err(|unread| boxed(unread.why))?;
         match serde_json::from_slice::<&RawValue>(&body) {
-            // What is a success for HTTP may say the key all the same.
+            // A successful answer may repeat the key, too.
             Ok(answer) => {
                 Ok(key.map_or_else(|| answer.get().to_owned(), |key| key.hide_in_json(answer.get())).into_bytes())
             }
@@ -135,7 +134,7 @@ impl Transport {
     }
 }
 
-/// What had come, and why no more of it.
+/// The part of a body that was read, and why the rest was not.
 struct Unread {
     body: Vec<u8>,
     why: Failure,
@@ -163,7 +162,7 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
         if body.len() > bytes_max {
             return Err(Unread { body, why: too_long() });
         }
-        // No JSON object: the rest need not come.
+        // It is no JSON object, so the rest is not needed.
         if is_success {
             let why = match looks(says_page(response.headers()), &body, false) {
                 Looks::Unclear | Looks::Object => continue,
@@ -175,15 +174,15 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
     }
 }
 
-/// What an answer looks like, as far as it has come.
+/// The type of an answer, as far as it has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looks {
-    /// Too little has come.
+    /// Too little has arrived.
     Unclear,
     Object,
-    /// A page for browsers.
+    /// An HTML page.
     Page,
-    /// Neither; a model may have been asked for it all the same.
+    /// Neither; a model may still have been asked.
     Else,
 }
 
@@ -192,13 +191,13 @@ fn looks(says_page: bool, body: &[u8], is_whole: bool) -> Looks {
     match body.first() {
         Some(b'{') => Looks::Object,
         None if !is_whole => Looks::Unclear,
-        // Some say so of whatever they send, what a model has said among it.
+        // Some servers declare every answer a page, even a model's.
         None | Some(b'<') if says_page => Looks::Page,
         Some(b'<') => {
             let begins = |with: &&[u8]| body.get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with));
             match PAGES.iter().any(begins) {
                 true => Looks::Page,
-                // The longest of them would have shown itself.
+                // The longest beginning of a page would have shown.
                 false if !is_whole && body.len() < PAGE_BYTES => Looks::Unclear,
                 false => Looks::Else,
             }
@@ -207,7 +206,7 @@ fn looks(says_page: bool, body: &[u8], is_whole: bool) -> Looks {
     }
 }
 
-/// Whether whoever answers says that it is a page.
+/// True if the answer is declared as an HTML page.
 fn says_page(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -218,7 +217,8 @@ fn page() -> Failure {
     Failure::new(Kind::Page, "a page for browsers came and no answer of a model")
 }
 
-/// What an endpoint wants, as far as it is granted. Dates are not understood: few send them, and clocks differ.
+/// The pause that the endpoint asks for, up to the longest allowed. Dates are ignored: few servers send them, and
+/// clocks differ.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds: f64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(LONGEST).min(LONGEST))
@@ -228,7 +228,7 @@ fn boxed(failure: Failure) -> OpenAIError {
     OpenAIError::Boxed(Box::new(failure))
 }
 
-/// What async-openai gives back, as what it was.
+/// Converts an error of async-openai back into what caused it.
 pub(super) fn failure(error: OpenAIError) -> Failure {
     match error {
         OpenAIError::Boxed(inner) => match inner.downcast::<Failure>() {
@@ -236,19 +236,19 @@ pub(super) fn failure(error: OpenAIError) -> Failure {
             Err(_) => Failure::new(Kind::NotUnderstood, "the request broke"),
         },
         OpenAIError::Reqwest(error) => broken(&error),
-        // Its words may hold what was sent or what came.
+        // Its text may contain what was sent or received.
         _ => Failure::new(Kind::NotUnderstood, "the request could not be made"),
     }
 }
 
-/// Why there is no answer.
+/// Classifies an error of the HTTP client.
 fn broken(error: &reqwest::Error) -> Failure {
     let what = match () {
         () if error.is_connect() && error.is_timeout() => format!("no connection within {} s", CONNECT.as_secs()),
         () if error.is_connect() => return Failure::unconnected(&cause(error)),
         () if error.is_timeout() => return Failure::new(Kind::TimedOut, "no answer in time"),
         () if error.is_builder() => format!("no request could be made: {}", cause(error)),
-        // It had come about: what was sent may have been read.
+        // The connection was established, so the request may have been read.
         () => {
             let what = format!("the connection broke: {}", cause(error));
             return Failure::new(Kind::Unreachable, what).after_sending();
@@ -257,7 +257,7 @@ fn broken(error: &reqwest::Error) -> Failure {
     Failure::new(Kind::Unreachable, what)
 }
 
-/// The innermost reason, which names no address.
+/// The innermost cause, which contains no address.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
@@ -284,7 +284,7 @@ mod tests {
             (true, " \n", Looks::Unclear, Looks::Page),
             (false, " \u{feff}{", Looks::Else, Looks::Else),
             (false, "\u{feff} {\"a\"", Looks::Object, Looks::Object),
-            // Some say so of whatever they send.
+            // Some servers declare every answer a page.
             (true, "{\"choices\"", Looks::Object, Looks::Object),
             (true, "Please log in", Looks::Else, Looks::Else),
             (true, "data: {\"choices\"", Looks::Else, Looks::Else),
