@@ -89,7 +89,7 @@ fn a_mistake_stops_nothing_and_is_named_until_it_is_mended() {
         write(&world, mistake);
         assert_eq!(key(&world.json(&["config"]), TIMEOUT), (60.into(), "last good copy".to_owned()), "{mistake}");
         let problems = world.problems();
-        assert!(problems.contains(line) && problems.contains("last good configuration holds"), "{problems}");
+        assert!(problems.contains(line) && problems.contains("last good configuration stays in force"), "{problems}");
         // Nobody writes into it, and every other command works.
         let refused = world.run(&["session-tracking", "disable"]);
         assert!(refused.code == 1 && refused.err.contains(line), "{}", refused.err);

@@ -53,7 +53,7 @@ fn what_is_half_configured_is_a_problem_with_its_line() {
     assert_eq!((&told["model"], &told["base_url"]), (&json!("nomic"), &json!("http://127.0.0.1:9/v1")), "{told}");
     assert!(!world.problems().contains("memory.embedding"), "{}", world.problems());
     configure(&world, &json!({"base_url": "127.0.0.1:9", "model": "nomic"}));
-    assert!(world.problems().contains("memory.embedding.base_url: what stands there is no address"));
+    assert!(world.problems().contains("memory.embedding.base_url: its value is not an address"));
     assert_eq!(vectors(&world)["model"], "nomic", "the last good configuration holds");
 }
 

@@ -94,7 +94,7 @@ fn what_came_from_another_home_is_left_as_it_came() {
     let state = other.show(&id(4))["state"].clone();
     assert_eq!(other.found("ibis2"), [id(2)]);
     let closed = other.close_fails(&[&id(4)]);
-    assert!(closed["message"].as_str().unwrap_or_default().contains("came with an import"), "{closed}");
+    assert!(closed["message"].as_str().unwrap_or_default().contains("it was imported"), "{closed}");
     let tracked = other.run(&["close", &id(4)]);
     assert!(tracked.err.contains("watch_directories"), "{}", tracked.err);
     // Its own sessions time out; that those of the other home would have by then is certain.

@@ -30,7 +30,7 @@ impl Trouble {
         match &mut *lasting {
             Some(known) if is_same(&known.reason, reason) => known.tries += 1,
             Some(known) => {
-                tracing::warn!(%reason, tries = known.tries, "still so: {}", self.what);
+                tracing::warn!(%reason, tries = known.tries, "still failing: {}", self.what);
                 *known = Lasting { reason: reason.to_owned(), tries: known.tries + 1 };
             }
             None => {
@@ -43,7 +43,7 @@ impl Trouble {
     /// Records success.
     pub fn over(&self) {
         if let Some(Lasting { reason, tries }) = self.lock().take() {
-            tracing::info!(%reason, tries, "over: {}", self.what);
+            tracing::info!(%reason, tries, "resolved: {}", self.what);
         }
     }
 

@@ -44,9 +44,9 @@ impl Obstacle {
         match self {
             Self::Full => "free space on the disk of BATON_HOME",
             Self::ReadOnly => "make the file system of BATON_HOME writable again (`mount -o remount,rw`)",
-            Self::Forbidden => "make what lies in BATON_HOME yours to read and write (`chown`, `chmod u+rwX`)",
-            Self::Failing => "the disk of BATON_HOME fails: save what is on it, and see what the system's own log says",
-            Self::Other => "`baton logs` tells more",
+            Self::Forbidden => "make the files in BATON_HOME readable and writable for you (`chown`, `chmod u+rwX`)",
+            Self::Failing => "the disk of BATON_HOME is failing: save its data, and check the system's log",
+            Self::Other => "see `baton logs`",
         }
     }
 }

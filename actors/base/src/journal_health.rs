@@ -42,7 +42,7 @@ impl Outage {
             begins
         });
         if begun {
-            tracing::error!(%reason, "log takes no writes, sessions wait");
+            tracing::error!(%reason, "log refuses writes, sessions wait");
         }
     }
 
@@ -57,7 +57,7 @@ impl Outage {
             over.is_some()
         });
         if let Some(refusal) = over {
-            tracing::info!(after_ms = now.since_ms(refusal.since), "log takes writes again, sessions go on");
+            tracing::info!(after_ms = now.since_ms(refusal.since), "log accepts writes again, sessions continue");
         }
     }
 

@@ -49,7 +49,7 @@ pub fn is_directory(path: &str) -> bool {
 /// A remark for an answer about this directory if it does not answer, else empty. Does not access the disk.
 pub fn unseen(cwd: &str) -> &'static str {
     if SIGHT.is_hung(Path::new(cwd)) {
-        " (its file system does not answer, so it is taken as it is written)"
+        " (its file system does not answer, so the path is used as written)"
     } else {
         ""
     }

@@ -59,7 +59,7 @@ impl TaskSupervisor {
                 if budget.failed(&name, now) == Verdict::GiveUp {
                     return (supervisor.0.end_daemon)(format!("its task {name} keeps failing"));
                 }
-                tracing::error!(task = name, "a task has panicked and is started anew");
+                tracing::error!(task = name, "task panicked, restarting it");
                 tokio::time::sleep(PAUSE).await;
             }
         })

@@ -36,11 +36,11 @@ struct Shared {
 }
 
 /// Marks a question as being answered while it lives.
-#[must_use = "the question is over when this is dropped"]
+#[must_use = "the question counts as answered when this is dropped"]
 pub struct Asking(Pace);
 
 /// Marks a person as waiting for history while it lives.
-#[must_use = "the hurry is over when this is dropped"]
+#[must_use = "the wait for history ends when this is dropped"]
 pub struct Hurry(Pace);
 
 /// Permission to work, until dropped.

@@ -79,7 +79,7 @@ struct Held {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The file has a mistake and is not overwritten.
-    #[error("config.json was not changed, because it has a mistake: {0}; mend that first")]
+    #[error("config.json was not changed, because it has a mistake: {0}; fix that first")]
     Mistaken(Remark),
     /// The result would not be a valid configuration.
     #[error("config.json was not changed: {0}")]
@@ -196,9 +196,9 @@ impl Configuration {
     pub fn fix(&self) -> &'static str {
         match self.lock().source {
             Source::Stopped => {
-                "mend it; until then session tracking is off, because no good configuration is known that could hold"
+                "fix it; until then session tracking is off, because there is no good configuration to fall back to"
             }
-            _ => "mend it; until then the last good configuration holds (`baton config` shows it)",
+            _ => "fix it; until then the last good configuration stays in force (`baton config` shows it)",
         }
     }
 
@@ -212,7 +212,7 @@ impl Configuration {
     pub fn enable_project(&self, project: &str, enabled: bool) -> Result<(), WriteError> {
         self.edit(|held, text| {
             let pattern = parse::pattern(project, &self.lookup)
-                .map_err(|why| format!("{project:?} is no path or glob: {why}"))?;
+                .map_err(|why| format!("{project:?} is not a path or glob: {why}"))?;
             let written = held.parsed.projects.iter().rev().find(|known| known.pattern.is_same(&pattern));
             let name = written.map_or(project, |known| &known.written);
             edit::set(text, &["session_tracking", "projects", name, "enabled"], &enabled.into())
@@ -237,7 +237,7 @@ impl Configuration {
                 return Ok(told);
             }
         }
-        Err(WriteError::Refused("it keeps changing meanwhile; try again".to_owned()))
+        Err(WriteError::Refused("it keeps changing; try again".to_owned()))
     }
 
     fn edit(&self, change: impl FnOnce(&Held, &str) -> Result<String, String>) -> Result<(), WriteError> {
@@ -282,7 +282,7 @@ impl Configuration {
 
     fn write(&self, held: &mut Held, text: &str) -> Result<(), WriteError> {
         if text.len() as u64 > file::BYTES_MAX {
-            return Err(WriteError::Refused("it would be larger than a configuration may be".to_owned()));
+            return Err(WriteError::Refused("it would exceed the size limit of a configuration".to_owned()));
         }
         if let Some(mistake) = self.parse(text).mistakes.into_iter().next() {
             return Err(WriteError::Refused(mistake.what));
@@ -302,7 +302,10 @@ impl Configuration {
     /// Ignores the file: keeps the configuration in force, else uses the last good copy, else turns tracking off.
     fn fall_back(&self, held: &mut Held, mistakes: Vec<Remark>) {
         for mistake in &mistakes {
-            tracing::warn!(line = mistake.line, "configuration mistaken, the last good one holds if there is one");
+            tracing::warn!(
+                line = mistake.line,
+                "configuration has a mistake, the last good one stays in force if there is one"
+            );
         }
         let line = mistakes.iter().find_map(|mistake| mistake.line).unwrap_or(1);
         held.mistakes = mistakes;
@@ -326,8 +329,8 @@ impl Configuration {
         let (parsed, text) = match self.place.read() {
             Found::Text(text) => (self.parse(&text), Some(text)),
             Found::Nothing if self.place.read_copy() != Found::Nothing => {
-                let what = "it is gone, and what it said goes on holding; put it back, or delete config.last-good.json too \
-                            to have the defaults; a switch that is set writes it anew";
+                let what = "it is missing, and its last content stays in force; restore it, or delete config.last-good.json too \
+                            to get the defaults; setting a switch writes it again";
                 (Parsed { mistakes: vec![Remark { line: None, what: what.to_owned() }], ..Parsed::default() }, None)
             }
             Found::Nothing => (Parsed::default(), None),
@@ -354,7 +357,7 @@ impl Configuration {
             }
         };
         if let Err(error) = kept {
-            tracing::warn!(%error, "last good configuration not kept");
+            tracing::warn!(%error, "copy of the last good configuration not written");
         }
         self.publish(held);
     }
@@ -367,7 +370,7 @@ impl Configuration {
             changed
         });
         if changed {
-            tracing::info!(keys = held.parsed.values.len(), "configuration taken in");
+            tracing::info!(keys = held.parsed.values.len(), "configuration applied");
         }
     }
 

@@ -65,16 +65,16 @@ impl BaseUrl {
         if text.len() > URL_BYTES {
             return Err("is too long");
         }
-        let url = Url::parse(text).map_err(|_| "is no address; it looks like http://127.0.0.1:11434/v1")?;
+        let url = Url::parse(text).map_err(|_| "is not an address such as http://127.0.0.1:11434/v1")?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err("must begin with http:// or https://");
         }
         let Some(host) = url.host_str().filter(|host| !host.is_empty()) else { return Err("names no host") };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("must hold no user and no password; name the variable of a key in api_key_env");
+            return Err("must contain no user and no password; name the key's variable in api_key_env");
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err("must hold neither `?` nor `#`");
+            return Err("must contain neither `?` nor `#`");
         }
         let path = url.path().trim_end_matches('/');
         if ["/embeddings", "/chat/completions"].iter().any(|method| path.ends_with(method)) {
@@ -136,12 +136,12 @@ mod tests {
             ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
             (" https://API.example.com/v1/ ", "https://api.example.com/v1"),
             ("http://localhost", "http://localhost"),
-            ("", "is no address"),
-            ("127.0.0.1:8080", "is no address"),
-            ("api.example.com/v1", "is no address"),
+            ("", "is not an address"),
+            ("127.0.0.1:8080", "is not an address"),
+            ("api.example.com/v1", "is not an address"),
             ("ftp://host/v1", "must begin with http"),
             ("localhost:8080", "must begin with http"),
-            ("http://", "is no address"),
+            ("http://", "is not an address"),
             ("https://u:p@host/v1", "no user and no password"),
             ("https://sk-secret@host/v1", "no user and no password"),
             ("https://host/v1?version=1", "neither"),

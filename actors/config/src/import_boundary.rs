@@ -67,7 +67,8 @@ impl Imported {
             return Ok(Self::default());
         };
         let chain = ChainHash::parse(&shape.chain).filter(|_| shape.format == FORMAT);
-        let chain = chain.ok_or_else(|| io::Error::other("it is of a newer version of this program, or damaged"))?;
+        let chain = chain
+            .ok_or_else(|| io::Error::other("it was written by a newer version of this program, or is damaged"))?;
         Ok(Self::new(Tail { position: Position(shape.position), chain }, shape.transcripts))
     }
 

@@ -117,7 +117,7 @@ impl Talk {
 pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     // serde's error may quote the body.
     let answer: Value = serde_json::from_str(body)
-        .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON, and too deep to be read"))?;
+        .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON nested too deeply"))?;
     if let Some(failure) = Failure::behind_success(answer.get("error"), body) {
         return Err(failure);
     }
@@ -126,7 +126,7 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     let Some(message) = choice.and_then(|choice| choice.get("message")).filter(|message| message.is_object()) else {
         // An answer with choices speaks this API, and merely has none to give.
         let kind = if choices.is_some() { Kind::NoMessage } else { Kind::NotUnderstood };
-        return Err(Failure::new(kind, "the endpoint's answer holds no message of a model"));
+        return Err(Failure::new(kind, "the endpoint's answer has no message of a model"));
     };
     let finish = choice.and_then(|choice| choice.get("finish_reason")).and_then(Value::as_str).unwrap_or_default();
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.trim().is_empty());

@@ -98,7 +98,7 @@ impl Client {
         if self.takes_format.load(Ordering::Relaxed) {
             match self.talk(talk, within, turn).await {
                 Err(failure) if talk.format.is_some() && failure.is_of_format() => {
-                    tracing::warn!(base_url = %self.endpoint.base_url, "endpoint takes no form of an answer, asked without");
+                    tracing::warn!(base_url = %self.endpoint.base_url, "endpoint does not support answer formats, requesting without");
                     self.takes_format.store(false, Ordering::Relaxed);
                 }
                 replied => return replied,
@@ -196,7 +196,7 @@ impl Passed<'_> {
         if let Some(down) = breaker.down(now()) {
             // The endpoint's own message is not logged, because it may contain what was sent.
             let (kind, again_s) = (failure.kind(), down.again_in.as_secs());
-            tracing::warn!(base_url = %self.client.endpoint.base_url, ?kind, again_s, "endpoint failed, left alone");
+            tracing::warn!(base_url = %self.client.endpoint.base_url, ?kind, again_s, "endpoint failed, paused");
         }
         failure
     }

@@ -76,8 +76,8 @@ pub(super) fn bytes_max(texts: usize, dimensions: Option<usize>) -> usize {
 pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Result<Embedded, Failure> {
     let not_understood = |what: &str| Failure::new(Kind::NotUnderstood, what);
     // serde's error may quote the body.
-    let said: Said = serde_json::from_str(body)
-        .map_err(|_| not_understood("the endpoint's answer is JSON, and none that holds vectors"))?;
+    let said: Said =
+        serde_json::from_str(body).map_err(|_| not_understood("the endpoint's answer is JSON without vectors"))?;
     if let Some(failure) = Failure::behind_success(Some(&said.error), body) {
         return Err(failure);
     }
@@ -87,14 +87,13 @@ pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Resul
     }
     let tokens = ["total_tokens", "prompt_tokens"].iter().find_map(|name| said.usage.get(name)?.as_u64());
     let model = said.model.as_str().map(|model| model.chars().take(MODEL_CHARS).collect());
-    let rows =
-        in_order(said.data).ok_or_else(|| not_understood("the endpoint's answer numbers its vectors wrongly"))?;
+    let rows = in_order(said.data).ok_or_else(|| not_understood("the endpoint's answer has wrong vector indices"))?;
     let vectors: Vec<Vec<f32>> =
         rows.into_iter().map(|row| row.embedding.into_iter().map(|number| number.0).collect()).collect();
     let length = dimensions.unwrap_or_else(|| vectors.first().map_or(0, Vec::len));
     if let Some(other) = vectors.iter().find(|vector| vector.len() != length || vector.is_empty()) {
         let what = match dimensions {
-            Some(asked) => format!("the endpoint answers with {} dimensions, and {asked} are asked for", other.len()),
+            Some(asked) => format!("the endpoint answers with {} dimensions instead of {asked}", other.len()),
             None => format!("the endpoint answers with vectors of {length} and of {} dimensions", other.len()),
         };
         return Err(Failure::new(Kind::WrongShape, what));
@@ -103,7 +102,8 @@ pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Resul
     match vectors.iter().filter(|vector| !is_usable(vector)).count() {
         0 => Ok(Embedded { vectors, tokens, model }),
         bad => {
-            let what = format!("{bad} of {texts} texts got a vector that is all zeros or holds what is no number");
+            let what =
+                format!("{bad} of {texts} texts got a vector that is all zeros or has a value that is not a number");
             Err(Failure::new(Kind::Unusable, what))
         }
     }
@@ -133,19 +133,19 @@ mod tests {
             (two(one, other), Some(2), Ok([1.0, 2.5])),
             (two("{\"embedding\":[7,8]}", bare), None, Ok([7.0, 8.0])),
             (two("{\"index\":null,\"embedding\":[7,8],\"object\":\"embedding\"}", bare), None, Ok([7.0, 8.0])),
-            (two(one, one), None, Err("numbers its vectors wrongly")),
-            (two(one, "{\"index\":2,\"embedding\":[1,2]}"), None, Err("numbers its vectors wrongly")),
+            (two(one, one), None, Err("wrong vector indices")),
+            (two(one, "{\"index\":2,\"embedding\":[1,2]}"), None, Err("wrong vector indices")),
             (format!("{{\"data\":[{one}]}}"), None, Err("1 vectors for 2 texts")),
             ("{}".to_owned(), None, Err("0 vectors for 2 texts")),
             ("{\"embeddings\":[[1,2],[3,4]]}".to_owned(), None, Err("0 vectors for 2 texts")),
-            (two(one, other), Some(3), Err("2 dimensions, and 3 are asked for")),
+            (two(one, other), Some(3), Err("2 dimensions instead of 3")),
             (two(one, "{\"index\":1,\"embedding\":[1]}"), None, Err("of 2 and of 1 dimensions")),
             (two(one, "{\"index\":1,\"embedding\":[1,null]}"), None, Err("1 of 2 texts got")),
             (two(one, "{\"index\":1,\"embedding\":[1,1e99]}"), None, Err("1 of 2 texts got")),
             (two(one, "{\"index\":1,\"embedding\":[0,0.0]}"), None, Err("1 of 2 texts got")),
             (two("{\"embedding\":[]}", "{\"embedding\":[]}"), None, Err("of 0 and of 0 dimensions")),
-            (two("{\"embedding\":\"AAAA\"}", bare), None, Err("none that holds vectors")),
-            (two("{\"embedding\":[\"secret\"]}", bare), None, Err("none that holds vectors")),
+            (two("{\"embedding\":\"AAAA\"}", bare), None, Err("JSON without vectors")),
+            (two("{\"embedding\":[\"secret\"]}", bare), None, Err("JSON without vectors")),
             ("[]".to_owned(), None, Err("0 vectors for 2 texts")),
             ("{\"error\":{\"message\":\"overloaded\"}}".to_owned(), None, Err("with an error: overloaded")),
             ("{\"error\":\"overloaded\"}".to_owned(), None, Err("with an error: overloaded")),

@@ -185,29 +185,29 @@ impl Failure {
                 "set the variable where Baton is started, then run `baton stop`; the next command starts a daemon that has it"
             }
             Kind::NoKeyFile => "write the key, and nothing else, into the file that api_key_file names",
-            Kind::Unreachable => "start the server, or mend base_url in config.json; it is tried again by itself",
+            Kind::Unreachable => "start the server, or fix base_url in config.json; it is tried again by itself",
             Kind::Untrusted => {
                 "where the server is your own, name the file of its certificate authority in SSL_CERT_FILE where Baton is \
                  started, then run `baton stop`; else install the system's ca-certificates"
             }
-            Kind::TimedOut => "a smaller model, or a faster machine; it is tried again by itself",
+            Kind::TimedOut => "use a smaller model or a faster machine; it is tried again by itself",
             Kind::Unauthorised => {
                 "check the key that llm.api_key_env or llm.api_key_file names, and what it may be used for"
             }
-            Kind::RateLimited { .. } => "it goes on by itself when the endpoint allows it",
-            Kind::QuotaSpent => "look at the plan and billing of the account; it is tried again by itself",
-            Kind::NotThere => "check base_url (mostly it ends with /v1) and the model's name in config.json",
-            Kind::ServerError => "look at the server's own log; it is tried again by itself",
+            Kind::RateLimited { .. } => "it continues automatically when the endpoint allows it",
+            Kind::QuotaSpent => "check the plan and billing of the account; it is tried again by itself",
+            Kind::NotThere => "check base_url (it usually ends with /v1) and the model's name in config.json",
+            Kind::ServerError => "check the server's own log; it is tried again by itself",
             Kind::Redirected => "set base_url to the address that it names",
             Kind::Refused => "check the model's name and the dimensions in config.json",
-            Kind::TooLarge => "less is sent at once, by itself",
-            Kind::Unusable => "texts that get no vector are found by their words",
-            Kind::NotUnderstood => "check that base_url is that of an API like OpenAI's (mostly it ends with /v1)",
+            Kind::TooLarge => "smaller requests are sent automatically",
+            Kind::Unusable => "texts without a vector are found by their words",
+            Kind::NotUnderstood => "check that base_url is that of an API like OpenAI's (it usually ends with /v1)",
             Kind::Page => {
-                "log in to the network, if it asks for that; else check that base_url is that of an API like OpenAI's \
-                 (mostly it ends with /v1)"
+                "log in to the network if it requires that; else check that base_url is that of an API like OpenAI's \
+                 (it usually ends with /v1)"
             }
-            Kind::NoMessage => "look at the server's own log: a filter may have taken the answer away",
+            Kind::NoMessage => "check the server's own log: a filter may have removed the answer",
             Kind::TooLong => "check that base_url is that of an API like OpenAI's, which keeps to max_tokens",
             Kind::WrongShape => "check the model and the dimensions in config.json",
             Kind::Paused => "it is tried again by itself",

@@ -49,7 +49,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     // Opening a pipe would block.
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES {
-        return Err("is no file that holds a key alone".to_owned());
+        return Err("is not a file that contains only a key".to_owned());
     }
     let mut text = String::new();
     let file = baton_base::transcript_file::open(path).map_err(unreadable)?;
@@ -64,7 +64,7 @@ fn taken(value: Option<String>, kind: Kind, whose: &str, seen: &str) -> Result<K
     match value.trim() {
         "" => Err(wrong(format!("is empty {seen}"))),
         key if key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Key(key.to_owned())),
-        _ => Err(wrong("holds characters that no key has".to_owned())),
+        _ => Err(wrong("contains characters that no key has".to_owned())),
     }
 }
 
@@ -103,8 +103,8 @@ mod tests {
             (Some(" abc-123\n"), None),
             (None, Some("is not set")),
             (Some(" \n"), Some("is empty")),
-            (Some("abc\n123"), Some("holds characters")),
-            (Some("schlüssel"), Some("holds characters")),
+            (Some("abc\n123"), Some("contains characters")),
+            (Some("schlüssel"), Some("contains characters")),
         ] {
             match (take(value), problem) {
                 (Ok(key), None) => {
@@ -140,8 +140,8 @@ mod tests {
         for (text, problem) in [
             ("abc-123\n".to_owned(), None),
             (" \n".to_owned(), Some("is empty")),
-            ("one\ntwo".to_owned(), Some("holds characters")),
-            ("x".repeat(20_000), Some("no file that holds a key alone")),
+            ("one\ntwo".to_owned(), Some("contains characters")),
+            ("x".repeat(20_000), Some("not a file that contains only a key")),
         ] {
             std::fs::write(&path, &text).unwrap();
             assert_eq!(told().is_none(), problem.is_none(), "{problem:?}");

@@ -99,7 +99,7 @@ impl Transport {
             Some(source @ KeySource::Variable(_)) => Some(key::read(&source).map_err(boxed)?),
             Some(source @ KeySource::File(_)) => {
                 let read = tokio::task::spawn_blocking(move || key::read(&source)).await;
-                let broke = |_| boxed(Failure::new(Kind::NoKeyFile, "reading the file of the key broke"));
+                let broke = |_| boxed(Failure::new(Kind::NoKeyFile, "reading the key's file failed"));
                 Some(read.map_err(broke)?.map_err(boxed)?)
             }
         };
@@ -126,7 +126,7 @@ impl Transport {
             Err(_) => {
                 let why = match looks(says_page(response.headers()), &body, true) {
                     Looks::Page => page(),
-                    _ => Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON"),
+                    _ => Failure::new(Kind::NotUnderstood, "the endpoint's answer is not JSON"),
                 };
                 Err(boxed(why))
             }
@@ -154,7 +154,7 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
             Ok(Ok(None)) => return Ok(body),
             Ok(Err(error)) => return Err(Unread { body, why: broken(&error).after_sending() }),
             Err(_) => {
-                let what = format!("the endpoint's answer stood still for {} s", BETWEEN.as_secs());
+                let what = format!("the endpoint's answer stalled for {} s", BETWEEN.as_secs());
                 return Err(Unread { body, why: Failure::new(Kind::TimedOut, what) });
             }
         };
@@ -167,7 +167,7 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
             let why = match looks(says_page(response.headers()), &body, false) {
                 Looks::Unclear | Looks::Object => continue,
                 Looks::Page => page(),
-                Looks::Else => Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON object"),
+                Looks::Else => Failure::new(Kind::NotUnderstood, "the endpoint's answer is not a JSON object"),
             };
             return Err(Unread { body, why });
         }
@@ -214,7 +214,7 @@ fn says_page(headers: &HeaderMap) -> bool {
 }
 
 fn page() -> Failure {
-    Failure::new(Kind::Page, "a page for browsers came and no answer of a model")
+    Failure::new(Kind::Page, "the endpoint sent an HTML page instead of a model's answer")
 }
 
 /// The pause that the endpoint asks for, up to the longest allowed. Dates are ignored: few servers send them, and
@@ -233,7 +233,7 @@ pub(super) fn failure(error: OpenAIError) -> Failure {
     match error {
         OpenAIError::Boxed(inner) => match inner.downcast::<Failure>() {
             Ok(failure) => *failure,
-            Err(_) => Failure::new(Kind::NotUnderstood, "the request broke"),
+            Err(_) => Failure::new(Kind::NotUnderstood, "the request failed"),
         },
         OpenAIError::Reqwest(error) => broken(&error),
         // Its text may contain what was sent or received.

@@ -355,7 +355,7 @@ fn read_bounded(session: &SessionId, path: &Path, bound: u64) -> Result<Vec<u8>,
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     file.take(bound + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
     if bytes.len() as u64 > bound {
-        return Err(Error::Damaged { path: path.to_owned(), what: format!("it is over its bound of {bound} bytes") });
+        return Err(Error::Damaged { path: path.to_owned(), what: format!("it exceeds its limit of {bound} bytes") });
     }
     Ok(bytes)
 }

@@ -221,7 +221,7 @@ fn by_mark(sessions: &BTreeMap<SessionId, Vec<u64>>) -> BTreeMap<u64, SessionId>
 fn read(path: &Path) -> io::Result<Kept> {
     let Some(shape) = durable::read_json::<RemainsV1>(path, FILE_MAX_BYTES)? else { return Ok(Kept::default()) };
     if shape.format != FORMAT {
-        return Err(io::Error::other("it is of a newer version of this program"));
+        return Err(io::Error::other("it was written by a newer version of this program"));
     }
     let marks = |hex: &[String]| hex.iter().filter_map(|mark| u64::from_str_radix(mark, 16).ok()).collect();
     let sessions: BTreeMap<SessionId, Vec<u64>> =

@@ -174,8 +174,8 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
         session(&world, number);
         world.close(&id(number));
     }
-    assert!(wait(|| world.problems().contains("a page for browsers came")), "{}", world.problems());
-    let says = || world.problems().contains("log in to the network, if it asks for that");
+    assert!(wait(|| world.problems().contains("sent an HTML page")), "{}", world.problems());
+    let says = || world.problems().contains("log in to the network if it requires that");
     assert!(wait(says), "while a call is under way another remedy is told: {}", world.problems());
     let failed = world.run(&["enrich", &id(1)]);
     assert!(failed.code == 1 && failed.err.contains("check that base_url is that of"), "{}{}", failed.out, failed.err);
@@ -189,7 +189,7 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
     assert!(explained.contains("web_page") && explained.contains("no model was asked"), "{explained}");
     endpoint.always(CHAT, Some(answer(200, None, "{\"object\": \"list\", \"data\": []}")));
     let failed = world.run(&["enrich", &id(2)]);
-    assert!(failed.code == 1 && failed.err.contains("holds no message of a model"), "{}{}", failed.out, failed.err);
+    assert!(failed.code == 1 && failed.err.contains("has no message of a model"), "{}{}", failed.out, failed.err);
     let told = enrichment(&world);
     assert_eq!((&told["given_up"], &told["owed"]), (&json!(0), &json!(3)), "{told}");
     assert!(told["unknown_calls"].as_u64() > Some(0), "what it cost nobody knows: {told}");

@@ -71,7 +71,7 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
         "{most}: {sum} of {reckoned:?}"
     );
     // An answer as long as it is wanted leaves no room here, and whoever asks is told so at once.
-    let crowded = "llm.max_output_tokens is 2000, and llm.context_tokens (4096) has room for";
+    let crowded = "llm.max_output_tokens is 2000, but llm.context_tokens (4096) has room for";
     for told in [world.problems(), done["message"].to_string(), world.run(&["doctor"]).out, world.ok(&["config"]).err] {
         assert!(told.contains(crowded), "{told}");
     }

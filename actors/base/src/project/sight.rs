@@ -122,7 +122,7 @@ impl Sight {
         let mut seen = self.lock();
         let answer = answer();
         if answer.is_none() && seen.under_way.remove(&number) {
-            tracing::warn!(directory = %directory.display(), "directory does not answer; taken as it is written");
+            tracing::warn!(directory = %directory.display(), "directory does not answer, its path is used as written");
             seen.late.insert(number, Late { directory: directory.to_owned(), mount });
         }
         answer

@@ -81,20 +81,20 @@ fn read(path: &Path) -> Found {
         // A dangling link counts as an unusable file, not as a missing one.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
-                Ok(_) => unusable("is a link to nothing; mend or remove it".to_owned()),
+                Ok(_) => unusable("is a link to nothing; fix or remove it".to_owned()),
                 Err(_) => Found::Nothing,
             };
         }
-        Err(error) => return unusable(format!("cannot be looked at: {error}")),
+        Err(error) => return unusable(format!("cannot be examined: {error}")),
         Ok(metadata) => metadata,
     };
     if metadata.is_dir() {
         return unusable("is a directory; move it away".to_owned());
     }
     if !metadata.is_file() {
-        return unusable("is no regular file; replace it by one".to_owned());
+        return unusable("is not a regular file; replace it with one".to_owned());
     }
-    let too_large = || unusable(format!("is larger than {} KB; that is no configuration", BYTES_MAX / 1024));
+    let too_large = || unusable(format!("is larger than {} KB, the limit of a configuration", BYTES_MAX / 1024));
     if metadata.len() > BYTES_MAX {
         return too_large();
     }
@@ -109,7 +109,7 @@ fn read(path: &Path) -> Found {
         Err(error) => {
             let good = error.utf8_error().valid_up_to();
             let line = 1 + error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count();
-            Found::Unusable { line: Some(line), why: "is no UTF-8 from this line on; save it as UTF-8".to_owned() }
+            Found::Unusable { line: Some(line), why: "is not UTF-8 from this line on; save it as UTF-8".to_owned() }
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
         assert!(why(&place).1.contains("is a directory"));
         fs::remove_dir(&place.path).unwrap();
         fs::write(&place.path, b"{\n\"a\": \"\xff\"}").unwrap();
-        assert_eq!(why(&place), (Some(2), "is no UTF-8 from this line on; save it as UTF-8".to_owned()));
+        assert_eq!(why(&place), (Some(2), "is not UTF-8 from this line on; save it as UTF-8".to_owned()));
         fs::write(&place.path, vec![b' '; 1024 * 1024 + 1]).unwrap();
         assert!(why(&place).1.contains("larger than 1024 KB"));
         #[cfg(unix)]

@@ -83,7 +83,7 @@ pub(super) fn import(
     let root = Node::parse(original)
         .map_err(|error| format!("the file to import is not JSON, line {}: {}", error.line, error.reason))?;
     if root.members().is_none() {
-        return Err("the file to import is no object {…}".to_owned());
+        return Err("the file to import is not an object {…}".to_owned());
     }
     let now = serde_json::from_str(text).unwrap_or_default();
     let mut importer = Importer { now, edits: BTreeMap::new(), order: Vec::new(), force, lookup, told };
@@ -161,7 +161,7 @@ impl Importer<'_> {
         match key {
             Some(Key { used: Use::Former(why), .. }) => self.tell(name, None, None, Outcome::Dropped, why),
             Some(key) => match self.value(key, node) {
-                Ok(Value::Null) => self.tell(name, Some(key.name), None, Outcome::Dropped, "null: the default holds"),
+                Ok(Value::Null) => self.tell(name, Some(key.name), None, Outcome::Dropped, "null: the default applies"),
                 Ok(value) => {
                     let path: Vec<&str> = key.name.split('.').collect();
                     self.take(name, key.name, &path, value, note(key));
@@ -216,9 +216,9 @@ impl Importer<'_> {
         match (root, enabled) {
             (Some(root), Some(enabled)) => self.take_project(key, &escaped(&root), enabled),
             (None, _) => {
-                self.tell(key, None, None, Outcome::Dropped, "has no project_root, so nobody can tell whose it is");
+                self.tell(key, None, None, Outcome::Dropped, "has no project_root, so its project is unknown");
             }
-            (Some(_), None) => self.tell(key, None, None, Outcome::Dropped, "says nothing: the global switch holds"),
+            (Some(_), None) => self.tell(key, None, None, Outcome::Dropped, "sets nothing: the global switch applies"),
         }
     }
 
@@ -235,7 +235,7 @@ impl Importer<'_> {
         if let Some(set) = set.filter(|set| !self.force && **set != value) {
             let set =
                 Some(set.to_string()).filter(|set| set.len() <= SHOWN_BYTES).unwrap_or("something else".to_owned());
-            let message = format!("config.json says {set} already; --force takes this one");
+            let message = format!("config.json already has {set}; --force overwrites it");
             return self.tell(key, Some(became), Some(value), Outcome::Kept, &message);
         }
         // A value that would make the whole file invalid is not imported.
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn what_is_no_configuration_is_refused() {
-        for (original, why) in [("{", "not JSON, line 1"), ("[]", "no object")] {
+        for (original, why) in [("{", "not JSON, line 1"), ("[]", "not an object")] {
             let error = import(original, "", false, &lookup, &mut Vec::new()).unwrap_err();
             assert!(error.contains(why), "{error}");
         }

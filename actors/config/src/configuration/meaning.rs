@@ -178,7 +178,7 @@ fn capped(parsed: &Parsed) -> Option<Remark> {
     let (value, line) = parsed.values.get("hooks.timeout_ms")?;
     let ms = value.as_u64().filter(|ms| *ms > limits::HOOK_END_MS)?;
     let what = format!(
-        "hooks.timeout_ms is {ms}, and at a session's end {} counts: agents give all hooks of an end 1.5 s together",
+        "hooks.timeout_ms is {ms}, but at a session's end at most {} applies: agents give all its hooks 1.5 s together",
         limits::HOOK_END_MS
     );
     Some(Remark { line: Some(*line), what })

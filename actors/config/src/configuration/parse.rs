@@ -115,7 +115,7 @@ impl Reader<'_> {
         for member in &members {
             if let Some(line) = first.insert(&member.name, member.line()) {
                 let key = shown(&member.name);
-                let what = format!("{key} is there twice, in lines {line} and {}; remove one", member.line());
+                let what = format!("{key} occurs twice, in lines {line} and {}; remove one", member.line());
                 self.mistake(Some(member.line()), what);
             }
         }
@@ -135,7 +135,7 @@ impl Reader<'_> {
                 None if self.parsed.warnings.len() >= REMARKS_MAX => {}
                 None => {
                     let near = key::nearest(&full).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-                    self.warn(member.line(), format!("{} is no key{near}", shown(&full)));
+                    self.warn(member.line(), format!("{} is not a key{near}", shown(&full)));
                 }
             }
         }
@@ -159,7 +159,7 @@ impl Reader<'_> {
             (Takes::Url, Value::String(text)) => match BaseUrl::new(text) {
                 Ok(url) => Value::String(url.as_str().to_owned()),
                 // The value is not quoted, because it may contain a key.
-                Err(why) => return self.mistake(Some(line), format!("{}: what stands there {why}", key.name)),
+                Err(why) => return self.mistake(Some(line), format!("{}: its value {why}", key.name)),
             },
             (Takes::Prices, Value::Object(_)) => match self.prices(key, &member.value) {
                 Some(prices) => prices,
@@ -184,7 +184,7 @@ impl Reader<'_> {
             };
             let wrong = match key.takes {
                 Takes::Directories if !Path::new(&path).is_absolute() => Some("is not absolute".to_owned()),
-                Takes::Globs => Pattern::new(&path).err().map(|why| format!("is no glob: {why}")),
+                Takes::Globs => Pattern::new(&path).err().map(|why| format!("is not a glob: {why}")),
                 _ => None,
             };
             if let Some(why) = wrong {
@@ -206,7 +206,7 @@ impl Reader<'_> {
                 return None;
             }
             if model.name.trim().is_empty() || model.name.len() > MODEL_BYTES {
-                self.mistake(Some(model.line()), format!("{name} is no model's name or glob"));
+                self.mistake(Some(model.line()), format!("{name} is not a model's name or glob"));
                 return None;
             }
             let mut price = serde_json::Map::new();
@@ -225,7 +225,7 @@ impl Reader<'_> {
                     }
                     (false, _) => {
                         let what = format!(
-                            "{name}.{} is no key; a price has {}",
+                            "{name}.{} is not a key; a price has {}",
                             shown(&member.name),
                             PRICE_FIELDS.join(", ")
                         );
@@ -257,7 +257,7 @@ impl Reader<'_> {
                 }
                 Ok(pattern) => pattern,
                 Err(why) => {
-                    self.mistake(Some(line), format!("{name} is no path or glob: {why}"));
+                    self.mistake(Some(line), format!("{name} is not a path or glob: {why}"));
                     continue;
                 }
             };
@@ -275,7 +275,7 @@ impl Reader<'_> {
                         self.mistake(Some(member.value.line()), what);
                     }
                     (other, _) => {
-                        let what = format!("{name}.{} is no key; a project has `enabled`", shown(other));
+                        let what = format!("{name}.{} is not a key; a project has `enabled`", shown(other));
                         self.warn(member.line(), what);
                     }
                 }

@@ -194,7 +194,7 @@ fn a_file_that_vanishes_lifts_nothing_until_its_copy_is_deleted_too() {
         let excluded = configuration.settings().now().switches.exclude().count();
         assert_eq!((timeout_of(configuration), excluded), (61, 1));
         let told = configuration.mistakes()[0].to_string();
-        assert!(told.contains("it is gone") && told.contains("config.last-good.json"), "{told}");
+        assert!(told.contains("it is missing") && told.contains("config.last-good.json"), "{told}");
     }
     // Setting a switch writes it anew with the configuration in force.
     configuration.enable(false).unwrap();
@@ -244,9 +244,9 @@ fn no_kind_of_file_stops_anything() {
     };
     for (text, what) in [
         (&b"\xef\xbb\xbf{}"[..], "byte order mark"),
-        (b"{\"a\": \"\xff\"}", "no UTF-8"),
+        (b"{\"a\": \"\xff\"}", "not UTF-8"),
         (b"[]", "must be an object"),
-        (b"{\"a\":1,\"a\":2}", "there twice"),
+        (b"{\"a\":1,\"a\":2}", "occurs twice"),
     ] {
         durable::write_file(&path, text).unwrap();
         check(what);
@@ -276,7 +276,7 @@ fn a_switch_is_written_and_everything_else_stays() {
     }
     assert_eq!(world.open().settings().now(), settings);
     let error = configuration.enable_project("/a***", true).unwrap_err();
-    assert!(error.to_string().contains("no path or glob"), "{error}");
+    assert!(error.to_string().contains("not a path or glob"), "{error}");
 }
 
 #[test]

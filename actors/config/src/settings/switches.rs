@@ -49,7 +49,7 @@ impl fmt::Display for Stop {
         match self {
             Self::Excluded { pattern } => write!(
                 f,
-                "its project is excluded: take {pattern:?} out of session_tracking.exclude in config.json to have it read"
+                "its project is excluded: remove {pattern:?} from session_tracking.exclude in config.json to have it read"
             ),
             Self::Project { pattern } => write!(
                 f,
@@ -58,10 +58,10 @@ impl fmt::Display for Stop {
             ),
             Self::Elsewhere { transcript } => write!(
                 f,
-                "it came with an import, and its transcript {transcript} lies in no directory that is read here, so it stays as \
-                 it came: to have it read on, name that directory in session_tracking.watch_directories"
+                "it was imported, and its transcript {transcript} is in no directory that is read here, so it stays as imported: \
+                 to continue reading it, add that directory to session_tracking.watch_directories"
             ),
-            Self::Own => f.write_str("it works in Baton's own home: what Baton itself does is no session"),
+            Self::Own => f.write_str("it works in Baton's own home, where only Baton itself works"),
             Self::Global => f.write_str(
                 "session tracking is off: run `baton session-tracking enable`, or track this session alone with \
                  `track_session` and `force`",

@@ -98,7 +98,7 @@ impl Manifest {
         }
         let manifest: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
         if manifest.chunks.iter().any(|chunk| ManifestId::parse(&chunk.name).is_none()) {
-            return Err(damaged("it names a chunk that can be none".into()));
+            return Err(damaged("it lists an invalid chunk name".into()));
         }
         Ok(manifest)
     }

@@ -211,8 +211,8 @@ fn a_manifest_cannot_name_files_elsewhere_and_a_newer_one_says_so() {
              \"chunks\":[{{\"name\":\"{name}\",\"items\":1,\"bytes\":9}}]}}"
         )
     };
-    check(&with(1, "../../../etc/passwd"), "names a chunk that can be none");
-    check(&with(1, ""), "names a chunk that can be none");
+    check(&with(1, "../../../etc/passwd"), "lists an invalid chunk name");
+    check(&with(1, ""), "lists an invalid chunk name");
     check(&with(2, &"0".repeat(64)), "newer version of this program");
     check("{\"format\":1}", "missing field");
     check("[]", "is damaged");

@@ -117,7 +117,8 @@ impl<R: Read> Read for Bounded<R> {
         let read = self.inner.read(buffer).map_err(broken)?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
             let ratio = limits::COMPRESSED_RATIO;
-            let what = format!("it comes to more than {ratio} times its compressed size: no transcript does");
+            let what =
+                format!("its content is more than {ratio} times its compressed size, which no transcript reaches");
             io::Error::new(io::ErrorKind::InvalidData, what)
         })?;
         Ok(read)
@@ -128,7 +129,7 @@ impl<R: Read> Read for Bounded<R> {
 fn broken(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(_) => error,
-        None => io::Error::new(io::ErrorKind::InvalidData, format!("it is compressed, and damaged: {error}")),
+        None => io::Error::new(io::ErrorKind::InvalidData, format!("it is compressed and damaged: {error}")),
     }
 }
 

@@ -114,7 +114,7 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
             "line 2: session_tracking.watch_directories: \"$NOPE/b\" names $NOPE, which is not set",
         ),
         ("{\"session_tracking\":{\"watch_directories\": [\"${HOME\"]}}", "has a `${` without its `}`"),
-        ("{\"session_tracking\":{\"exclude\": [\"/a***\"]}}", "\"/a***\" is no glob"),
+        ("{\"session_tracking\":{\"exclude\": [\"/a***\"]}}", "\"/a***\" is not a glob"),
         ("{\"session_tracking\":{\"projects\": []}}", "session_tracking.projects must be an object"),
         (
             "{\"session_tracking\":{\"projects\": {\"/a\": true}}}",
@@ -124,15 +124,15 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
             "{\"session_tracking\":{\"projects\": {\"/a\": {\"enabled\": 1}}}}",
             "\"/a\".enabled must be true or false, not 1",
         ),
-        ("{\"session_tracking\":{\"projects\": {\"\": {}}}}", "is no path or glob: it is empty"),
-        ("{\"a\": 1,\n\"b\": 2,\n\"a\": 3}", "line 3: \"a\" is there twice, in lines 1 and 3; remove one"),
+        ("{\"session_tracking\":{\"projects\": {\"\": {}}}}", "is not a path or glob: it is empty"),
+        ("{\"a\": 1,\n\"b\": 2,\n\"a\": 3}", "line 3: \"a\" occurs twice, in lines 1 and 3; remove one"),
         (
             "{\"session_tracking\":{\"enabled\":true,\n\"enabled\":true}}",
-            "line 2: \"enabled\" is there twice, in lines 1 and 2",
+            "line 2: \"enabled\" occurs twice, in lines 1 and 2",
         ),
         (
             "{\"memory\":{\"embedding\":{\n\"base_url\": \"127.0.0.1:8080\"}}}",
-            "line 2: memory.embedding.base_url: what stands there is no address",
+            "line 2: memory.embedding.base_url: its value is not an address",
         ),
         (
             "{\"memory\":{\"embedding\":{\"base_url\": 7}}}",
@@ -147,7 +147,7 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
         ("{\"llm\":{\"daily_budget_usd\":-0.5}}", "llm.daily_budget_usd must be a number of US dollars from 0"),
         ("{\"llm\":{\"prices\":3}}", "llm.prices must be an object"),
         ("{\"llm\":{\"prices\":{\"m\": 1}}}", "llm.prices.\"m\" must be an object {…}, not 1"),
-        ("{\"llm\":{\"prices\":{\"\": {}}}}", "is no model's name or glob"),
+        ("{\"llm\":{\"prices\":{\"\": {}}}}", "is not a model's name or glob"),
         (
             "{\"llm\":{\"prices\":{\n\"m\": {\"input\": 1}}}}",
             "line 2: llm.prices.\"m\" has no output: a price needs input and output",
@@ -186,7 +186,7 @@ fn a_name_that_is_there_twice_is_told_without_secrets_and_in_a_line() {
     let key = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
     for name in [key, "x".repeat(10_000)] {
         let found = mistakes(&format!("{{\"{name}\": 1, \"{name}\": 2}}"));
-        assert!(found.contains("is there twice") && !found.contains(&name) && found.len() < 300, "{found}");
+        assert!(found.contains("occurs twice") && !found.contains(&name) && found.len() < 300, "{found}");
     }
 }
 
@@ -214,12 +214,12 @@ fn what_does_not_count_is_warned_about_with_what_does() {
         ("{\"sesion_tracking\": {}}", ""),
         (
             "{\"session_tracking\":{\"inactivity_timout\": 3}}",
-            "is no key; did you mean session_tracking.inactivity_timeout?",
+            "is not a key; did you mean session_tracking.inactivity_timeout?",
         ),
-        ("{\"database\": {\"uri\": \"x\"}}", "line 1: \"database\" is no key"),
+        ("{\"database\": {\"uri\": \"x\"}}", "line 1: \"database\" is not a key"),
         (
             "{\"session_tracking\":{\"projects\": {\"/a\": {\"enabld\": true}}}}",
-            "\"enabld\" is no key; a project has `enabled`",
+            "\"enabld\" is not a key; a project has `enabled`",
         ),
         ("{\"version\": \"2.0\"}", "line 1: version is not used: not needed"),
         ("{\"projects\": {\"h__1\": {\"project_root\": \"/p\"}}}", "use session_tracking.projects.{path}.enabled"),
