@@ -51,14 +51,14 @@ pub fn sync_parent(folder: &Path) -> io::Result<()> {
 /// (Windows) journal its names themselves.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(all(any(test, feature = "recorder"), unix))]
-    recorder::tell(recorder::Synced::Folder(folder));
+    recorder::record_sync(recorder::Synced::Folder(folder));
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Makes a file's content durable, but not its name.
 pub fn sync_file(file: &Path) -> io::Result<()> {
     #[cfg(all(any(test, feature = "recorder"), unix))]
-    recorder::tell(recorder::Synced::File(file));
+    recorder::record_sync(recorder::Synced::File(file));
     match OpenOptions::new().write(true).open(file) {
         // A file that may not be written can still be synced.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(file)?.sync_data(),
@@ -72,7 +72,7 @@ pub fn sync_all(folder: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
         #[cfg(all(any(test, feature = "recorder"), unix))]
-        recorder::tell(recorder::Synced::All(folder));
+        recorder::record_sync(recorder::Synced::All(folder));
         File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
     }
     #[cfg(not(target_os = "linux"))]

@@ -85,19 +85,19 @@ mod tests {
     fn it_begins_once_and_ends_with_the_first_write() {
         let outage = Outage::default();
         let mut changes = outage.changes();
-        let mut told = || {
+        let mut has_changed = || {
             let changed = changes.has_changed().unwrap();
             changes.mark_unchanged();
             changed
         };
         outage.taken(Timestamp(1));
-        assert!(!told() && !outage.lasts());
+        assert!(!has_changed() && !outage.lasts());
         outage.refused("no room", Timestamp(2));
-        assert!(told());
+        assert!(has_changed());
         outage.refused("no room at all", Timestamp(3));
-        assert!(!told(), "the second session that meets it is no news");
+        assert!(!has_changed(), "the second session that meets it is no news");
         assert_eq!(outage.lasting(), Some(Refusal { reason: "no room".to_owned(), since: Timestamp(2) }));
         outage.taken(Timestamp(4));
-        assert!(told() && !outage.lasts());
+        assert!(has_changed() && !outage.lasts());
     }
 }

@@ -31,7 +31,7 @@ use crate::settings::{Settings, SettingsReader};
 use baton_base::bounded_fs::Looks;
 use baton_base::limits;
 use baton_base::project::is_directory;
-use file::{Found, Place, Stamp};
+use file::{ConfigFiles, Found, Stamp};
 use meaning::OwnDirectories;
 use parse::Parsed;
 
@@ -56,7 +56,7 @@ type OwnedLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// See the module.
 pub struct Configuration {
-    place: Place,
+    files: ConfigFiles,
     /// Values of keys that the file does not set.
     base: Settings,
     own: OwnDirectories,
@@ -134,7 +134,7 @@ impl Configuration {
         let own = OwnDirectories { usual: roots.first() == usual.as_ref(), directories: roots };
         let held = Held { stamp: None, source: Source::Defaults, parsed: Parsed::default(), mistakes: Vec::new() };
         let configuration = Self {
-            place: Place::of(home),
+            files: ConfigFiles::new(home),
             published: watch::Sender::new(Arc::new(base.clone())),
             base,
             own,
@@ -142,7 +142,7 @@ impl Configuration {
             held: Mutex::new(held),
             looks: Looks::default(),
         };
-        configuration.take_in(&mut configuration.lock());
+        configuration.reload(&mut configuration.lock());
         configuration
     }
 
@@ -154,14 +154,14 @@ impl Configuration {
     /// Applies changes of the file: one `stat`, and a read of a small file if it has changed.
     pub fn look(&self) {
         let mut held = self.lock();
-        if self.place.stamp() != held.stamp {
-            self.take_in(&mut held);
+        if self.files.stamp() != held.stamp {
+            self.reload(&mut held);
         }
     }
 
     /// True if [`Self::look`] would read the file or wait for another caller: one `stat`, and never blocks on the lock.
     pub fn is_stale(&self) -> bool {
-        self.held.try_lock().map_or(true, |held| self.place.stamp() != held.stamp)
+        self.held.try_lock().map_or(true, |held| self.files.stamp() != held.stamp)
     }
 
     /// Like [`Self::look`], bounded by [`limits::ROOT`]: the file may be a link into a file system that does not
@@ -179,7 +179,7 @@ impl Configuration {
     /// Each key with its value and origin, the warnings and the mistakes.
     pub fn shown(&self) -> Shown {
         let held = self.lock();
-        meaning::shown(&self.place.path, &held.parsed, held.source, &held.mistakes, &self.own)
+        meaning::shown(&self.files.path, &held.parsed, held.source, &held.mistakes, &self.own)
     }
 
     /// Mistakes in the current file, each with its line. If there are any, the last good configuration is in force.
@@ -225,16 +225,16 @@ impl Configuration {
         for _ in 0..IMPORT_TRIES {
             let text = self.text_to_edit(&mut self.lock())?;
             // Without the lock, so that other callers can proceed meanwhile.
-            let mut told = Vec::new();
+            let mut report = Vec::new();
             let edited =
-                import::import(original, &text, force, &self.lookup, &mut told).map_err(WriteError::Refused)?;
+                import::import(original, &text, force, &self.lookup, &mut report).map_err(WriteError::Refused)?;
             if dry_run || edited == text {
-                return Ok(told);
+                return Ok(report);
             }
             let mut held = self.lock();
             if self.text_to_edit(&mut held)? == text {
                 self.write(&mut held, &edited)?;
-                return Ok(told);
+                return Ok(report);
             }
         }
         Err(WriteError::Refused("it keeps changing; try again".to_owned()))
@@ -250,10 +250,10 @@ impl Configuration {
 
     /// The text on disk, unless it has a mistake, because an edit could add another one.
     fn text_to_edit(&self, held: &mut Held) -> Result<String, WriteError> {
-        if self.place.stamp() != held.stamp {
-            self.take_in(held);
+        if self.files.stamp() != held.stamp {
+            self.reload(held);
         }
-        let found = self.place.read();
+        let found = self.files.read();
         if found == Found::Nothing {
             // A file that has vanished starts again from the configuration in force.
             return match (self.good_copy(), held.mistakes.first()) {
@@ -275,7 +275,7 @@ impl Configuration {
     /// Parses a text and adds the checks that depend on this home.
     fn parse(&self, text: &str) -> Parsed {
         let mut parsed = parse::parse(text, &self.lookup);
-        let refused = vault::refused(&parsed, self.place.path.parent(), &self.own.directories);
+        let refused = vault::refused(&parsed, self.files.path.parent(), &self.own.directories);
         parsed.mistakes.extend(refused);
         parsed
     }
@@ -287,14 +287,14 @@ impl Configuration {
         if let Some(mistake) = self.parse(text).mistakes.into_iter().next() {
             return Err(WriteError::Refused(mistake.what));
         }
-        self.place.write(text)?;
-        self.take_in(held);
+        self.files.write(text)?;
+        self.reload(held);
         Ok(())
     }
 
     /// The copy of the last good text, if it parses without mistakes.
     fn good_copy(&self) -> Option<(String, Parsed)> {
-        let Found::Text(text) = self.place.read_copy() else { return None };
+        let Found::Text(text) = self.files.read_copy() else { return None };
         let parsed = self.parse(&text);
         parsed.mistakes.is_empty().then_some((text, parsed))
     }
@@ -323,12 +323,12 @@ impl Configuration {
         self.publish(held);
     }
 
-    fn take_in(&self, held: &mut Held) {
+    fn reload(&self, held: &mut Held) {
         // Stamped before reading, so that a change in between is found by the next look.
-        held.stamp = self.place.stamp();
-        let (parsed, text) = match self.place.read() {
+        held.stamp = self.files.stamp();
+        let (parsed, text) = match self.files.read() {
             Found::Text(text) => (self.parse(&text), Some(text)),
-            Found::Nothing if self.place.read_copy() != Found::Nothing => {
+            Found::Nothing if self.files.read_copy() != Found::Nothing => {
                 let what = "it is missing, and its last content stays in force; restore it, or delete config.last-good.json too \
                             to get the defaults; setting a switch writes it again";
                 (Parsed { mistakes: vec![Remark { line: None, what: what.to_owned() }], ..Parsed::default() }, None)
@@ -346,9 +346,9 @@ impl Configuration {
         let kept = match &text {
             Some(text) => {
                 held.source = Source::File;
-                match self.place.read_copy() {
+                match self.files.read_copy() {
                     Found::Text(copy) if copy == *text => Ok(()),
-                    _ => self.place.write_copy(text),
+                    _ => self.files.write_copy(text),
                 }
             }
             None => {

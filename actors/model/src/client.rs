@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::breaker::{Breaker, Down};
 use super::chat::{self, Reply, Talk};
-use super::embedding::{self, Asked, Embedded};
+use super::embedding::{self, Embedded, Request};
 use super::failure::{Failure, Kind};
 use super::transport::{self, Transport};
 use baton_config::endpoint::Endpoint;
@@ -46,7 +46,7 @@ pub enum Turn {
 }
 
 /// A request that was admitted and has not ended.
-struct Passed<'a> {
+struct Admitted<'a> {
     client: &'a Client,
     has_ended: bool,
 }
@@ -84,12 +84,12 @@ impl Client {
             return Ok(Embedded { vectors: Vec::new(), tokens: None, model: None });
         }
         let asking = async {
-            let asked = Asked { model: &self.endpoint.model, input: texts, dimensions: self.dimensions };
+            let request = Request { model: &self.endpoint.model, input: texts, dimensions: self.dimensions };
             let openai = self.openai(embedding::bytes_max(texts.len(), self.dimensions));
-            let body: Box<RawValue> = openai.embeddings().create_byot(asked).await.map_err(transport::failure)?;
+            let body: Box<RawValue> = openai.embeddings().create_byot(request).await.map_err(transport::failure)?;
             embedding::read(body.get(), texts.len(), self.dimensions)
         };
-        self.ask(asking, within, texts, Turn::Waits).await
+        self.send(asking, within, texts, Turn::Waits).await
     }
 
     /// Requests a model's answer, in one request with deadline `within`. If the endpoint turns out not to support an
@@ -120,7 +120,7 @@ impl Client {
             let body: Box<RawValue> = asked.map_err(of_model)?;
             chat::read(body.get())
         };
-        self.ask(asking, within, &talk.texts(), turn).await
+        self.send(asking, within, &talk.texts(), turn).await
     }
 
     /// Waits until a request may be sent.
@@ -136,7 +136,7 @@ impl Client {
     }
 
     /// Sends a request if the breaker admits it, and reports its outcome to the breaker.
-    async fn ask<T>(
+    async fn send<T>(
         &self,
         asking: impl Future<Output = Result<T, Failure>>,
         within: Duration,
@@ -158,11 +158,11 @@ impl Client {
         }
     }
 
-    fn pass(&self, turn: Turn) -> Result<Passed<'_>, Failure> {
+    fn pass(&self, turn: Turn) -> Result<Admitted<'_>, Failure> {
         match self.breaker().admit(now()) {
             // Its outcome is recorded all the same.
-            Err(_) if turn == Turn::AtOnce => Ok(Passed { client: self, has_ended: false }),
-            Ok(()) => Ok(Passed { client: self, has_ended: false }),
+            Err(_) if turn == Turn::AtOnce => Ok(Admitted { client: self, has_ended: false }),
+            Ok(()) => Ok(Admitted { client: self, has_ended: false }),
             Err(Down { failure, again_in }) => {
                 let what = format!("{failure}; it is tried again in {} s", again_in.as_secs() + 1);
                 Err(Failure::new(Kind::Paused, what))
@@ -181,7 +181,7 @@ impl Client {
     }
 }
 
-impl Passed<'_> {
+impl Admitted<'_> {
     fn succeeded(mut self) {
         self.has_ended = true;
         if self.client.breaker().succeeded() {
@@ -202,7 +202,7 @@ impl Passed<'_> {
     }
 }
 
-impl Drop for Passed<'_> {
+impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
             self.client.breaker().given_up(now());

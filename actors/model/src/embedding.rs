@@ -29,7 +29,7 @@ pub struct Embedded {
 
 /// The body of a request.
 #[derive(Serialize)]
-pub(super) struct Asked<'a> {
+pub(super) struct Request<'a> {
     pub(super) model: &'a str,
     pub(super) input: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct Asked<'a> {
 
 /// The body of an answer; servers omit many fields.
 #[derive(Deserialize)]
-struct Said {
+struct Body {
     #[serde(default)]
     data: Vec<Row>,
     #[serde(default)]
@@ -76,18 +76,18 @@ pub(super) fn bytes_max(texts: usize, dimensions: Option<usize>) -> usize {
 pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Result<Embedded, Failure> {
     let not_understood = |what: &str| Failure::new(Kind::NotUnderstood, what);
     // serde's error may quote the body.
-    let said: Said =
+    let answer: Body =
         serde_json::from_str(body).map_err(|_| not_understood("the endpoint's answer is JSON without vectors"))?;
-    if let Some(failure) = Failure::behind_success(Some(&said.error), body) {
+    if let Some(failure) = Failure::behind_success(Some(&answer.error), body) {
         return Err(failure);
     }
-    if said.data.len() != texts {
-        let what = format!("the endpoint answers with {} vectors for {texts} texts", said.data.len());
+    if answer.data.len() != texts {
+        let what = format!("the endpoint answers with {} vectors for {texts} texts", answer.data.len());
         return Err(Failure::new(Kind::WrongShape, what));
     }
-    let tokens = ["total_tokens", "prompt_tokens"].iter().find_map(|name| said.usage.get(name)?.as_u64());
-    let model = said.model.as_str().map(|model| model.chars().take(MODEL_CHARS).collect());
-    let rows = in_order(said.data).ok_or_else(|| not_understood("the endpoint's answer has wrong vector indices"))?;
+    let tokens = ["total_tokens", "prompt_tokens"].iter().find_map(|name| answer.usage.get(name)?.as_u64());
+    let model = answer.model.as_str().map(|model| model.chars().take(MODEL_CHARS).collect());
+    let rows = in_order(answer.data).ok_or_else(|| not_understood("the endpoint's answer has wrong vector indices"))?;
     let vectors: Vec<Vec<f32>> =
         rows.into_iter().map(|row| row.embedding.into_iter().map(|number| number.0).collect()).collect();
     let length = dimensions.unwrap_or_else(|| vectors.first().map_or(0, Vec::len));

@@ -108,7 +108,7 @@ impl Failure {
         body: &[u8],
         hide: impl FnOnce(&str) -> String,
     ) -> Self {
-        let said = words(body).map(|said| hide(&said));
+        let said = message_of(body).map(|said| hide(&said));
         let kind = kind_of(status, retry_after, &said.as_deref().unwrap_or_default().to_lowercase());
         let what = format!("the endpoint answers {} ({})", status.as_u16(), status.canonical_reason().unwrap_or("?"));
         Self { said: said.as_deref().and_then(shown), ..Self::new(kind, what) }
@@ -261,7 +261,7 @@ fn kind_of(status: StatusCode, retry_after: Option<Duration>, said: &str) -> Kin
 }
 
 /// The error message of a body with its code, in any of the usual forms.
-fn words(body: &[u8]) -> Option<String> {
+fn message_of(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(&body[..body.len().min(SAID_BYTES)]);
     let whole = serde_json::from_slice::<Value>(body).ok();
     match whole {

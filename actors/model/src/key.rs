@@ -31,12 +31,12 @@ pub(super) fn read(source: &KeySource) -> Result<Key, Failure> {
     match source {
         KeySource::Variable(name) => {
             let value = std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-            taken(value, Kind::NoKey, &format!("the variable {name}"), "in the daemon's environment")
+            parse_key(value, Kind::NoKey, &format!("the variable {name}"), "in the daemon's environment")
         }
         KeySource::File(path) => {
             let whose = format!("the file {}", baton_redaction::redact(&path.display().to_string()));
             match read_file(path) {
-                Ok(text) => taken(Some(text), Kind::NoKeyFile, &whose, "as a key"),
+                Ok(text) => parse_key(Some(text), Kind::NoKeyFile, &whose, "as a key"),
                 Err(why) => Err(Failure::new(Kind::NoKeyFile, format!("{whose} {why}"))),
             }
         }
@@ -57,7 +57,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-fn taken(value: Option<String>, kind: Kind, whose: &str, seen: &str) -> Result<Key, Failure> {
+fn parse_key(value: Option<String>, kind: Kind, whose: &str, seen: &str) -> Result<Key, Failure> {
     let wrong = |what: String| Failure::new(kind, format!("{whose} {what}"));
     let value = value.ok_or_else(|| wrong(format!("is not set {seen}")))?;
     // A pasted key often ends with a line break.
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn what_no_header_can_hold_is_no_key_and_is_not_said_again() {
-        let take = |value: Option<&str>| taken(value.map(str::to_owned), Kind::NoKey, "the variable MY_KEY", "here");
+        let take =
+            |value: Option<&str>| parse_key(value.map(str::to_owned), Kind::NoKey, "the variable MY_KEY", "here");
         for (value, problem) in [
             (Some("abc-123"), None),
             (Some(" abc-123\n"), None),

@@ -199,7 +199,7 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     };
     let is_compressed = content.is_compressed();
     let mut bytes = content.from(offset)?;
-    let beside = Beside::of(&start.path);
+    let beside = Beside::of_transcript(&start.path);
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
     let (left, stood) = (end.saturating_sub(offset), end);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
@@ -468,8 +468,8 @@ mod tests {
         name("docks");
         assert_eq!(read(fresh(SOURCE)).0, "2 docks");
         name("cranes");
-        let (told, done) = read(fresh(SOURCE));
-        assert_eq!(told, "2 docks, 2 cranes");
+        let (summary, done) = read(fresh(SOURCE));
+        assert_eq!(summary, "2 docks, 2 cranes");
         assert_eq!(read(start(SOURCE, done.cursor, done.tail)).0, "", "it was said");
         assert_eq!(
             read(fresh(Source { subagent: true, ..SOURCE })).0,

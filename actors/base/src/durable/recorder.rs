@@ -1,8 +1,8 @@
 //! A disk that remembers what was synced, for tests: after a power cut it holds everything synced before, and of the
 //! rest as much, as little and in as wrong an order as chance decides.
 //!
-//! [`tell`] is called just before this crate makes something durable. A [`Recorder`] of the folder concerned stops the
-//! world there: its `at_cut` may have a [`Disk`] write what a power cut at this instant leaves.
+//! [`record_sync`] is called just before this crate makes something durable. A [`Recorder`] of the folder concerned
+//! stops the world there: its `at_cut` may have a [`Disk`] write what a power cut at this instant leaves.
 
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
@@ -36,7 +36,7 @@ impl Synced<'_> {
 static RECORDERS: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
 
 /// Reports that something is about to become durable.
-pub fn tell(synced: Synced<'_>) {
+pub fn record_sync(synced: Synced<'_>) {
     let recorders: Vec<_> = {
         let mut all = RECORDERS.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|recorder| recorder.strong_count() > 0);
@@ -45,7 +45,7 @@ pub fn tell(synced: Synced<'_>) {
     recorders.iter().filter(|recorder| synced.path().starts_with(&recorder.root)).for_each(|recorder| {
         let mut disk = recorder.disk.lock().unwrap();
         (recorder.at_cut)(&disk);
-        disk.take(synced);
+        disk.record(synced);
     });
 }
 
@@ -85,7 +85,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    fn take(&mut self, synced: Synced<'_>) {
+    fn record(&mut self, synced: Synced<'_>) {
         match synced {
             Synced::File(path) => {
                 let bytes = fs::read(path).unwrap();
@@ -101,17 +101,17 @@ impl Disk {
                 }
             }
             // The whole file system is more than the recorded folder.
-            Synced::All(_) => self.take_below(&self.root.clone()),
+            Synced::All(_) => self.record_below(&self.root.clone()),
         }
     }
 
-    fn take_below(&mut self, folder: &Path) {
-        self.take(Synced::Folder(folder));
+    fn record_below(&mut self, folder: &Path) {
+        self.record(Synced::Folder(folder));
         for name in names(folder).into_keys() {
             let path = folder.join(name);
             match path.is_dir() {
-                true => self.take_below(&path),
-                false => self.take(Synced::File(&path)),
+                true => self.record_below(&path),
+                false => self.record(Synced::File(&path)),
             }
         }
     }

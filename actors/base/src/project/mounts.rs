@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The mount point above a directory, by its path as written. `None` if it is the root or unknown.
-pub(super) fn of(directory: &Path) -> Option<PathBuf> {
+pub(super) fn mount_point(directory: &Path) -> Option<PathBuf> {
     // Only Linux has this file.
     longest(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, directory)
 }

@@ -47,7 +47,7 @@ struct Late {
 
 impl Sight {
     pub(super) const fn new() -> Self {
-        Self::over(mounts::of)
+        Self::over(mounts::mount_point)
     }
 
     const fn over(mount_of: fn(&Path) -> Option<PathBuf>) -> Self {
@@ -60,14 +60,14 @@ impl Sight {
         directory: &Path,
         look: impl FnOnce(&Path) -> T + Send + 'static,
     ) -> Option<T> {
-        let (tell, told) = sync_channel(1);
-        let number = self.begin(directory, look, move |seen| drop(tell.send(seen)))?;
-        match told.recv_timeout(limits::ROOT) {
+        let (sender, receiver) = sync_channel(1);
+        let number = self.begin(directory, look, move |seen| drop(sender.send(seen)))?;
+        match receiver.recv_timeout(limits::ROOT) {
             Ok(seen) => return Some(seen),
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        self.give_up(number, directory, || told.try_recv().ok())
+        self.give_up(number, directory, || receiver.try_recv().ok())
     }
 
     /// Like [`Self::look`], without blocking a thread.
@@ -76,11 +76,11 @@ impl Sight {
         directory: &Path,
         look: impl FnOnce(&Path) -> T + Send + 'static,
     ) -> Option<T> {
-        let (tell, mut told) = oneshot::channel();
-        let number = self.begin(directory, look, move |seen| drop(tell.send(seen)))?;
-        match tokio::time::timeout(limits::ROOT, &mut told).await {
+        let (sender, mut receiver) = oneshot::channel();
+        let number = self.begin(directory, look, move |seen| drop(sender.send(seen)))?;
+        match tokio::time::timeout(limits::ROOT, &mut receiver).await {
             Ok(seen) => seen.ok(),
-            Err(_) => self.give_up(number, directory, || told.try_recv().ok()),
+            Err(_) => self.give_up(number, directory, || receiver.try_recv().ok()),
         }
     }
 
@@ -90,7 +90,7 @@ impl Sight {
         &'static self,
         directory: &Path,
         look: impl FnOnce(&Path) -> T + Send + 'static,
-        tell: impl FnOnce(T) + Send + 'static,
+        report: impl FnOnce(T) + Send + 'static,
     ) -> Option<u64> {
         let number = {
             let mut seen = self.lock();
@@ -111,7 +111,7 @@ impl Sight {
             // The result is sent before the look counts as over, because a caller that gives up checks for a result
             // once more.
             let _under_way = under_way;
-            tell(look(&directory));
+            report(look(&directory));
         });
         looking.ok().map(|_| number)
     }

@@ -42,14 +42,14 @@ impl<'a> Node<'a> {
     /// Parses the whole text as one value.
     pub(super) fn parse(document: &'a str) -> Result<Self, NotJson> {
         let raw: &RawValue = serde_json::from_str(document).map_err(|error| {
-            let told = error.to_string();
-            let reason = match told.split(" at line ").next() {
+            let message = error.to_string();
+            let reason = match message.split(" at line ").next() {
                 Some("key must be a string") => NO_KEY.to_owned(),
-                reason => reason.unwrap_or(&told).to_owned(),
+                reason => reason.unwrap_or(&message).to_owned(),
             };
             NotJson { line: error.line().max(1), reason }
         })?;
-        let line = Lines { document, at: 0, line: 1 }.of(raw);
+        let line = Lines { document, at: 0, line: 1 }.line_of(raw);
         Ok(Self { document, raw, line })
     }
 
@@ -85,8 +85,8 @@ impl<'a> Node<'a> {
         let named = members.into_iter().map(|(key, value): (&'a RawValue, &'a RawValue)| {
             // A key with a lone surrogate is no valid string and matches no known key.
             let name = serde_json::from_str(key.get()).unwrap_or_else(|_| key.get().to_owned());
-            let (at, line) = (start_of(self.document, key), lines.of(key));
-            Member { name, at, line, value: Node { document: self.document, raw: value, line: lines.of(value) } }
+            let (at, line) = (start_of(self.document, key), lines.line_of(key));
+            Member { name, at, line, value: Node { document: self.document, raw: value, line: lines.line_of(value) } }
         });
         Some(named.collect())
     }
@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
     pub(super) fn elements(&self) -> Option<Vec<Node<'a>>> {
         let Elements(elements) = self.text().starts_with('[').then(|| serde_json::from_str(self.text()).ok())??;
         let mut lines = self.lines();
-        Some(elements.into_iter().map(|raw| Node { document: self.document, raw, line: lines.of(raw) }).collect())
+        Some(elements.into_iter().map(|raw| Node { document: self.document, raw, line: lines.line_of(raw) }).collect())
     }
 
     fn lines(&self) -> Lines<'a> {
@@ -119,7 +119,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     /// The line of a part that does not begin before the previous one.
-    fn of(&mut self, raw: &RawValue) -> usize {
+    fn line_of(&mut self, raw: &RawValue) -> usize {
         let at = start_of(self.document, raw);
         let between = self.document.as_bytes().get(self.at..at).unwrap_or_default();
         self.line += between.iter().filter(|byte| **byte == b'\n').count();
@@ -186,9 +186,9 @@ mod tests {
         let text = "{\n  \"a\" : 1,\n\"b\\u0063\":\n [ true, \"x\\ny\" ],\n \"a\": {\"d\":null}}\n";
         let root = Node::parse(text).unwrap();
         let members = root.members().unwrap();
-        let told: Vec<_> =
+        let found: Vec<_> =
             members.iter().map(|m| (m.name.as_str(), m.line(), m.value.line(), m.value.text())).collect();
-        assert_eq!(told, [("a", 2, 2, "1"), ("bc", 3, 4, "[ true, \"x\\ny\" ]"), ("a", 5, 5, "{\"d\":null}")]);
+        assert_eq!(found, [("a", 2, 2, "1"), ("bc", 3, 4, "[ true, \"x\\ny\" ]"), ("a", 5, 5, "{\"d\":null}")]);
         for member in &members {
             assert_eq!(&text[member.value.start()..member.value.end()], member.value.text());
             assert!(text[member.at..].starts_with('"'));

@@ -104,9 +104,9 @@ fn within(text: &str, object: &Node<'_>, changes: &Changes<'_>, pieces: &mut Vec
             (object.start(), object.end(), format!(",\n{inner}"), inner, format!("\n{indent}}}"))
         }
     };
-    let told: Vec<String> = added.into_iter().map(|(name, change)| member(name, change, &indent)).collect();
+    let written: Vec<String> = added.into_iter().map(|(name, change)| member(name, change, &indent)).collect();
     let before = if end.is_empty() { separator.clone() } else { format!("{{\n{indent}") };
-    pieces.push(Piece { from, to, by: format!("{before}{}{end}", told.join(&separator)) });
+    pieces.push(Piece { from, to, by: format!("{before}{}{end}", written.join(&separator)) });
     Ok(())
 }
 
@@ -123,8 +123,9 @@ fn member(name: &str, change: &Change<'_>, indent: &str) -> String {
         Change::Set(value) => format!("{name}: {value}"),
         Change::Within(changes) => {
             let inner = format!("{indent}  ");
-            let told: Vec<String> = changes.members.iter().map(|(name, change)| member(name, change, &inner)).collect();
-            format!("{name}: {{\n{inner}{}\n{indent}}}", told.join(&format!(",\n{inner}")))
+            let members: Vec<String> =
+                changes.members.iter().map(|(name, change)| member(name, change, &inner)).collect();
+            format!("{name}: {{\n{inner}{}\n{indent}}}", members.join(&format!(",\n{inner}")))
         }
     }
 }

@@ -41,13 +41,13 @@ pub(super) enum Found {
 
 /// The paths of the file and of its copy.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct ConfigFiles {
     pub(super) path: PathBuf,
     copy: PathBuf,
 }
 
-impl Place {
-    pub(super) fn of(home: &Path) -> Self {
+impl ConfigFiles {
+    pub(super) fn new(home: &Path) -> Self {
         Self { path: home.join(NAME), copy: home.join(COPY) }
     }
 
@@ -128,47 +128,47 @@ mod tests {
     #[test]
     fn what_is_no_configuration_is_told_in_a_sentence() {
         let temp = tempfile::tempdir().unwrap();
-        let place = Place::of(temp.path());
-        assert_eq!((place.read(), place.stamp()), (Found::Nothing, None));
-        let why = |place: &Place| match place.read() {
+        let files = ConfigFiles::new(temp.path());
+        assert_eq!((files.read(), files.stamp()), (Found::Nothing, None));
+        let why = |files: &ConfigFiles| match files.read() {
             Found::Unusable { line, why } => (line, why),
             found => panic!("{found:?}"),
         };
-        fs::create_dir(&place.path).unwrap();
-        assert!(why(&place).1.contains("is a directory"));
-        fs::remove_dir(&place.path).unwrap();
-        fs::write(&place.path, b"{\n\"a\": \"\xff\"}").unwrap();
-        assert_eq!(why(&place), (Some(2), "is not UTF-8 from this line on; save it as UTF-8".to_owned()));
-        fs::write(&place.path, vec![b' '; 1024 * 1024 + 1]).unwrap();
-        assert!(why(&place).1.contains("larger than 1024 KB"));
+        fs::create_dir(&files.path).unwrap();
+        assert!(why(&files).1.contains("is a directory"));
+        fs::remove_dir(&files.path).unwrap();
+        fs::write(&files.path, b"{\n\"a\": \"\xff\"}").unwrap();
+        assert_eq!(why(&files), (Some(2), "is not UTF-8 from this line on; save it as UTF-8".to_owned()));
+        fs::write(&files.path, vec![b' '; 1024 * 1024 + 1]).unwrap();
+        assert!(why(&files).1.contains("larger than 1024 KB"));
         #[cfg(unix)]
         {
-            fs::remove_file(&place.path).unwrap();
-            std::os::unix::fs::symlink("/nowhere/at/all", &place.path).unwrap();
-            assert!(why(&place).1.contains("link to nothing"));
+            fs::remove_file(&files.path).unwrap();
+            std::os::unix::fs::symlink("/nowhere/at/all", &files.path).unwrap();
+            assert!(why(&files).1.contains("link to nothing"));
         }
     }
 
     #[test]
     fn a_written_file_is_whole_and_private_and_another_one() {
         let temp = tempfile::tempdir().unwrap();
-        let place = Place::of(temp.path());
-        place.write("{\"a\": 1}\n").unwrap();
-        let before = place.stamp();
-        place.write("{\"a\": 2}\n").unwrap();
-        assert_eq!(place.read(), Found::Text("{\"a\": 2}\n".to_owned()));
-        assert_ne!(place.stamp(), before);
+        let files = ConfigFiles::new(temp.path());
+        files.write("{\"a\": 1}\n").unwrap();
+        let before = files.stamp();
+        files.write("{\"a\": 2}\n").unwrap();
+        assert_eq!(files.read(), Found::Text("{\"a\": 2}\n".to_owned()));
+        assert_ne!(files.stamp(), before);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(fs::metadata(&place.path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(fs::metadata(&files.path).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        let files: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
-        assert_eq!(files, [NAME], "nothing else is left behind");
-        place.write_copy("{}").unwrap();
-        assert_eq!(place.read_copy(), Found::Text("{}".to_owned()));
-        let stamp = place.stamp();
-        fs::remove_file(&place.path).unwrap();
-        assert!(place.stamp().is_some() && place.stamp() != stamp, "the copy's");
+        let names: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(names, [NAME], "nothing else is left behind");
+        files.write_copy("{}").unwrap();
+        assert_eq!(files.read_copy(), Found::Text("{}".to_owned()));
+        let stamp = files.stamp();
+        fs::remove_file(&files.path).unwrap();
+        assert!(files.stamp().is_some() && files.stamp() != stamp, "the copy's");
     }
 }

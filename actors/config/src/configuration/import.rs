@@ -70,14 +70,14 @@ const RENAMED: &[(&str, &str)] = &[
     ("session_tracking.keep_tool_structure", "session_tracking.filtering.keep_tool_structure"),
 ];
 
-/// Edits `text` so that it has the settings of `original`, and reports the outcome of each key in `told`. Fails if
+/// Edits `text` so that it has the settings of `original`, and reports the outcome of each key in `outcomes`. Fails if
 /// `original` cannot be read at all.
 pub(super) fn import(
     original: &str,
     text: &str,
     force: bool,
     lookup: Lookup<'_>,
-    told: &mut Vec<Imported>,
+    outcomes: &mut Vec<Imported>,
 ) -> Result<String, String> {
     let original = original.strip_prefix('\u{feff}').unwrap_or(original);
     let root = Node::parse(original)
@@ -86,7 +86,7 @@ pub(super) fn import(
         return Err("the file to import is not an object {…}".to_owned());
     }
     let now = serde_json::from_str(text).unwrap_or_default();
-    let mut importer = Importer { now, edits: BTreeMap::new(), order: Vec::new(), force, lookup, told };
+    let mut importer = Importer { now, edits: BTreeMap::new(), order: Vec::new(), force, lookup, outcomes };
     importer.object(&root, "");
     let mut changes = edit::Changes::default();
     for path in &importer.order {
@@ -108,13 +108,13 @@ struct Importer<'a> {
     order: Vec<Vec<String>>,
     force: bool,
     lookup: Lookup<'a>,
-    told: &'a mut Vec<Imported>,
+    outcomes: &'a mut Vec<Imported>,
 }
 
 impl Importer<'_> {
-    fn tell(&mut self, key: &str, became: Option<&str>, value: Option<Value>, outcome: Outcome, message: &str) {
-        if self.told.len() < KEYS_MAX {
-            self.told.push(Imported {
+    fn report(&mut self, key: &str, became: Option<&str>, value: Option<Value>, outcome: Outcome, message: &str) {
+        if self.outcomes.len() < KEYS_MAX {
+            self.outcomes.push(Imported {
                 key: key.to_owned(),
                 became: became.map(str::to_owned),
                 value,
@@ -159,14 +159,16 @@ impl Importer<'_> {
         let renamed = RENAMED.iter().find(|(original, _)| *original == name).map(|(_, now)| *now);
         let key = Key::find(renamed.unwrap_or(name));
         match key {
-            Some(Key { used: Use::Former(why), .. }) => self.tell(name, None, None, Outcome::Dropped, why),
+            Some(Key { used: Use::Former(why), .. }) => self.report(name, None, None, Outcome::Dropped, why),
             Some(key) => match self.value(key, node) {
-                Ok(Value::Null) => self.tell(name, Some(key.name), None, Outcome::Dropped, "null: the default applies"),
+                Ok(Value::Null) => {
+                    self.report(name, Some(key.name), None, Outcome::Dropped, "null: the default applies")
+                }
                 Ok(value) => {
                     let path: Vec<&str> = key.name.split('.').collect();
-                    self.take(name, key.name, &path, value, note(key));
+                    self.set(name, key.name, &path, value, note(key));
                 }
-                Err(why) => self.tell(name, Some(key.name), None, Outcome::Wrong, &why),
+                Err(why) => self.report(name, Some(key.name), None, Outcome::Wrong, &why),
             },
             None => self.unknown(name),
         }
@@ -179,7 +181,7 @@ impl Importer<'_> {
             ("global.session_log_sources", _) => "set session_tracking.watch_directories if they lie elsewhere",
             _ => "belongs to a part that Baton does not have",
         };
-        self.tell(name, None, None, Outcome::Dropped, why);
+        self.report(name, None, None, Outcome::Dropped, why);
     }
 
     fn value(&self, key: &Key, node: &Node<'_>) -> Result<Value, String> {
@@ -199,8 +201,8 @@ impl Importer<'_> {
     fn project(&mut self, key: &str, path: &str, node: &Node<'_>) {
         let enabled = node.members().unwrap_or_default().into_iter().find(|member| member.name == "enabled");
         match enabled.and_then(|member| member.value.value()) {
-            Some(Value::Bool(enabled)) => self.take_project(key, path, enabled),
-            _ => self.tell(key, None, None, Outcome::Wrong, "has no `enabled` that is true or false"),
+            Some(Value::Bool(enabled)) => self.set_project(key, path, enabled),
+            _ => self.report(key, None, None, Outcome::Wrong, "has no `enabled` that is true or false"),
         }
     }
 
@@ -214,21 +216,23 @@ impl Importer<'_> {
         });
         let enabled = find("session_tracking_enabled").or(nested).and_then(|node| node.value()?.as_bool());
         match (root, enabled) {
-            (Some(root), Some(enabled)) => self.take_project(key, &escaped(&root), enabled),
+            (Some(root), Some(enabled)) => self.set_project(key, &escaped(&root), enabled),
             (None, _) => {
-                self.tell(key, None, None, Outcome::Dropped, "has no project_root, so its project is unknown");
+                self.report(key, None, None, Outcome::Dropped, "has no project_root, so its project is unknown");
             }
-            (Some(_), None) => self.tell(key, None, None, Outcome::Dropped, "sets nothing: the global switch applies"),
+            (Some(_), None) => {
+                self.report(key, None, None, Outcome::Dropped, "sets nothing: the global switch applies")
+            }
         }
     }
 
-    fn take_project(&mut self, key: &str, root: &str, enabled: bool) {
+    fn set_project(&mut self, key: &str, root: &str, enabled: bool) {
         let became = format!("{PROJECTS}.{root}.enabled");
         let path = ["session_tracking", "projects", root, "enabled"];
-        self.take(key, &became, &path, enabled.into(), "");
+        self.set(key, &became, &path, enabled.into(), "");
     }
 
-    fn take(&mut self, key: &str, became: &str, path: &[&str], value: Value, note: &str) {
+    fn set(&mut self, key: &str, became: &str, path: &[&str], value: Value, note: &str) {
         let owned: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
         let before = || path.iter().try_fold(&self.now, |now, name| now.get(name));
         let set = self.edits.get(&owned).or_else(before);
@@ -236,17 +240,17 @@ impl Importer<'_> {
             let set =
                 Some(set.to_string()).filter(|set| set.len() <= SHOWN_BYTES).unwrap_or("something else".to_owned());
             let message = format!("config.json already has {set}; --force overwrites it");
-            return self.tell(key, Some(became), Some(value), Outcome::Kept, &message);
+            return self.report(key, Some(became), Some(value), Outcome::Kept, &message);
         }
         // A value that would make the whole file invalid is not imported.
         let alone = edit::set("", path, &value).unwrap_or_default();
         if let Some(mistake) = parse::parse(&alone, self.lookup).mistakes.into_iter().next() {
-            return self.tell(key, Some(became), None, Outcome::Wrong, &mistake.what);
+            return self.report(key, Some(became), None, Outcome::Wrong, &mistake.what);
         }
         if self.edits.insert(owned.clone(), value.clone()).is_none() {
             self.order.push(owned);
         }
-        self.tell(key, Some(became), Some(value), Outcome::Taken, note);
+        self.report(key, Some(became), Some(value), Outcome::Taken, note);
     }
 }
 
@@ -269,11 +273,11 @@ mod tests {
     }
 
     fn run(original: &str, text: &str, force: bool) -> (String, Vec<String>) {
-        let mut told = Vec::new();
-        let edited = import(original, text, force, &lookup, &mut told).unwrap();
-        let lines = told.iter().map(|told| {
-            let became = told.became.as_deref().unwrap_or("-");
-            format!("{} {} {became}", told.outcome.as_str(), told.key)
+        let mut outcomes = Vec::new();
+        let edited = import(original, text, force, &lookup, &mut outcomes).unwrap();
+        let lines = outcomes.iter().map(|outcome| {
+            let became = outcome.became.as_deref().unwrap_or("-");
+            format!("{} {} {became}", outcome.outcome.as_str(), outcome.key)
         });
         (edited, lines.collect())
     }
@@ -298,9 +302,9 @@ mod tests {
 
     #[test]
     fn each_key_of_the_original_becomes_something_or_is_told_why_not() {
-        let (text, told) = run(ORIGINAL, "", false);
+        let (text, outcomes) = run(ORIGINAL, "", false);
         assert_eq!(
-            told,
+            outcomes,
             [
                 "dropped version -",
                 "dropped database -",
@@ -341,14 +345,14 @@ mod tests {
 
     #[test]
     fn a_time_that_no_hook_gets_is_refused_with_the_reason() {
-        let mut told = Vec::new();
+        let mut outcomes = Vec::new();
         let original =
             "{\"session_tracking\": {\"hooks\": {\"hook_timeout\": 30000}}, \"hooks\": {\"hook_timeout\": 3000}}";
-        let text = import(original, "", false, &lookup, &mut told).unwrap();
-        assert_eq!((told[0].outcome, told[1].outcome), (Outcome::Wrong, Outcome::Taken));
+        let text = import(original, "", false, &lookup, &mut outcomes).unwrap();
+        assert_eq!((outcomes[0].outcome, outcomes[1].outcome), (Outcome::Wrong, Outcome::Taken));
         assert!(
-            told[0].message.contains("from 1 to 3000") && told[0].message.contains("agents end a hook"),
-            "{told:?}"
+            outcomes[0].message.contains("from 1 to 3000") && outcomes[0].message.contains("agents end a hook"),
+            "{outcomes:?}"
         );
         assert!(text.contains("\"timeout_ms\": 3000"), "{text}");
     }
@@ -357,11 +361,11 @@ mod tests {
     fn what_is_set_stays_unless_forced() {
         let set = "{\n  \"session_tracking\": {\n    \"inactivity_timeout\": 60\n  }\n}\n";
         let original = "{\"session_tracking\": {\"inactivity_timeout\": 300, \"check_interval\": 5}}";
-        let (text, told) = run(original, set, false);
+        let (text, outcomes) = run(original, set, false);
         assert!(text.contains("\"inactivity_timeout\": 60") && text.contains("\"check_interval\": 5"), "{text}");
-        assert!(told[0].starts_with("kept") && told[1].starts_with("taken"), "{told:?}");
-        let (text, told) = run(original, set, true);
-        assert!(text.contains("\"inactivity_timeout\": 300") && told[0].starts_with("taken"), "{text}");
+        assert!(outcomes[0].starts_with("kept") && outcomes[1].starts_with("taken"), "{outcomes:?}");
+        let (text, outcomes) = run(original, set, true);
+        assert!(text.contains("\"inactivity_timeout\": 300") && outcomes[0].starts_with("taken"), "{text}");
     }
 
     #[test]
@@ -379,9 +383,9 @@ mod tests {
         });
         let original = format!("{{\"projects\": {{{}}}}}", members.collect::<Vec<_>>().join(",\n"));
         // Parsing the whole file again for each of them would take minutes.
-        let (text, told) = run(&original, "{\"_mine\": 1}", false);
+        let (text, outcomes) = run(&original, "{\"_mine\": 1}", false);
         let parsed = parse::parse(&text, &lookup);
-        assert_eq!((parsed.projects.len(), told.len(), &parsed.mistakes), (2_500, KEYS_MAX, &vec![]));
+        assert_eq!((parsed.projects.len(), outcomes.len(), &parsed.mistakes), (2_500, KEYS_MAX, &vec![]));
         assert!(text.starts_with("{\"_mine\": 1"), "{}", &text[..50]);
     }
 }

@@ -79,7 +79,7 @@ impl Pattern {
         if plain.chars().count() > CHARS_MAX {
             return Err(format!("it is longer than {CHARS_MAX} characters"));
         }
-        let form = Form::of(steps(&plain)?);
+        let form = Form::new(steps(&plain)?);
         Ok(Self { bare: !plain.contains('/'), written: plain.into_owned(), forms: vec![form] })
     }
 
@@ -153,7 +153,7 @@ fn is_above(literal: &str, bare: bool, path: &str) -> bool {
 }
 
 impl Form {
-    fn of(steps: Vec<Step>) -> Self {
+    fn new(steps: Vec<Step>) -> Self {
         let one = |step: &Step| if let Step::One(c) = step { Some(*c) } else { None };
         Self { literal: steps.iter().map(one).collect(), steps }
     }
@@ -180,7 +180,7 @@ impl Form {
         // Joining an empty path leaves a trailing slash.
         let real = normal(real.to_str()?).into_owned();
         let root = if real == "/" && names < self.steps.len() { "" } else { &real };
-        Some(Self::of(root.chars().map(Step::One).chain(self.steps[names..].iter().cloned()).collect()))
+        Some(Self::new(root.chars().map(Step::One).chain(self.steps[names..].iter().cloned()).collect()))
     }
 }
 

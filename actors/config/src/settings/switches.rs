@@ -114,14 +114,14 @@ impl Switches {
             if let Some(pattern) = self.excludes(place) {
                 return Some(Stop::Excluded { pattern: pattern.as_str().to_owned() });
             }
-            if let Some((pattern, enabled)) = self.of(place) {
+            if let Some((pattern, enabled)) = self.switch_of(place) {
                 return (!enabled).then(|| Stop::Project { pattern: pattern.as_str().to_owned() });
             }
         }
         (!global).then_some(Stop::Global)
     }
 
-    fn of(&self, place: &Place) -> Option<(&Pattern, bool)> {
+    fn switch_of(&self, place: &Place) -> Option<(&Pattern, bool)> {
         let (project, cwd) = (normal(&place.project), normal(&place.cwd));
         let above =
             |path| std::iter::successors(Some(path), |path: &&str| path.rsplit_once('/').map(|(above, _)| above));

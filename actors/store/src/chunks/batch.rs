@@ -101,7 +101,7 @@ impl Batch {
         const MANY: usize = 4;
         let whole = batches.first().filter(|_| batches.len() >= MANY).map(|first| first.store.folder.clone());
         let written = whole.as_deref().is_some_and(durable::sync_all);
-        let mut results: Vec<_> = batches.iter_mut().map(|batch| batch.name(written)).collect();
+        let mut results: Vec<_> = batches.iter_mut().map(|batch| batch.rename_files(written)).collect();
         let named = written && whole.as_deref().is_some_and(durable::sync_all);
         if !named {
             for (batch, result) in batches.iter().zip(&mut results) {
@@ -131,7 +131,7 @@ impl Batch {
     }
 
     /// Renames all files to their own names, after their content is durable.
-    fn name(&mut self, written: bool) -> Result<(), Error> {
+    fn rename_files(&mut self, written: bool) -> Result<(), Error> {
         if !written {
             for Pending { temporary, .. } in &self.pending {
                 durable::sync_file(temporary).map_err(io_error("sync", temporary))?;
@@ -152,7 +152,7 @@ impl Batch {
         Ok(())
     }
 
-    fn close(&mut self, folder: &Path, open: Open) -> Result<ChunkRef, Error> {
+    fn write_chunk(&mut self, folder: &Path, open: Open) -> Result<ChunkRef, Error> {
         let chunk = ChunkRef { name: name_of(&open.lines), items: open.items, bytes: open.lines.len() as u64 };
         let packed = compression::pack(&open.lines).map_err(io_error("compress for", folder))?;
         self.write(folder, &chunk.file_name(), &packed)?;
@@ -211,7 +211,7 @@ impl Append {
             self.open = Open { items: last.items, lines: batch.store.chunk(&self.session, &last)? };
         }
         if self.open.items > 0 && self.open.lines.len() + line.len() + 1 > CHUNK_BYTES {
-            self.chunks.push(batch.close(&self.folder, std::mem::take(&mut self.open))?);
+            self.chunks.push(batch.write_chunk(&self.folder, std::mem::take(&mut self.open))?);
         }
         self.open.lines.extend_from_slice(line);
         self.open.lines.push(b'\n');
@@ -235,7 +235,7 @@ impl Append {
         let Self { folder, mut chunks, last, open, .. } = self;
         chunks.extend(last);
         if open.items > 0 {
-            chunks.push(batch.close(&folder, open)?);
+            chunks.push(batch.write_chunk(&folder, open)?);
         }
         let manifest = Manifest::new(header, chunks);
         let (id, bytes) = manifest.encode().map_err(|error| io_error("encode a manifest in", &folder)(error.into()))?;

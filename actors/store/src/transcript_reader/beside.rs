@@ -37,7 +37,7 @@ pub(crate) struct Beside {
 impl Beside {
     /// Finds the session's folder for the transcript at `path`: `<id>/` for `<id>.jsonl`, and for every transcript
     /// below `<id>/subagents/`.
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn of_transcript(path: &str) -> Self {
         let path = Path::new(path);
         let parent = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == SUBAGENTS));
         let session = parent.and_then(Path::parent).map_or_else(|| path.with_extension(""), Path::to_path_buf);
@@ -117,7 +117,7 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(session.join("outside.txt"), folder.join("link.txt")).unwrap();
 
-        let of = |path: &str| Beside::of(temp.path().join(path).to_str().unwrap());
+        let of = |path: &str| Beside::of_transcript(temp.path().join(path).to_str().unwrap());
         let main = of("s-1.jsonl");
         assert_eq!(main.text("out.txt").as_deref(), Some("one\ntwo \u{fffd}"));
         assert_eq!(main.text("odd.txt").as_deref(), Some("bad \u{fffd} byte"));
@@ -151,8 +151,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         fs::create_dir(temp.path().join("s-1")).unwrap();
         let path = temp.path().join("s-1").join(TITLE);
-        let told = || Beside::of(temp.path().join("s-1.jsonl").to_str().unwrap()).title();
-        assert_eq!(told(), None);
+        let title = || Beside::of_transcript(temp.path().join("s-1.jsonl").to_str().unwrap()).title();
+        assert_eq!(title(), None);
         let long = format!("{{\"customTitle\":\"{}\"}}", "x".repeat(70_000));
         for (content, expected) in [
             (r#"{"customTitle":"docks"}"#, Some("docks")),
@@ -164,14 +164,14 @@ mod tests {
             (&long, None),
         ] {
             fs::write(&path, content).unwrap();
-            assert_eq!(told().as_deref(), expected, "{}", content.chars().take(40).collect::<String>());
+            assert_eq!(title().as_deref(), expected, "{}", content.chars().take(40).collect::<String>());
         }
         #[cfg(unix)]
         {
             fs::write(temp.path().join("elsewhere.json"), r#"{"customTitle":"x"}"#).unwrap();
             fs::remove_file(&path).unwrap();
             std::os::unix::fs::symlink(temp.path().join("elsewhere.json"), &path).unwrap();
-            assert_eq!(told(), None, "a link is not followed");
+            assert_eq!(title(), None, "a link is not followed");
         }
     }
 
@@ -186,7 +186,11 @@ mod tests {
         fs::create_dir(temp.path().join("s-2")).unwrap();
         std::os::unix::fs::symlink(elsewhere.join(FOLDER), temp.path().join("s-2").join(FOLDER)).unwrap();
         for linked in ["s-1.jsonl", "s-2.jsonl"] {
-            assert_eq!(Beside::of(temp.path().join(linked).to_str().unwrap()).text("out.txt"), None, "{linked}");
+            assert_eq!(
+                Beside::of_transcript(temp.path().join(linked).to_str().unwrap()).text("out.txt"),
+                None,
+                "{linked}"
+            );
         }
     }
 }
