@@ -329,8 +329,8 @@ impl Configuration {
         let (parsed, text) = match self.files.read() {
             Found::Text(text) => (self.parse(&text), Some(text)),
             Found::Nothing if self.files.read_copy() != Found::Nothing => {
-                let what = "it is missing, and its last content stays in force; restore it, or delete config.last-good.json too \
-                            to get the defaults; setting a switch writes it again";
+                let what = "it is missing, and its last content stays in force; restore it, or delete \
+                            config.last-good.json too to get the defaults; setting a switch writes it again";
                 (Parsed { mistakes: vec![Remark { line: None, what: what.to_owned() }], ..Parsed::default() }, None)
             }
             Found::Nothing => (Parsed::default(), None),

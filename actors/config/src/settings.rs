@@ -95,8 +95,8 @@ impl Llm {
         let longest = self.limits().longest_answer()?;
         let (wanted, context) = (self.max_output_tokens, self.context_tokens);
         let what = format!(
-            "llm.max_output_tokens is {wanted}, but llm.context_tokens ({context}) has room for {longest} beside a short \
-             conversation, so shorter answers are requested"
+            "llm.max_output_tokens is {wanted}, but llm.context_tokens ({context}) has room for {longest} beside a \
+             short conversation, so shorter answers are requested"
         );
         let fix = format!(
             "set llm.context_tokens to what the model takes at once, request and answer together, or llm.max_output_tokens \

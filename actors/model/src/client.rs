@@ -98,7 +98,7 @@ impl Client {
         if self.takes_format.load(Ordering::Relaxed) {
             match self.talk(talk, within, turn).await {
                 Err(failure) if talk.format.is_some() && failure.is_of_format() => {
-                    tracing::warn!(base_url = %self.endpoint.base_url, "endpoint does not support answer formats, requesting without");
+                    tracing::warn!(base_url = %self.endpoint.base_url, "endpoint takes no response_format, left out");
                     self.takes_format.store(false, Ordering::Relaxed);
                 }
                 replied => return replied,

@@ -29,7 +29,7 @@ pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf])
     if let Some(home) = home.map(resolved) {
         if notes.starts_with(&home) && !notes.starts_with(home.join(OWN)) {
             return refused(format!(
-                "it lies in BATON_HOME, which has other files there; remove the key to use {}, or name a folder elsewhere",
+                "it lies in BATON_HOME, which has other files; remove the key to use {}, or name a folder elsewhere",
                 home.join(OWN).display()
             ));
         }

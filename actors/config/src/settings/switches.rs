@@ -49,7 +49,7 @@ impl fmt::Display for Stop {
         match self {
             Self::Excluded { pattern } => write!(
                 f,
-                "its project is excluded: remove {pattern:?} from session_tracking.exclude in config.json to have it read"
+                "its project is excluded: remove {pattern:?} from session_tracking.exclude in config.json to read it"
             ),
             Self::Project { pattern } => write!(
                 f,
@@ -58,8 +58,8 @@ impl fmt::Display for Stop {
             ),
             Self::Elsewhere { transcript } => write!(
                 f,
-                "it was imported, and its transcript {transcript} is in no directory that is read here, so it stays as imported: \
-                 to continue reading it, add that directory to session_tracking.watch_directories"
+                "it was imported, and its transcript {transcript} is in no directory that is read here, so it stays \
+                 as imported: to continue reading it, add that directory to session_tracking.watch_directories"
             ),
             Self::Own => f.write_str("it works in Baton's own home, where only Baton itself works"),
             Self::Global => f.write_str(
