@@ -136,7 +136,7 @@ pub(crate) fn reach_home(environment: &Environment, hooks: &Hooks) -> io::Result
 /// Where else the home's daemon may listen: it was started before the configuration said what it says now, or takes an
 /// older one because that has a mistake. None while nobody holds the home.
 pub(crate) fn elsewhere(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
-    let told = lock::listens_at(&environment.home).map(Endpoint::at);
+    let told = lock::recorded_socket(&environment.home).map(Endpoint::at);
     let others: Vec<Endpoint> =
         told.into_iter().chain([Endpoint::of(&environment.home)]).filter(|endpoint| endpoint != configured).collect();
     if others.is_empty() || lock_is_free(environment) { Vec::new() } else { others }
@@ -177,7 +177,7 @@ impl Client {
             Err(Error::Broken(error))
                 if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
             {
-                return Err(Error::NotAnswering(lock::holder(&environment.home)));
+                return Err(Error::NotAnswering(lock::holder_pid(&environment.home)));
             }
             // It is just going away.
             Err(Error::Broken(_)) => return Ok(None),
@@ -244,7 +244,7 @@ impl Client {
                 return Ok(None);
             }
             if Instant::now() >= until {
-                return Err(Error::NotAnswering(lock::holder(&environment.home)));
+                return Err(Error::NotAnswering(lock::holder_pid(&environment.home)));
             }
             std::thread::sleep(LOOK);
         }
@@ -468,7 +468,7 @@ fn not_read(environment: &Environment, agent: Agent, directory: &Path, why: &str
 
 fn home_error(environment: &Environment, error: &io::Error) -> Error {
     let home = environment.home.display();
-    let remedy = match Obstacle::of(error) {
+    let remedy = match Obstacle::from_error(error) {
         Obstacle::Other => "make it a directory that you can write to",
         known => known.remedy(),
     };
@@ -496,13 +496,13 @@ fn start_lock(home: &Path) -> io::Result<File> {
 
 /// Whether no daemon holds the home.
 pub(crate) fn lock_is_free(environment: &Environment) -> bool {
-    let lock = transcript_file::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
+    let lock = transcript_file::open_regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether another daemon than `pid` holds the home by now: somebody needed one while that one was ending.
 fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
-    lock::holder(&environment.home).is_some_and(|holder| holder != pid)
+    lock::holder_pid(&environment.home).is_some_and(|holder| holder != pid)
 }
 
 fn wait_for_process(pid: u32, within: Duration) -> bool {

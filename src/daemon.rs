@@ -43,7 +43,7 @@ pub enum Error {
     #[error(transparent)]
     Start(#[from] StartError),
     /// Its log file, runtime or signals.
-    #[error("cannot {what}: {source}; {}", Obstacle::of(source).remedy())]
+    #[error("cannot {what}: {source}; {}", Obstacle::from_error(source).remedy())]
     Io {
         /// What was tried.
         what: &'static str,

@@ -113,7 +113,7 @@ impl Environment {
     pub fn roots(&self) -> Vec<Root> {
         let directories = [(Agent::ClaudeCode, &self.claude_config_dir), (Agent::Codex, &self.codex_home)];
         let read = directories.into_iter().filter(|(agent, _)| self.reads(*agent));
-        read.flat_map(|(agent, directory)| Root::of(agent, directory)).collect()
+        read.flat_map(|(agent, directory)| Root::of_agent(agent, directory)).collect()
     }
 
     /// A directory that a variable names and that is not read, and why: no daemon is started with it.

@@ -49,7 +49,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    transcript_file::regular(path, &mut options)
+    transcript_file::open_regular(path, &mut options)
 }
 
 impl Inner {

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use crate::indexer;
 use asked::Asked;
 use baton_base::supervised_task::TaskSupervisor;
-use baton_base::throttle::Pace;
+use baton_base::throttle::Throttle;
 use baton_config::settings::{Embedding, SettingsReader};
 use baton_journal::session_table::TableReader;
 use baton_memory::vectors::{Error, Meaning, Model, Table, Vectors, key, passage};
@@ -34,7 +34,7 @@ pub(crate) struct Surroundings {
     pub(crate) settings: SettingsReader,
     pub(crate) table: TableReader,
     pub(crate) indexer: indexer::Handle,
-    pub(crate) pace: Pace,
+    pub(crate) throttle: Throttle,
     pub(crate) stop: watch::Receiver<bool>,
 }
 

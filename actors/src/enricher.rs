@@ -33,7 +33,7 @@ use crate::session::Asking;
 use crate::supervisor;
 use baton_base::clock::Clock;
 use baton_base::supervised_task::TaskSupervisor;
-use baton_base::throttle::Pace;
+use baton_base::throttle::Throttle;
 use baton_config::endpoint::Endpoint;
 use baton_config::settings::{Llm, Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
@@ -71,7 +71,7 @@ pub(crate) struct Surroundings {
     pub(crate) indexer: indexer::Handle,
     pub(crate) supervisor: supervisor::Handle,
     pub(crate) memos: Memos,
-    pub(crate) pace: Pace,
+    pub(crate) throttle: Throttle,
     pub(crate) stop: watch::Receiver<bool>,
 }
 

@@ -17,7 +17,7 @@ use interprocess::local_socket::traits::tokio::Listener as _;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
 use tokio::sync::Semaphore;
 
-use baton_base::actor_address::Slot;
+use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
 
 use crate::queries::Services;
@@ -32,7 +32,7 @@ const STRANGERS_TOLD: Duration = Duration::from_secs(60);
 
 /// Reaches the gateway.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) Slot<Msg>);
+pub struct Handle(pub(crate) ActorAddress<Msg>);
 
 impl Handle {
     /// Starts a gateway there, linked to its supervisor.

@@ -29,7 +29,7 @@ use crate::session::{SignalCall, Signalled};
 use crate::supervisor;
 use crate::transcript_roots::Roots;
 use crate::watcher;
-use baton_base::bounded_fs::Looks;
+use baton_base::bounded_fs::BoundedFs;
 use baton_base::clock::Clock;
 use baton_base::journal_health::Outage;
 use baton_config::settings::SettingsReader;
@@ -80,7 +80,7 @@ pub struct Hooks {
     spool: Arc<Spool>,
     draining: tokio::sync::Mutex<Drained>,
     presences: Presences,
-    looks: Looks,
+    looks: BoundedFs,
     offers: Offers,
 }
 
@@ -128,7 +128,7 @@ impl Hooks {
             spool: Arc::new(Spool::of(&options.home)),
             draining: tokio::sync::Mutex::default(),
             presences: Presences::default(),
-            looks: Looks::default(),
+            looks: BoundedFs::default(),
             offers: Offers::default(),
             options,
         }

@@ -33,11 +33,11 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
 use crate::session;
-use baton_base::actor_address::{CallError, Slot};
-use baton_base::condition::Trouble;
+use baton_base::actor_address::{ActorAddress, CallError};
+use baton_base::condition::Condition;
 use baton_base::io_remedy::Obstacle;
 use baton_base::limits;
-use baton_base::throttle::{Pace, Urgency};
+use baton_base::throttle::{Throttle, Urgency};
 use baton_config::settings::SettingsReader;
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
@@ -76,7 +76,7 @@ pub struct Options {
     /// Jobs that take a processor at once; more wait for the disk beside them.
     pub jobs_at_once: usize,
     /// What work in the background gives way to.
-    pub pace: Pace,
+    pub throttle: Throttle,
 }
 
 /// One job, as a session hands it out.
@@ -141,31 +141,31 @@ impl JobOutcome {
 /// Reaches the indexer and its memory.
 #[derive(Clone)]
 pub struct Handle {
-    slot: Slot<Msg>,
+    slot: ActorAddress<Msg>,
     /// The memory of the current incarnation.
     port: Arc<watch::Sender<Option<Port>>>,
     chunks: Arc<ChunkStore>,
     large: Arc<Large>,
     left_out: Arc<LeftOut>,
     under_way: UnderWay,
-    storing: Arc<Trouble>,
+    storing: Arc<Condition>,
 }
 
 impl Handle {
     /// A handle to an indexer that is still to be started.
     pub fn new(chunks: Arc<ChunkStore>) -> Self {
         Self {
-            slot: Slot::default(),
+            slot: ActorAddress::default(),
             port: Arc::new(watch::Sender::new(None)),
             chunks,
             large: Arc::default(),
             left_out: Arc::default(),
             under_way: UnderWay::default(),
-            storing: Arc::new(Trouble::new("conversations cannot be stored")),
+            storing: Arc::new(Condition::new("conversations cannot be stored")),
         }
     }
 
-    pub(crate) fn slot(&self) -> &Slot<Msg> {
+    pub(crate) fn slot(&self) -> &ActorAddress<Msg> {
         &self.slot
     }
 
@@ -217,7 +217,7 @@ impl Handle {
 
     /// What keeps conversations from being stored, while something does.
     pub fn not_storing(&self) -> Option<String> {
-        self.storing.told()
+        self.storing.describe()
     }
 
     /// Makes the memory durable and lets go of it. Jobs in flight are not waited for: they are owed still.
@@ -281,14 +281,14 @@ pub(crate) struct State {
     asked_shelf: Shelf,
     under_way: UnderWay,
     /// Where its successor will be.
-    slot: Slot<Msg>,
+    slot: ActorAddress<Msg>,
     /// Sessions that may have chunks which no event names any more: at first all, for a crash may have left some.
     superseded: BTreeSet<SessionId>,
     /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
     collecting: bool,
     left_out: Arc<LeftOut>,
     /// Whether the disk takes conversations.
-    storing: Arc<Trouble>,
+    storing: Arc<Condition>,
     /// All conversations are being looked through.
     sweep: Sweep,
 }
@@ -389,10 +389,10 @@ impl Actor for IndexerActor {
 
 /// Room for a job of the background: when the memory has followed and a processor of the background's is free, or as soon
 /// as somebody waits for it.
-async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<baton_base::throttle::Room> {
+async fn background(throttle: &Throttle, fresh: &Fresh, hurried: &Notify) -> Option<baton_base::throttle::Permit> {
     let in_turn = async {
         let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
-        pace.background().await
+        throttle.wait_for_background().await
     };
     tokio::select! {
         room = in_turn => Some(room),
@@ -402,7 +402,7 @@ async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<bato
 
 /// Tells the incarnation that has begun something that it is over, or its successor, which counts it not and may have
 /// waited for it.
-fn report(begun_by: &ActorRef<Msg>, slot: &Slot<Msg>, over: Msg) {
+fn report(begun_by: &ActorRef<Msg>, slot: &ActorAddress<Msg>, over: Msg) {
     if begun_by.send_message(over).is_err() {
         slot.cast(Msg::GoOn);
     }
@@ -412,7 +412,7 @@ fn report(begun_by: &ActorRef<Msg>, slot: &Slot<Msg>, over: Msg) {
 fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
     match prepared {
         Ok(Err(JobOutcome::Failed { why: FailureReason::NotStored, reason, .. }))
-            if Obstacle::told(reason).is_of_the_disk() =>
+            if Obstacle::in_message(reason).is_of_the_disk() =>
         {
             Some(reason)
         }
@@ -482,19 +482,19 @@ impl State {
         self.preparing.insert(request.session.clone(), hurried.clone());
         let (under_way, leave) = (self.under_way.clone(), self.leave());
         let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
-        let (pace, slot, storing) = (self.options.pace.clone(), self.slot.clone(), self.storing.clone());
+        let (throttle, slot, storing) = (self.options.throttle.clone(), self.slot.clone(), self.storing.clone());
         tokio::spawn(async move {
             let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
             let (request, chunks, leave) = (Arc::new(*request), Arc::new(chunks), Arc::new(leave));
             let prepared = loop {
-                let room = background(&pace, &fresh, &hurried).await;
+                let room = background(&throttle, &fresh, &hurried).await;
                 let is_asked = room.is_none();
                 let (request, chunks, leave) = (request.clone(), chunks.clone(), leave.clone());
                 let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
                 drop(room);
                 // The others would fail alike, one after another: what nobody waits for waits here for room.
                 match no_room(&prepared).filter(|_| !is_asked) {
-                    Some(reason) => storing.met(reason),
+                    Some(reason) => storing.failed(reason),
                     None => break prepared,
                 }
                 tokio::select! {
@@ -529,7 +529,8 @@ impl State {
                 self.sweep.passed_over();
                 continue;
             }
-            let (under_way, slot, pace) = (self.under_way.clone(), self.slot.clone(), self.options.pace.clone());
+            let (under_way, slot, throttle) =
+                (self.under_way.clone(), self.slot.clone(), self.options.throttle.clone());
             self.collecting = true;
             let (chunks, left_out, myself) = (self.options.chunks.clone(), self.left_out.clone(), myself.clone());
             tokio::spawn(async move {
@@ -559,7 +560,7 @@ impl State {
                     Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
                 }
                 under_way.end(&session, None);
-                if pace.is_asked() {
+                if throttle.is_answering() {
                     tokio::time::sleep(limits::BACKLOG_PAUSE).await;
                 }
                 report(&myself, &slot, Msg::Collected(gone));

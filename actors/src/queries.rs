@@ -45,18 +45,18 @@ use crate::transcript_roots::Roots;
 use crate::vault::Scribe;
 use crate::watcher;
 use baton_base::clock::Clock;
-use baton_base::condition::Trouble;
+use baton_base::condition::Condition;
 use baton_base::journal_health::Outage;
-use baton_base::latest::Current;
+use baton_base::latest::Latest;
 use baton_base::supervised_task::TaskSupervisor;
-use baton_base::throttle::Pace;
+use baton_base::throttle::Throttle;
 use baton_config::configuration::Configuration;
 use baton_config::settings::SettingsReader;
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
 use baton_journal::vitals::Vitals;
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::Remains;
+use baton_store::forgotten::ForgottenSessions;
 use baton_views::conversation::Conversations;
 
 /// Everything that answering takes; shared by all who ask.
@@ -101,21 +101,21 @@ pub struct Services {
     /// How far the backlog is.
     pub progress: watch::Receiver<Progress>,
     /// What work in the background gives way to.
-    pub pace: Pace,
+    pub throttle: Throttle,
     /// Who keeps failing and is left alone.
-    pub degraded: Current<Vec<Degraded>>,
+    pub degraded: Latest<Vec<Degraded>>,
     /// Whether the log takes writes.
     pub outage: Outage,
     /// What was found wrong when the log was opened.
     pub log_problem: Option<String>,
     /// Whether `session_states.json` can be written.
-    pub exporting: Arc<Trouble>,
+    pub exporting: Arc<Condition>,
     /// What everything takes on disk.
     pub scale: Arc<Scale>,
     /// Held while everything is verified: two at once would only be in each other's way.
     pub verifying: Arc<Semaphore>,
     /// What copies of forgotten sessions are known by.
-    pub remains: Arc<Remains>,
+    pub remains: Arc<ForgottenSessions>,
     /// Reads conversations, and what they come to.
     pub conversations: Arc<Conversations>,
     /// What is ready to be handed over.

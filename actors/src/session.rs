@@ -39,7 +39,7 @@ use baton_base::actor_address;
 use baton_base::actor_address::CallError;
 use baton_base::clock::Clock;
 use baton_base::journal_health::Outage;
-use baton_base::throttle::{Pace, Urgency};
+use baton_base::throttle::{Throttle, Urgency};
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_stream;
@@ -47,7 +47,7 @@ use baton_journal::session_stream::SessionStream;
 use baton_journal::session_table::TableReader;
 use baton_journal::{AppendError, Journal};
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::Remains;
+use baton_store::forgotten::ForgottenSessions;
 
 /// What a session needs of the world; the same for all of them.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub struct Options {
     /// Timeouts and switches, as configured now.
     pub settings: SettingsReader,
     /// Bounds the reads of all sessions together.
-    pub pace: Pace,
+    pub throttle: Throttle,
     /// Where notes are kept.
     pub chunks: Arc<ChunkStore>,
     /// Takes index jobs.
@@ -73,7 +73,7 @@ pub struct Options {
     /// What has become of other sessions: a subagent is forgotten with its own.
     pub table: TableReader,
     /// What copies of forgotten sessions are known by.
-    pub remains: Arc<Remains>,
+    pub remains: Arc<ForgottenSessions>,
     /// Which file systems do not answer.
     pub roots: Arc<Roots>,
 }

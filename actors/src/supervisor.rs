@@ -30,7 +30,7 @@ use crate::session;
 use crate::session::{
     Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
 };
-use baton_base::actor_address::{CallError, Slot};
+use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::limits;
 use baton_base::restart_budget::RestartBudget;
 use baton_base::supervised_task::TaskSupervisor;
@@ -66,7 +66,7 @@ pub struct Options {
 
 /// Reaches the supervisor.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) Slot<Msg>);
+pub struct Handle(pub(crate) ActorAddress<Msg>);
 
 impl Handle {
     /// A page of what is unread, in place of what the last one said.
@@ -348,7 +348,7 @@ impl Actor for SupervisorActor {
         // What was owed when the last daemon ended is owed now.
         let owed = state.owed();
         state.take_in(owed);
-        let asked = state.options.sessions.pace.asked();
+        let asked = state.options.sessions.throttle.questions();
         let supervisor = myself.clone();
         state.options.tasks.spawn("backlog", move || turn_to_backlog(supervisor.clone(), asked.clone()));
         let (supervisor, outage) = (myself.clone(), state.options.sessions.outage.clone());
@@ -489,9 +489,9 @@ impl State {
     /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little, and
     /// nothing while the log takes no writes.
     async fn work_off(&mut self, myself: &ActorRef<Msg>) {
-        let (pace, outage) = (self.options.sessions.pace.clone(), self.options.sessions.outage.clone());
+        let (throttle, outage) = (self.options.sessions.throttle.clone(), self.options.sessions.outage.clone());
         while !outage.lasts()
-            && (!pace.is_asked() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)
+            && (!throttle.is_answering() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)
             && let Some(work) = self.backlog.next()
         {
             self.begun = tokio::time::Instant::now();

@@ -26,7 +26,7 @@ use baton_base::clock::Clock;
 use baton_base::durable;
 use baton_config::configuration;
 use baton_config::configuration::Configuration;
-use baton_config::import_boundary::Imported;
+use baton_config::import_boundary::ImportBoundary;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_views::conversation::Conversations;
@@ -42,20 +42,20 @@ use crate::transcript_roots::Roots;
 use crate::vault;
 use crate::vault::Scribe;
 use crate::watcher;
-use baton_base::condition::Trouble;
+use baton_base::condition::Condition;
 use baton_base::io_remedy::Obstacle;
 use baton_base::journal_health::Outage;
 use baton_base::limits;
 use baton_base::lock;
 use baton_base::lock::{HomeLock, LockError};
 use baton_base::supervised_task::TaskSupervisor;
-use baton_base::throttle::Pace;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_root::Root;
 use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::vitals::Vitals;
 use baton_journal::{DiskJournal, Journal, OpenError};
-use baton_store::forgotten::Remains;
+use baton_store::forgotten::ForgottenSessions;
 
 /// What a daemon is started with.
 pub struct Options {
@@ -95,7 +95,7 @@ pub enum StartError {
         source: OpenError,
     },
     /// The conversations could not be reached.
-    #[error("{source}; {}", Obstacle::told(&source.to_string()).remedy())]
+    #[error("{source}; {}", Obstacle::in_message(&source.to_string()).remedy())]
     Chunks {
         /// Why.
         #[from]
@@ -124,7 +124,7 @@ pub enum StartError {
 /// What to do where the system refuses; all other refusals of the log say so themselves.
 fn what_helps(error: &OpenError) -> String {
     match error {
-        OpenError::Io { source, .. } => format!("; {}", Obstacle::of(source).remedy()),
+        OpenError::Io { source, .. } => format!("; {}", Obstacle::from_error(source).remedy()),
         _ => String::new(),
     }
 }
@@ -161,8 +161,8 @@ impl System {
         archive::clear(&home).unwrap_or_else(|error| {
             tracing::warn!(%error, "what an interrupted import left behind is still there");
         });
-        let imported =
-            Imported::read(&home.join("log")).map_err(|source| StartError::Imported { home: home.clone(), source })?;
+        let imported = ImportBoundary::read(&home.join("log"))
+            .map_err(|source| StartError::Imported { home: home.clone(), source })?;
         // What works in there is what Baton itself has started.
         let own_home = std::fs::canonicalize(&home).unwrap_or_else(|_| home.clone());
         let base = Settings { imported, home: Some(own_home), ..Settings::clone(&settings.now()) };
@@ -176,7 +176,7 @@ impl System {
         let (indexer, gateway) = (indexer::Handle::new(chunks.clone()), gateway::Handle::default());
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        let (pace, outage) = (Pace::new(processors), Outage::default());
+        let (throttle, outage) = (Throttle::new(processors), Outage::default());
         let socket_path = settings.now().hooks.socket_path.clone();
         let stop = watch::Sender::new(false);
         let vitals = Arc::new(Vitals::new(lock.home().cloned(), journal.clone()));
@@ -184,7 +184,7 @@ impl System {
         let tasks = TaskSupervisor::new(move |reason| ending.end(reason));
         let watched = Arc::downgrade(&configuration);
         tasks.spawn("configuration", move || configuration::watch(watched.clone()));
-        let remains = Arc::new(Remains::open(&home.join("log")));
+        let remains = Arc::new(ForgottenSessions::open(&home.join("log")));
         // What a repair has cut off of them is set again, and what the log does not know may be its end that is lost.
         if let Ok(cut) = tombstones::read(&home.join("log")) {
             let known = table.now();
@@ -212,7 +212,7 @@ impl System {
             indexer: indexer.clone(),
             supervisor: supervisor.clone(),
             memos: memos.clone(),
-            pace: pace.clone(),
+            throttle: throttle.clone(),
             stop: stop.subscribe(),
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
@@ -225,7 +225,7 @@ impl System {
             chunks: chunks.clone(),
             conversations: conversations.clone(),
             memos: memos.clone(),
-            pace: pace.clone(),
+            throttle: throttle.clone(),
             tasks: tasks.clone(),
             stop: stop.subscribe(),
         }));
@@ -249,11 +249,11 @@ impl System {
             socket_path: socket_path.clone(),
             hooks,
             progress: progress.subscribe(),
-            pace: pace.clone(),
+            throttle: throttle.clone(),
             degraded: degraded.subscribe().into(),
             outage: outage.clone(),
             log_problem,
-            exporting: Arc::new(Trouble::new(session_states_file::TROUBLE)),
+            exporting: Arc::new(Condition::new(session_states_file::TROUBLE)),
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
             remains: remains.clone(),
@@ -269,7 +269,7 @@ impl System {
             journal: journal.clone(),
             clock,
             settings: settings.clone(),
-            pace: pace.clone(),
+            throttle: throttle.clone(),
             chunks: chunks.clone(),
             indexer: indexer.clone(),
             watcher: watcher.clone(),
@@ -287,7 +287,7 @@ impl System {
             memory: home.join("memory"),
             vectors: Some(embedder.vectors()),
             jobs_at_once: processors,
-            pace: pace.clone(),
+            throttle: throttle.clone(),
         };
         let watching = watcher::Options {
             roots,
@@ -299,7 +299,7 @@ impl System {
             tasks: tasks.clone(),
         };
         if let Some(path) = &socket_path
-            && let Err(error) = lock::say_listening(&home, path)
+            && let Err(error) = lock::record_socket(&home, path)
         {
             tracing::warn!(%error, "clients find this daemon only while hooks.socket_path stays what it is");
         }
@@ -337,7 +337,7 @@ impl System {
                 settings: services.settings.clone(),
                 table: services.table.clone(),
                 indexer: services.indexer.clone(),
-                pace: services.pace.clone(),
+                throttle: services.throttle.clone(),
                 stop: services.stop.subscribe(),
             },
             &tasks,

@@ -424,7 +424,7 @@ fn main_folder(agent: Agent) -> &'static str {
 /// What is read of a directory that a client named.
 fn roots_of(known: &Known, root: &NamedRoot) -> Vec<Root> {
     let agent = known.agents.get(&root.config_dir).copied().unwrap_or(Agent::ClaudeCode);
-    Root::of(agent, Path::new(&root.config_dir))
+    Root::of_agent(agent, Path::new(&root.config_dir))
 }
 
 /// Why a directory that a variable names is not read, by the rules of [`Roots::name`], for whoever is to start a daemon with
@@ -440,14 +440,14 @@ pub fn unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<Stri
 
 /// Whether an agent's directory has none of the folders in which transcripts lie. Blocks for short disk reads.
 pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
-    Root::of(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
+    Root::of_agent(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
 }
 
 /// The roots that agents have by themselves in the user's home.
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
     let of = |home: PathBuf| [(Agent::ClaudeCode, home.join(".claude")), (Agent::Codex, home.join(".codex"))];
-    user.into_iter().flat_map(of).flat_map(|(agent, directory)| Root::of(agent, &directory)).collect()
+    user.into_iter().flat_map(of).flat_map(|(agent, directory)| Root::of_agent(agent, &directory)).collect()
 }
 
 /// The directories of roots, as they are written and without links above them. Blocks for short disk reads.

@@ -45,7 +45,7 @@ use std::time::Duration;
 use crate::memo_writer::Memos;
 use baton_base::clock::Clock;
 use baton_base::supervised_task::TaskSupervisor;
-use baton_base::throttle::Pace;
+use baton_base::throttle::Throttle;
 use baton_config::settings::SettingsReader;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_journal::session_table::TableReader;
@@ -106,7 +106,7 @@ pub struct Surroundings {
     /// Records which entities were recalled.
     pub memos: Memos,
     /// What work in the background gives way to.
-    pub pace: Pace,
+    pub throttle: Throttle,
     /// Sees how the work ends.
     pub tasks: TaskSupervisor,
     /// `true` when the daemon stops.

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 
 use crate::supervisor;
 use crate::transcript_roots::{Look as RootsSeen, Roots};
-use baton_base::actor_address::{CallError, Slot};
+use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::limits;
 use baton_base::supervised_task::TaskSupervisor;
 use baton_base::transcript_file::FileSeen;
@@ -64,7 +64,7 @@ pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
 /// Reaches the watcher.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) Slot<Msg>, pub(crate) Arc<AtomicU64>);
+pub struct Handle(pub(crate) ActorAddress<Msg>, pub(crate) Arc<AtomicU64>);
 
 impl Handle {
     /// Looks at every transcript that may have changed, and answers those that no session has read to their present end,

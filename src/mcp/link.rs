@@ -136,7 +136,7 @@ impl Link {
         };
         let welcomed = match tokio::time::timeout(client::GREET, greeting).await {
             Ok(welcomed) => welcomed,
-            Err(_) => return Err(Error::NotAnswering(lock::holder(&environment.home))),
+            Err(_) => return Err(Error::NotAnswering(lock::holder_pid(&environment.home))),
         };
         let welcomed = match welcomed {
             Ok(incoming) => incoming,

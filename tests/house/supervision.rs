@@ -249,7 +249,7 @@ async fn when_the_supervisor_fails_the_daemon_ends_and_the_next_one_lacks_nothin
     let world = World::new();
     let mut story = world.story("known");
     story.say("an old subject");
-    let clock = Arc::new(Breaking { clock: ManualClock::at(NOW), breaks: AtomicBool::new(false) });
+    let clock = Arc::new(Breaking { clock: ManualClock::new(NOW), breaks: AtomicBool::new(false) });
     let house = world.start_with(&world.home(), world.journal.clone(), clock.clone()).await;
     let episode = house.closed(story.id()).await;
     // Who else asks for the time just then breaks in its place: so until it is the supervisor.

@@ -51,7 +51,7 @@ impl World {
         let (fold, table) = TableFold::new();
         let journal = Faulty::new(Arc::new(MemoryJournal::new(Box::new(fold))));
         let (settings, reader) = watch::channel(Arc::new(Settings::default()));
-        let clock = Arc::new(ManualClock::at(NOW));
+        let clock = Arc::new(ManualClock::new(NOW));
         Self { temp, journal, table, clock, _settings: settings, settings: reader }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn after(seconds: i64) -> Timestamp {
 impl Held {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let clock = Arc::new(ManualClock::at(start()));
+        let clock = Arc::new(ManualClock::new(start()));
         let mut held = Self { world: World::new(), runtime, system: None, clock };
         held.begin();
         held

@@ -287,8 +287,8 @@ fn a_job_that_waits_is_let_go(kind: Kind) {
     transcript.set_time(after(20));
     transcript.prompt("the wombat came in secret").reply("nobody saw it");
     held.at(3_600);
-    let pace = held.system().services().pace.clone();
-    let busy = held.runtime.block_on(pace.background());
+    let throttle = held.system().services().throttle.clone();
+    let busy = held.runtime.block_on(throttle.wait_for_background());
     Kind::Session.lift(&held.world, &me);
     held.wait_for(&me, |state| state.phase == Phase::Indexing);
 
@@ -339,7 +339,7 @@ fn a_stopped_session_is_not_moved_to_another_file() {
         agent: Agent::ClaudeCode,
         kind: baton_events::session::Kind::Main,
         path: path("-work-two").to_str().unwrap().into(),
-        stat: FileStat::of(&metadata),
+        stat: FileStat::new(&metadata),
         identity: transcript_file::identity(&metadata),
     };
     let supervisor = &held.system().services().supervisor;

@@ -22,21 +22,21 @@ pub enum CallError {
 const SUCCESSOR: Duration = Duration::from_secs(2);
 
 /// Holds the current incarnation of an actor.
-pub struct Slot<M: Message>(Arc<watch::Sender<Option<ActorRef<M>>>>);
+pub struct ActorAddress<M: Message>(Arc<watch::Sender<Option<ActorRef<M>>>>);
 
-impl<M: Message> Clone for Slot<M> {
+impl<M: Message> Clone for ActorAddress<M> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<M: Message> Default for Slot<M> {
+impl<M: Message> Default for ActorAddress<M> {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(None)))
     }
 }
 
-impl<M: Message> Slot<M> {
+impl<M: Message> ActorAddress<M> {
     /// Stores a new incarnation.
     pub fn put(&self, actor: ActorRef<M>) {
         self.0.send_replace(Some(actor));

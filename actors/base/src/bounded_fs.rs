@@ -14,22 +14,18 @@ const AT_ONCE: usize = 8;
 const ROOM: Duration = Duration::from_millis(50);
 
 /// See the module.
-pub struct Looks(Arc<Semaphore>);
+pub struct BoundedFs(Arc<Semaphore>);
 
-impl Default for Looks {
+impl Default for BoundedFs {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(AT_ONCE)))
     }
 }
 
-impl Looks {
+impl BoundedFs {
     /// Runs `look` on a blocking thread and returns its result, or `None` if there is no free slot or no result by
     /// `until`.
-    pub async fn take<T: Send + 'static>(
-        &self,
-        until: Instant,
-        look: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
+    pub async fn run<T: Send + 'static>(&self, until: Instant, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let room = timeout_at(until.min(Instant::now() + ROOM), self.0.clone().acquire_owned()).await.ok()?.ok()?;
         let looking = tokio::task::spawn_blocking(move || {
             // Held until the look ends, even if the caller has given up.
@@ -49,14 +45,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_hangs_keeps_few_threads_and_nobody_waits_for_it() {
-        let looks = Looks::default();
+        let looks = BoundedFs::default();
         let begun = Arc::new(AtomicUsize::new(0));
         let mut hung = Vec::new();
         for _ in 0..3 * AT_ONCE {
             let (release, wait) = mpsc::channel::<()>();
             hung.push(release);
             let begun = begun.clone();
-            let seen = looks.take(Instant::now() + Duration::from_millis(5), move || {
+            let seen = looks.run(Instant::now() + Duration::from_millis(5), move || {
                 begun.fetch_add(1, Ordering::SeqCst);
                 let _ = wait.recv();
             });
@@ -67,6 +63,6 @@ mod tests {
         let free = looks.0.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
         assert_eq!(begun.load(Ordering::SeqCst), AT_ONCE, "the others never got a thread");
         drop(free);
-        assert_eq!(looks.take(Instant::now() + Duration::from_secs(60), || 7).await, Some(7));
+        assert_eq!(looks.run(Instant::now() + Duration::from_secs(60), || 7).await, Some(7));
     }
 }

@@ -101,7 +101,7 @@ pub struct ManualClock {
 
 impl ManualClock {
     /// A clock that shows `now`.
-    pub fn at(now: Timestamp) -> Self {
+    pub fn new(now: Timestamp) -> Self {
         Self { now: tokio::sync::watch::Sender::new(now) }
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_manual_clock_wakes_those_whose_time_has_come() {
-        let clock = std::sync::Arc::new(ManualClock::at(Timestamp(0)));
+        let clock = std::sync::Arc::new(ManualClock::new(Timestamp(0)));
         let sleeper = {
             let clock = clock.clone();
             tokio::spawn(async move { clock.sleep_until(Timestamp(60_000)).await })

@@ -7,7 +7,7 @@ use crate::io_remedy::Obstacle;
 
 /// One such operation. Shared by those that try it and those that report it.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct Condition {
     what: &'static str,
     lasting: Mutex<Option<Lasting>>,
 }
@@ -18,14 +18,14 @@ struct Lasting {
     tries: u64,
 }
 
-impl Trouble {
+impl Condition {
     /// `what` is the failure as a whole sentence: "conversations cannot be stored".
     pub fn new(what: &'static str) -> Self {
         Self { what, lasting: Mutex::new(None) }
     }
 
     /// Records a failed try. It is logged only if it is the first, or if its reason is of another kind than the last.
-    pub fn met(&self, reason: &str) {
+    pub fn failed(&self, reason: &str) {
         let mut lasting = self.lock();
         match &mut *lasting {
             Some(known) if is_same(&known.reason, reason) => known.tries += 1,
@@ -41,20 +41,20 @@ impl Trouble {
     }
 
     /// Records success.
-    pub fn over(&self) {
+    pub fn succeeded(&self) {
         if let Some(Lasting { reason, tries }) = self.lock().take() {
             tracing::info!(%reason, tries, "resolved: {}", self.what);
         }
     }
 
     /// The reason of the failure while it lasts.
-    pub fn lasting(&self) -> Option<String> {
+    pub fn reason(&self) -> Option<String> {
         self.lock().as_ref().map(|lasting| lasting.reason.clone())
     }
 
     /// The sentence and the reason while the failure lasts.
-    pub fn told(&self) -> Option<String> {
-        self.lasting().map(|reason| format!("{}: {reason}", self.what))
+    pub fn describe(&self) -> Option<String> {
+        self.reason().map(|reason| format!("{}: {reason}", self.what))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Lasting>> {
@@ -64,7 +64,8 @@ impl Trouble {
 
 /// Two reasons count as the same if their cause is: a full disk fails one file after another.
 fn is_same(known: &str, now: &str) -> bool {
-    known == now || (Obstacle::told(known) == Obstacle::told(now) && Obstacle::told(now) != Obstacle::Other)
+    known == now
+        || (Obstacle::in_message(known) == Obstacle::in_message(now) && Obstacle::in_message(now) != Obstacle::Other)
 }
 
 #[cfg(test)]
@@ -73,19 +74,19 @@ mod tests {
 
     #[test]
     fn it_lasts_from_the_first_failure_to_the_next_success() {
-        let trouble = Trouble::new("nothing can be kept");
-        assert_eq!(trouble.told(), None);
-        trouble.over();
+        let condition = Condition::new("nothing can be kept");
+        assert_eq!(condition.describe(), None);
+        condition.succeeded();
         for reason in ["no room", "no room", "no leave"] {
-            trouble.met(reason);
-            assert_eq!(trouble.lasting().as_deref(), Some(reason));
-            assert_eq!(trouble.told(), Some(format!("nothing can be kept: {reason}")));
+            condition.failed(reason);
+            assert_eq!(condition.reason().as_deref(), Some(reason));
+            assert_eq!(condition.describe(), Some(format!("nothing can be kept: {reason}")));
         }
-        trouble.over();
-        assert_eq!(trouble.told(), None);
-        trouble.met("cannot write a: no room (os error 28)");
-        trouble.met("cannot write b: no room (os error 28)");
-        let told = trouble.lasting().unwrap();
-        assert_eq!(told.contains(" a: "), cfg!(unix), "another file is no news: {told}");
+        condition.succeeded();
+        assert_eq!(condition.describe(), None);
+        condition.failed("cannot write a: no room (os error 28)");
+        condition.failed("cannot write b: no room (os error 28)");
+        let reason = condition.reason().unwrap();
+        assert_eq!(reason.contains(" a: "), cfg!(unix), "another file is no news: {reason}");
     }
 }

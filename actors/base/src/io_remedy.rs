@@ -19,7 +19,7 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// Classifies an error.
-    pub fn of(error: &io::Error) -> Self {
+    pub fn from_error(error: &io::Error) -> Self {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::Full,
             ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
@@ -30,8 +30,8 @@ impl Obstacle {
     }
 
     /// Classifies an error message by the operating system's error number in it, however it was wrapped.
-    pub fn told(text: &str) -> Self {
-        number(text).map_or(Self::Other, |number| Self::of(&io::Error::from_raw_os_error(number)))
+    pub fn in_message(text: &str) -> Self {
+        number(text).map_or(Self::Other, |number| Self::from_error(&io::Error::from_raw_os_error(number)))
     }
 
     /// True if the cause affects every write to the disk, not one file alone.
@@ -53,9 +53,9 @@ impl Obstacle {
 
 /// Reduces a message to the operating system's own text if it holds an error number of a known cause; otherwise returns
 /// it unchanged.
-pub fn brief(text: &str) -> String {
+pub fn system_message(text: &str) -> String {
     match number(text).map(io::Error::from_raw_os_error) {
-        Some(error) if Obstacle::of(&error) != Obstacle::Other => error.to_string(),
+        Some(error) if Obstacle::from_error(&error) != Obstacle::Other => error.to_string(),
         _ => text.to_owned(),
     }
 }
@@ -83,10 +83,10 @@ mod tests {
             (ErrorKind::PermissionDenied, Obstacle::Forbidden),
             (ErrorKind::NotFound, Obstacle::Other),
         ] {
-            assert_eq!(Obstacle::of(&kind.into()), obstacle, "{kind:?}");
+            assert_eq!(Obstacle::from_error(&kind.into()), obstacle, "{kind:?}");
         }
         for text in ["", "no number", "(os error )", "(os error x)", "(os error 99999999999999)", "(os error 28"] {
-            assert_eq!((Obstacle::told(text), brief(text)), (Obstacle::Other, text.to_owned()));
+            assert_eq!((Obstacle::in_message(text), system_message(text)), (Obstacle::Other, text.to_owned()));
         }
     }
 
@@ -104,11 +104,11 @@ mod tests {
         ] {
             let error = io::Error::from_raw_os_error(number);
             let told = format!("the log cannot be written: {error}, said 'it'");
-            assert_eq!((Obstacle::of(&error), Obstacle::told(&told)), (obstacle, obstacle), "{told}");
+            assert_eq!((Obstacle::from_error(&error), Obstacle::in_message(&told)), (obstacle, obstacle), "{told}");
             let shown = format!("index: {error:?}");
-            assert_eq!(Obstacle::told(&shown), obstacle, "{shown}");
+            assert_eq!(Obstacle::in_message(&shown), obstacle, "{shown}");
             let known = obstacle != Obstacle::Other;
-            assert_eq!(brief(&shown), if known { error.to_string() } else { shown.clone() });
+            assert_eq!(system_message(&shown), if known { error.to_string() } else { shown.clone() });
             assert!(!obstacle.remedy().is_empty());
         }
     }

@@ -9,21 +9,21 @@ use tokio::sync::watch;
 
 /// Reads the newest published value and can wait for the next one. See the module's hazards for why it returns clones.
 #[derive(Debug)]
-pub struct Current<T>(watch::Receiver<T>);
+pub struct Latest<T>(watch::Receiver<T>);
 
-impl<T> Clone for Current<T> {
+impl<T> Clone for Latest<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> From<watch::Receiver<T>> for Current<T> {
+impl<T> From<watch::Receiver<T>> for Latest<T> {
     fn from(receiver: watch::Receiver<T>) -> Self {
         Self(receiver)
     }
 }
 
-impl<T: Clone> Current<T> {
+impl<T: Clone> Latest<T> {
     /// The current value. `T` should be cheap to clone, such as an `Arc`.
     pub fn now(&self) -> T {
         self.0.borrow().clone()
@@ -35,7 +35,7 @@ impl<T: Clone> Current<T> {
     }
 }
 
-impl<T> Current<T> {
+impl<T> Latest<T> {
     /// Resolves when there is a value that was not seen yet. Fails if the publisher is gone.
     pub async fn changed(&mut self) -> Result<(), watch::error::RecvError> {
         self.0.changed().await
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn a_publisher_between_two_looks_waits_for_neither() {
         let (sender, receiver) = watch::channel(1_u32);
-        let current = Current::from(receiver);
+        let latest = Latest::from(receiver);
         let sums: Vec<u32> = std::thread::scope(|scope| {
             let publishing = scope.spawn(|| {
                 for value in 2..10_000 {
@@ -74,10 +74,10 @@ mod tests {
             });
             let mut sums = Vec::new();
             while !publishing.is_finished() {
-                sums.push(Some(current.now()).map_or(0, |first| first.min(current.now())));
+                sums.push(Some(latest.now()).map_or(0, |first| first.min(latest.now())));
             }
             sums
         });
-        assert!(sums.is_sorted() && current.now() == 9_999, "{sums:?}");
+        assert!(sums.is_sorted() && latest.now() == 9_999, "{sums:?}");
     }
 }

@@ -62,7 +62,7 @@ pub enum LockError {
         home: PathBuf,
     },
     /// The folder or the lock file could not be used.
-    #[error("cannot use {}: {source}; {}", path.display(), Obstacle::of(source).remedy())]
+    #[error("cannot use {}: {source}; {}", path.display(), Obstacle::from_error(source).remedy())]
     Io {
         /// The path concerned.
         path: PathBuf,
@@ -85,7 +85,7 @@ impl HomeLock {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = transcript_file::regular(&path, &mut options).map_err(io_error(&path))?;
+        let mut file = transcript_file::open_regular(&path, &mut options).map_err(io_error(&path))?;
         match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -150,18 +150,18 @@ impl Drop for HomeLock {
 }
 
 /// The process id that the holder of a home has written. The process may have ended since.
-pub fn holder(home: &Path) -> Option<u32> {
+pub fn holder_pid(home: &Path) -> Option<u32> {
     pid_in(&mut transcript_file::open(&home.join(LOCK_FILE)).ok()?)
 }
 
 /// Records where the holder of a home listens, if that is outside the home; a client's configuration may name another
 /// socket. Blocks for a short write.
-pub fn say_listening(home: &Path, socket: &Path) -> io::Result<()> {
+pub fn record_socket(home: &Path, socket: &Path) -> io::Result<()> {
     durable::write_file(&home.join(LISTENS_FILE), socket.to_str().unwrap_or_default().as_bytes())
 }
 
 /// The socket outside the home that the holder has recorded. The holder may have ended since.
-pub fn listens_at(home: &Path) -> Option<PathBuf> {
+pub fn recorded_socket(home: &Path) -> Option<PathBuf> {
     let mut text = String::new();
     transcript_file::open(&home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
     Some(PathBuf::from(text)).filter(|path| path.is_absolute())
@@ -227,14 +227,14 @@ mod tests {
     fn where_a_holder_listens_is_known_until_the_next_one() {
         let home = tempfile::tempdir().unwrap();
         let lock = HomeLock::acquire(home.path()).unwrap();
-        assert_eq!(listens_at(home.path()), None);
-        say_listening(home.path(), Path::new("/run/b.sock")).unwrap();
-        assert_eq!(listens_at(home.path()).as_deref(), Some(Path::new("/run/b.sock")));
+        assert_eq!(recorded_socket(home.path()), None);
+        record_socket(home.path(), Path::new("/run/b.sock")).unwrap();
+        assert_eq!(recorded_socket(home.path()).as_deref(), Some(Path::new("/run/b.sock")));
         assert!(HomeLock::acquire(home.path()).is_err());
-        assert!(listens_at(home.path()).is_some());
+        assert!(recorded_socket(home.path()).is_some());
         drop(lock);
         let _lock = HomeLock::acquire(home.path()).unwrap();
-        assert_eq!(listens_at(home.path()), None);
+        assert_eq!(recorded_socket(home.path()), None);
     }
 
     #[test]

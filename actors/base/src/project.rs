@@ -21,15 +21,15 @@ const GIT_FILE_BYTES: u64 = 4096;
 
 static SIGHT: Sight = Sight::new();
 
-/// Like [`of`], but bounded by [`crate::limits::ROOT`]. `None` if the file system does not answer.
-pub fn look(cwd: &str) -> Option<Place> {
+/// Like [`resolve`], but bounded by [`crate::limits::ROOT`]. `None` if the file system does not answer.
+pub fn resolve_in_time(cwd: &str) -> Option<Place> {
     let written = cwd.to_owned();
-    SIGHT.look(Path::new(cwd), move |_| of(&written))
+    SIGHT.look(Path::new(cwd), move |_| resolve(&written))
 }
 
 /// The place of a directory that a caller names: as it is on disk, or as it is written if the disk does not answer.
-pub fn asked(cwd: &str) -> Place {
-    look(cwd).unwrap_or_else(|| {
+pub fn resolve_or_as_written(cwd: &str) -> Place {
+    resolve_in_time(cwd).unwrap_or_else(|| {
         let cwd = without_controls(cwd);
         Place { cwd: cwd.clone().into_owned(), project: plain(Path::new(&*cwd)).to_string_lossy().into_owned() }
     })
@@ -37,7 +37,7 @@ pub fn asked(cwd: &str) -> Place {
 
 /// Checks a directory without blocking a thread. If it does not answer, it is marked as hung, so the next caller does
 /// not wait for it.
-pub async fn glance(cwd: &str) {
+pub async fn probe(cwd: &str) {
     let _ = SIGHT.look_soon(Path::new(cwd), |directory| directory.is_dir()).await;
 }
 
@@ -47,7 +47,7 @@ pub fn is_directory(path: &str) -> bool {
 }
 
 /// A remark for an answer about this directory if it does not answer, else empty. Does not access the disk.
-pub fn unseen(cwd: &str) -> &'static str {
+pub fn unresponsive_note(cwd: &str) -> &'static str {
     if SIGHT.is_hung(Path::new(cwd)) {
         " (its file system does not answer, so the path is used as written)"
     } else {
@@ -58,7 +58,7 @@ pub fn unseen(cwd: &str) -> &'static str {
 /// The place of a working directory as it is on disk now. A directory that is gone is its own project. Every spelling
 /// of a directory, with links, `..` or a trailing slash, gives one project. Control characters are replaced in both
 /// paths: a transcript may contain anything, and paths end up in lists, on terminals and in the memory.
-pub fn of(cwd: &str) -> Place {
+pub fn resolve(cwd: &str) -> Place {
     let Place { cwd, project } = as_written(&without_controls(cwd));
     // The target of a `.git` file may contain anything, too.
     Place { cwd, project: without_controls(&project).into_owned() }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn project(cwd: &Path) -> PathBuf {
-        PathBuf::from(of(cwd.to_str().unwrap()).project)
+        PathBuf::from(resolve(cwd.to_str().unwrap()).project)
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(project(&root.join("repo/module/lib")), root.join("repo/module"));
         assert_eq!(project(&root.join("plain/sub")), root.join("plain/sub"));
         assert_eq!(project(Path::new("/no/such/place")), Path::new("/no/such/place"));
-        assert_eq!(of("relative").project, "relative");
+        assert_eq!(resolve("relative").project, "relative");
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             ("/srv/\u{1b}[2Ja\u{9b}", "/srv/\u{fffd}[2Ja\u{fffd}"),
             ("C:\\a\u{1f}b", "C:\\a\u{fffd}b"),
         ] {
-            let place = of(written);
+            let place = resolve(written);
             assert_eq!((place.cwd.as_str(), place.project.as_str()), (expected, expected), "{written:?}");
         }
         // Nor does a file that a work tree names.
@@ -199,8 +199,8 @@ mod tests {
             (r"C:\Users\dev\app\", r"C:\Users\dev\app"),
             ("", ""),
         ] {
-            assert_eq!(of(gone).project, expected, "{gone}");
-            assert_eq!(of(gone).cwd, gone);
+            assert_eq!(resolve(gone).project, expected, "{gone}");
+            assert_eq!(resolve(gone).cwd, gone);
         }
     }
 }

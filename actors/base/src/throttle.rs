@@ -18,7 +18,7 @@ pub enum Urgency {
 
 /// Shared by workers and by those that answer requests.
 #[derive(Clone)]
-pub struct Pace(Arc<Shared>);
+pub struct Throttle(Arc<Shared>);
 
 struct Shared {
     /// Slots for transcript reads of all kinds.
@@ -37,21 +37,21 @@ struct Shared {
 
 /// Marks a question as being answered while it lives.
 #[must_use = "the question counts as answered when this is dropped"]
-pub struct Asking(Pace);
+pub struct QuestionGuard(Throttle);
 
 /// Marks a person as waiting for history while it lives.
 #[must_use = "the wait for history ends when this is dropped"]
-pub struct Hurry(Pace);
+pub struct HurryGuard(Throttle);
 
 /// Permission to work, until dropped.
 #[derive(Debug)]
-pub struct Room {
+pub struct Permit {
     /// A slot of the background, or of the calls that look at many transcripts.
     _turn: Option<OwnedSemaphorePermit>,
     _read: Option<OwnedSemaphorePermit>,
 }
 
-impl Pace {
+impl Throttle {
     /// For a machine with this many processors.
     pub fn new(processors: usize) -> Self {
         Self(Arc::new(Shared {
@@ -65,50 +65,50 @@ impl Pace {
     }
 
     /// Waits for a slot to read a transcript.
-    pub async fn reading(&self, urgency: Urgency) -> Room {
+    pub async fn wait_to_read(&self, urgency: Urgency) -> Permit {
         let background = match urgency {
             Urgency::Asked => None,
             Urgency::Background => self.0.background.clone().acquire_owned().await.ok(),
         };
-        Room { _turn: background, _read: self.0.reads.clone().acquire_owned().await.ok() }
+        Permit { _turn: background, _read: self.0.reads.clone().acquire_owned().await.ok() }
     }
 
     /// Waits for the slot to look at many transcripts for one answer.
-    pub async fn looking(&self) -> Room {
+    pub async fn wait_to_scan(&self) -> Permit {
         let turn = self.0.looks.clone().acquire_owned().await.ok();
-        Room { _turn: turn, _read: self.0.reads.clone().acquire_owned().await.ok() }
+        Permit { _turn: turn, _read: self.0.reads.clone().acquire_owned().await.ok() }
     }
 
     /// Waits for a slot for background work.
-    pub async fn background(&self) -> Room {
-        Room { _turn: self.0.background.clone().acquire_owned().await.ok(), _read: None }
+    pub async fn wait_for_background(&self) -> Permit {
+        Permit { _turn: self.0.background.clone().acquire_owned().await.ok(), _read: None }
     }
 
     /// Marks a question as being answered until the guard is dropped.
-    pub fn asking(&self) -> Asking {
+    pub fn begin_question(&self) -> QuestionGuard {
         self.0.asked.send_modify(|count| *count += 1);
-        Asking(self.clone())
+        QuestionGuard(self.clone())
     }
 
     /// The number of questions being answered, as a channel.
-    pub fn asked(&self) -> watch::Receiver<usize> {
+    pub fn questions(&self) -> watch::Receiver<usize> {
         self.0.asked.subscribe()
     }
 
     /// True while a question is being answered.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_answering(&self) -> bool {
         *self.0.asked.borrow() > 0
     }
 
     /// Marks a person as waiting for history until the guard is dropped.
-    pub fn hurry(&self) -> Hurry {
+    pub fn hurry(&self) -> HurryGuard {
         let mut waiting = self.waiting();
         *waiting += 1;
         if *waiting == 1 {
             self.0.background.add_permits(self.0.more);
         }
         drop(waiting);
-        Hurry(self.clone())
+        HurryGuard(self.clone())
     }
 
     fn waiting(&self) -> MutexGuard<'_, usize> {
@@ -116,13 +116,13 @@ impl Pace {
     }
 }
 
-impl Drop for Asking {
+impl Drop for QuestionGuard {
     fn drop(&mut self) {
         self.0.0.asked.send_modify(|count| *count -= 1);
     }
 }
 
-impl Drop for Hurry {
+impl Drop for HurryGuard {
     fn drop(&mut self) {
         let mut waiting = self.0.waiting();
         *waiting -= 1;
@@ -149,35 +149,39 @@ mod tests {
 
     #[tokio::test]
     async fn the_background_has_one_processor_and_all_while_somebody_waits_for_it() {
-        let pace = Pace::new(3);
-        let free = || pace.0.background.available_permits();
+        let throttle = Throttle::new(3);
+        let free = || throttle.0.background.available_permits();
         assert_eq!(free(), 1);
-        let (one, other) = (pace.hurry(), pace.hurry());
+        let (one, other) = (throttle.hurry(), throttle.hurry());
         assert_eq!(free(), 3);
         drop(one);
         assert_eq!(free(), 3, "one still waits");
-        let at_work = [pace.background().await, pace.background().await, pace.background().await];
+        let at_work = [
+            throttle.wait_for_background().await,
+            throttle.wait_for_background().await,
+            throttle.wait_for_background().await,
+        ];
         drop(other);
         drop(at_work);
         while free() != 1 {
             tokio::task::yield_now().await;
         }
-        drop(pace.hurry());
+        drop(throttle.hurry());
         assert_eq!(free(), 1);
     }
 
     #[tokio::test]
     async fn what_is_asked_for_does_not_wait_for_the_background() {
-        let pace = Pace::new(1);
-        let _busy = pace.background().await;
-        let _read = pace.reading(Urgency::Asked).await;
-        let look = pace.looking().await;
-        assert_eq!(pace.0.looks.available_permits(), 0, "one at a time");
+        let throttle = Throttle::new(1);
+        let _busy = throttle.wait_for_background().await;
+        let _read = throttle.wait_to_read(Urgency::Asked).await;
+        let look = throttle.wait_to_scan().await;
+        assert_eq!(throttle.0.looks.available_permits(), 0, "one at a time");
         drop(look);
-        assert!(!pace.is_asked());
-        let asking = pace.asking();
-        assert!(pace.is_asked());
+        assert!(!throttle.is_answering());
+        let asking = throttle.begin_question();
+        assert!(throttle.is_answering());
         drop(asking);
-        assert!(!pace.is_asked());
+        assert!(!throttle.is_answering());
     }
 }

@@ -39,7 +39,7 @@ pub struct FileStat {
 
 impl FileStat {
     /// Reads both from metadata.
-    pub fn of(metadata: &Metadata) -> Self {
+    pub fn new(metadata: &Metadata) -> Self {
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let ns = modified.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
         Self { modified_ns: ns, size: metadata.len() }
@@ -66,24 +66,24 @@ pub fn identity(_metadata: &Metadata) -> FileIdentity {
 
 /// Number of hard links to a file.
 #[cfg(unix)]
-pub fn names(metadata: &Metadata) -> u64 {
+pub fn link_count(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
 /// Number of hard links to a file: unknown on this system, so 1.
 #[cfg(not(unix))]
-pub fn names(_metadata: &Metadata) -> u64 {
+pub fn link_count(_metadata: &Metadata) -> u64 {
     1
 }
 
 /// `path` as text, if it is UTF-8.
-pub fn text(path: &Path) -> Option<String> {
+pub fn path_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
 }
 
 /// Opens a regular file for reading. Refuses anything else at once: opening a pipe would wait for its writer.
 pub fn open(path: &Path) -> io::Result<File> {
-    regular(path, OpenOptions::new().read(true))
+    open_regular(path, OpenOptions::new().read(true))
 }
 
 /// Reads a whole regular file like [`open`]. Fails with `FileTooLarge` if it has more than `most` bytes.
@@ -94,7 +94,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a regular file with the given options, like [`open`].
-pub fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     {
         let flags = rustix::fs::OFlags::NONBLOCK.bits();
@@ -125,7 +125,7 @@ mod tests {
         for refused in [pipe.as_path(), folder.path()] {
             assert_eq!(open(refused).unwrap_err().to_string(), "not a regular file", "{}", refused.display());
         }
-        let append = regular(&pipe, OpenOptions::new().append(true)).unwrap_err();
+        let append = open_regular(&pipe, OpenOptions::new().append(true)).unwrap_err();
         assert_eq!(append.to_string(), "not a regular file");
         assert_eq!(io::read_to_string(open(&file).unwrap()).unwrap(), "words");
         assert_eq!(open(&folder.path().join("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);

@@ -21,7 +21,7 @@ impl Root {
     }
 
     /// The roots in an agent's directory: Codex has an archive in addition to its sessions.
-    pub fn of(agent: Agent, directory: &Path) -> Vec<Self> {
+    pub fn of_agent(agent: Agent, directory: &Path) -> Vec<Self> {
         let folders = transcript::layout(agent).folders.iter();
         folders.map(|folder| Self { agent, projects: directory.join(folder) }).collect()
     }

@@ -22,13 +22,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-pub use import::{Imported, Outcome};
+pub use import::{ImportedKey, Outcome};
 pub use key::{KeyHelp, described, former_keys, keys};
 pub use meaning::{Shown, ShownValue};
 pub use parse::Remark;
 
 use crate::settings::{Settings, SettingsReader};
-use baton_base::bounded_fs::Looks;
+use baton_base::bounded_fs::BoundedFs;
 use baton_base::limits;
 use baton_base::project::is_directory;
 use file::{ConfigFiles, Found, Stamp};
@@ -63,7 +63,7 @@ pub struct Configuration {
     lookup: OwnedLookup,
     held: Mutex<Held>,
     published: watch::Sender<Arc<Settings>>,
-    looks: Looks,
+    looks: BoundedFs,
 }
 
 struct Held {
@@ -140,7 +140,7 @@ impl Configuration {
             own,
             lookup,
             held: Mutex::new(held),
-            looks: Looks::default(),
+            looks: BoundedFs::default(),
         };
         configuration.reload(&mut configuration.lock());
         configuration
@@ -173,7 +173,7 @@ impl Configuration {
                 configuration.look();
             }
         };
-        let _ = self.looks.take(until, look).await;
+        let _ = self.looks.run(until, look).await;
     }
 
     /// Each key with its value and origin, the warnings and the mistakes.
@@ -221,7 +221,7 @@ impl Configuration {
 
     /// Imports the settings of an original configuration file that have a successor here. Keys that are already set are
     /// kept unless `force`; with `dry_run` nothing is written.
-    pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<Imported>, WriteError> {
+    pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<ImportedKey>, WriteError> {
         for _ in 0..IMPORT_TRIES {
             let text = self.text_to_edit(&mut self.lock())?;
             // Without the lock, so that other callers can proceed meanwhile.

@@ -33,7 +33,7 @@ struct ImportedV1 {
 
 /// See the module. Cheap to clone; a home that was never imported has an empty one.
 #[derive(Clone, Debug, Default)]
-pub struct Imported(Arc<Inner>);
+pub struct ImportBoundary(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -43,14 +43,14 @@ struct Inner {
     roots: RwLock<Vec<PathBuf>>,
 }
 
-impl PartialEq for Imported {
+impl PartialEq for ImportBoundary {
     /// Compares the import only; the directories read here change independently.
     fn eq(&self, other: &Self) -> bool {
         self.0.tail == other.0.tail && self.0.transcripts == other.0.transcripts
     }
 }
 
-impl Imported {
+impl ImportBoundary {
     /// The record of a log that was imported up to `tail`, whose sessions had these transcripts.
     pub fn new(tail: Tail, transcripts: BTreeSet<String>) -> Self {
         Self(Arc::new(Inner { tail, transcripts, roots: RwLock::default() }))
@@ -113,20 +113,20 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn imported() -> Imported {
+    fn imported() -> ImportBoundary {
         let tail = Tail { position: Position(7), chain: ChainHash([3; 16]) };
-        Imported::new(tail, ["/old/projects/a/s.jsonl".to_owned()].into())
+        ImportBoundary::new(tail, ["/old/projects/a/s.jsonl".to_owned()].into())
     }
 
     #[test]
     fn what_was_left_is_read_back() {
         let log = tempfile::tempdir().unwrap();
-        assert_eq!(Imported::read(log.path()).unwrap(), Imported::default());
+        assert_eq!(ImportBoundary::read(log.path()).unwrap(), ImportBoundary::default());
         imported().write(log.path()).unwrap();
-        assert_eq!(Imported::read(log.path()).unwrap(), imported());
+        assert_eq!(ImportBoundary::read(log.path()).unwrap(), imported());
         for broken in ["", "{}", r#"{"format":2,"position":1,"chain":"","transcripts":[]}"#] {
             fs::write(log.path().join(FILE), broken).unwrap();
-            assert!(Imported::read(log.path()).is_err(), "{broken:?}");
+            assert!(ImportBoundary::read(log.path()).is_err(), "{broken:?}");
         }
     }
 

@@ -13,13 +13,13 @@ use baton_events::prices::Prices;
 use baton_events::session::{Phase, Place, Policy, State, UnindexedReason};
 
 use crate::endpoint::Endpoint;
-use crate::import_boundary::Imported;
-use baton_base::latest::Current;
+use crate::import_boundary::ImportBoundary;
+use baton_base::latest::Latest;
 
 pub use switches::{Stop, Switches};
 
 /// Reads the current settings, and can wait for the next ones.
-pub type SettingsReader = Current<Arc<Settings>>;
+pub type SettingsReader = Latest<Arc<Settings>>;
 
 /// Everything that may be configured.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub struct Settings {
     /// Settings of the notes for people.
     pub vault: Vault,
     /// The sessions that came from another home.
-    pub imported: Imported,
+    pub imported: ImportBoundary,
     /// The home, without links: Baton itself works in it, and that is no session.
     pub home: Option<PathBuf>,
 }
@@ -162,7 +162,7 @@ impl Default for Settings {
             llm: None,
             llm_off: None,
             vault: Vault::default(),
-            imported: Imported::default(),
+            imported: ImportBoundary::default(),
             home: None,
         }
     }
@@ -300,7 +300,7 @@ mod tests {
             kind: Kind::Main,
         };
         let state = State { transcript: Some(transcript), forced: true, ..State::default() };
-        let imported = Imported::new(Tail::default(), [path].into());
+        let imported = ImportBoundary::new(Tail::default(), [path].into());
         let mut settings = Settings { imported, ..Settings::default() };
         assert!(matches!(settings.stop_of(&state), Some(Stop::Elsewhere { .. })));
         assert!(!settings.policy_for(&state).tracked && !settings.reads(&state) && !settings.excludes(&state));

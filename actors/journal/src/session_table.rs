@@ -9,10 +9,10 @@ use baton_events::schema::checkpoint_row::CheckpointRow;
 use tokio::sync::watch;
 
 use crate::{Fold, Rows};
-use baton_base::latest::Current;
+use baton_base::latest::Latest;
 
 /// Reads the newest table, and can wait for the next one.
-pub type TableReader = Current<SessionTable>;
+pub type TableReader = Latest<SessionTable>;
 
 /// Folds the table in the committer's thread.
 pub struct TableFold {

@@ -98,7 +98,7 @@ impl Store {
         } else {
             match guarded(|| Self::reopen(dir, version)) {
                 Ok(store) => return Ok(Opened { checkpoint: store.committed, store, wiped: None }),
-                Err(error) if Obstacle::told(&error.to_string()) != Obstacle::Other => return Err(error),
+                Err(error) if Obstacle::in_message(&error.to_string()) != Obstacle::Other => return Err(error),
                 Err(error) => Some(error.to_string()),
             }
         };

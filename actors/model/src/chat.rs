@@ -19,7 +19,7 @@ const MODEL_CHARS: usize = 200;
 
 /// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
+pub enum Role {
     /// The instructions.
     System,
     /// The question.
@@ -30,18 +30,18 @@ pub enum Speaker {
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Message {
     /// Its role.
-    pub speaker: Speaker,
+    pub role: Role,
     /// Its content.
     pub text: String,
 }
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Talk {
+pub struct ChatRequest {
     /// The messages so far, in order.
-    pub said: Vec<Said>,
+    pub messages: Vec<Message>,
     /// The format of the answer, as `response_format`.
     pub format: Option<Value>,
     /// Most tokens of the answer.
@@ -74,7 +74,7 @@ pub struct Tokens {
     pub output: Option<u64>,
 }
 
-impl Speaker {
+impl Role {
     fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -84,13 +84,14 @@ impl Speaker {
     }
 }
 
-impl Talk {
+impl ChatRequest {
     /// The body of a request.
     pub(super) fn body(&self, endpoint: &Endpoint) -> Value {
-        let said = self.said.iter().map(|said| json!({"role": said.speaker.as_str(), "content": said.text}));
+        let messages =
+            self.messages.iter().map(|message| json!({"role": message.role.as_str(), "content": message.text}));
         let mut body = Map::new();
         body.insert("model".to_owned(), endpoint.model.clone().into());
-        body.insert("messages".to_owned(), said.collect());
+        body.insert("messages".to_owned(), messages.collect());
         // Newer models of OpenAI accept only the new name, and most imitations only the old one.
         let bound = if endpoint.base_url.is_original() { "max_completion_tokens" } else { "max_tokens" };
         body.insert(bound.to_owned(), self.max_tokens.into());
@@ -109,7 +110,7 @@ impl Talk {
 
     /// The content of the messages, to find echoes of it in errors.
     pub(super) fn texts(&self) -> Vec<String> {
-        self.said.iter().map(|said| said.text.clone()).collect()
+        self.messages.iter().map(|message| message.text.clone()).collect()
     }
 }
 
@@ -220,9 +221,9 @@ mod tests {
 
     #[test]
     fn a_request_says_how_long_and_of_what_shape_the_answer_is_to_be() {
-        let said = vec![Said { speaker: Speaker::System, text: "s".to_owned() }];
-        let talk = Talk { said, format: Some(json!({"type": "json_object"})), max_tokens: 7 };
-        let body = talk.body(&endpoint("http://127.0.0.1:1/v1"));
+        let messages = vec![Message { role: Role::System, text: "s".to_owned() }];
+        let request = ChatRequest { messages, format: Some(json!({"type": "json_object"})), max_tokens: 7 };
+        let body = request.body(&endpoint("http://127.0.0.1:1/v1"));
         assert_eq!((&body["model"], &body["max_tokens"], &body["stream"]), (&json!("m"), &json!(7), &json!(false)));
         assert_eq!(body["messages"], json!([{"role": "system", "content": "s"}]));
         assert_eq!(body["response_format"], json!({"type": "json_object"}));
@@ -231,9 +232,9 @@ mod tests {
             ("https://x.openai.azure.com:443/openai/v1", "max_completion_tokens"),
             ("https://api.openai.com.example.org/v1", "max_tokens"),
         ] {
-            assert_eq!(talk.body(&endpoint(base_url))[name], json!(7), "{base_url}");
+            assert_eq!(request.body(&endpoint(base_url))[name], json!(7), "{base_url}");
         }
-        assert!(talk.bytes_max() < 300 * 1024);
-        assert_eq!(Talk { max_tokens: u64::MAX, ..talk }.bytes_max() as u64, ANSWER_BYTES);
+        assert!(request.bytes_max() < 300 * 1024);
+        assert_eq!(ChatRequest { max_tokens: u64::MAX, ..request }.bytes_max() as u64, ANSWER_BYTES);
     }
 }

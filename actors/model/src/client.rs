@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, Down};
-use super::chat::{self, Reply, Talk};
+use super::chat::{self, ChatRequest, Reply};
 use super::embedding::{self, Embedded, Request};
 use super::failure::{Failure, Kind};
 use super::transport::{self, Transport};
@@ -94,23 +94,23 @@ impl Client {
 
     /// Requests a model's answer, in one request with deadline `within`. If the endpoint turns out not to support an
     /// answer format, a second request is sent without it, as are all later ones.
-    pub async fn chat(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+    pub async fn chat(&self, request: &ChatRequest, within: Duration, turn: Turn) -> Result<Reply, Failure> {
         if self.takes_format.load(Ordering::Relaxed) {
-            match self.talk(talk, within, turn).await {
-                Err(failure) if talk.format.is_some() && failure.is_of_format() => {
+            match self.send_chat(request, within, turn).await {
+                Err(failure) if request.format.is_some() && failure.is_of_format() => {
                     tracing::warn!(base_url = %self.endpoint.base_url, "endpoint takes no response_format, left out");
                     self.takes_format.store(false, Ordering::Relaxed);
                 }
                 replied => return replied,
             }
         }
-        self.talk(&Talk { format: None, ..talk.clone() }, within, turn).await
+        self.send_chat(&ChatRequest { format: None, ..request.clone() }, within, turn).await
     }
 
-    async fn talk(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+    async fn send_chat(&self, request: &ChatRequest, within: Duration, turn: Turn) -> Result<Reply, Failure> {
         let asking = async {
-            let openai = self.openai(talk.bytes_max());
-            let asked = talk.body(&self.endpoint);
+            let openai = self.openai(request.bytes_max());
+            let asked = request.body(&self.endpoint);
             let asked = openai.chat().create_byot(asked).await.map_err(transport::failure);
             // A model may exceed its length on one subject and not on another.
             let of_model = |failure: Failure| match failure.kind() {
@@ -120,7 +120,7 @@ impl Client {
             let body: Box<RawValue> = asked.map_err(of_model)?;
             chat::read(body.get())
         };
-        self.send(asking, within, &talk.texts(), turn).await
+        self.send(asking, within, &request.texts(), turn).await
     }
 
     /// Waits until a request may be sent.

@@ -18,7 +18,7 @@ mod key;
 mod transport;
 
 pub use breaker::Down;
-pub use chat::{Reply, Said, Speaker, Talk, Tokens};
+pub use chat::{ChatRequest, Message, Reply, Role, Tokens};
 pub use client::{Client, Turn};
 pub use embedding::Embedded;
 pub use failure::{Failure, Kind};

@@ -204,7 +204,7 @@ async fn the_key_goes_to_the_endpoint_and_nowhere_else() {
         wait_ready(&client).await;
     }
     server.script(CHAT, [Fault::EchoKeyBehindSuccess]);
-    let failure = client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
+    let failure = client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err();
     assert!(!failure.what().contains(&key) && failure.what().contains("[redacted:key]"), "{failure}");
     wait_ready(&client).await;
     let without = Client::new(&endpoint("BATON_NO_SUCH_KEY"), None).unwrap();
@@ -229,10 +229,10 @@ async fn an_encrypted_address_is_never_spoken_to_in_the_clear() {
     assert!(server.requests().is_empty());
 }
 
-fn talk(text: &str) -> Talk {
-    let said = |speaker, text: &str| Said { speaker, text: text.to_owned() };
-    let said = vec![said(Speaker::System, "tell it in a word"), said(Speaker::User, text)];
-    Talk { said, format: None, max_tokens: 100 }
+fn chat_request(text: &str) -> ChatRequest {
+    let message = |role, text: &str| Message { role, text: text.to_owned() };
+    let messages = vec![message(Role::System, "tell it in a word"), message(Role::User, text)];
+    ChatRequest { messages, format: None, max_tokens: 100 }
 }
 
 #[tokio::test]
@@ -249,16 +249,16 @@ async fn a_model_is_heard_however_its_answer_comes() {
     ] {
         let (is_bare, is_fenced) = (fault == Some(Fault::Bare), fault == Some(Fault::Fenced));
         server.script(CHAT, fault);
-        let reply = client.chat(&talk("of wombats"), LONG, Turn::Waits).await.unwrap();
+        let reply = client.chat(&chat_request("of wombats"), LONG, Turn::Waits).await.unwrap();
         let text = if is_fenced { "```json\nheard 2 texts\n```" } else { "heard 2 texts" };
         assert_eq!((reply.text.as_str(), reply.refusal, reply.is_cut), (text, None, false));
         assert_eq!(reply.model.is_none(), is_bare);
         assert_eq!(reply.tokens.input.is_none(), is_bare);
     }
     server.script(CHAT, [Fault::Cut, Fault::Declines("I would rather not".to_owned())]);
-    let cut = client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap();
+    let cut = client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap();
     assert_eq!((cut.text.as_str(), cut.is_cut), ("heard ", true));
-    let declined = client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap();
+    let declined = client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap();
     assert_eq!(declined.refusal.as_deref(), Some("I would rather not"));
     assert_eq!(client.health(), None, "it has answered");
 }
@@ -298,13 +298,14 @@ async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
         let before = server.requests().len();
         server.script(CHAT, [fault.clone()]);
         let within = if kind == Kind::TimedOut { SHORT } else { LONG };
-        let failure = client.chat(&talk("all about the wombats of the north"), within, Turn::Waits).await.unwrap_err();
+        let failure =
+            client.chat(&chat_request("all about the wombats of the north"), within, Turn::Waits).await.unwrap_err();
         assert_eq!((failure.kind(), failure.may_have_cost()), (kind, may_cost), "{fault:?}: {failure}");
         assert!(failure.what().contains(said) && !failure.what().contains("wombats"), "{fault:?}: {failure}");
         assert_eq!(server.requests().len(), before + 1, "{fault:?}: one request and no more");
     }
     let gone = client("http://127.0.0.1:9/v1", None);
-    let failure = gone.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
+    let failure = gone.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err();
     assert!(failure.kind() == Kind::Unreachable && !failure.may_have_cost(), "{failure}");
 }
 
@@ -313,11 +314,11 @@ async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
     let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     server.script(CHAT, [Fault::status(401, "no"), Fault::status(401, "no")]);
-    client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
-    assert_eq!(client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err().kind(), Kind::Paused);
-    assert_eq!(client.chat(&talk("a"), LONG, Turn::AtOnce).await.unwrap_err().kind(), Kind::Unauthorised);
+    client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err();
+    assert_eq!(client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err().kind(), Kind::Paused);
+    assert_eq!(client.chat(&chat_request("a"), LONG, Turn::AtOnce).await.unwrap_err().kind(), Kind::Unauthorised);
     assert!(client.health().is_some());
-    client.chat(&talk("a"), LONG, Turn::AtOnce).await.unwrap();
+    client.chat(&chat_request("a"), LONG, Turn::AtOnce).await.unwrap();
     assert_eq!(client.health(), None, "what is known now is newer");
 }
 
@@ -325,10 +326,10 @@ async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
 async fn an_endpoint_that_takes_no_form_of_an_answer_is_asked_without() {
     let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
-    let talk = Talk { format: Some(serde_json::json!({"type": "json_schema"})), ..talk("a") };
+    let request = ChatRequest { format: Some(serde_json::json!({"type": "json_schema"})), ..chat_request("a") };
     server.script(CHAT, [Fault::status(400, "'response_format.type' must be 'json_object' or 'text'")]);
     for requests in [2, 3] {
-        client.chat(&talk, LONG, Turn::Waits).await.unwrap();
+        client.chat(&request, LONG, Turn::Waits).await.unwrap();
         assert_eq!(server.requests().len(), requests);
     }
     let has_form: Vec<bool> =

@@ -79,7 +79,7 @@ async fn work(embedder: &Arc<Embedder>, around: &Surroundings, embedding: Option
 
 /// Runs what blocks, with the room of the background. `None`: it broke, which is told by the panic itself.
 async fn blocking<T: Send + 'static>(around: &Surroundings, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let _room = around.pace.background().await;
+    let _room = around.throttle.wait_for_background().await;
     tokio::task::spawn_blocking(work).await.ok()
 }
 
@@ -93,7 +93,7 @@ fn refused(error: &Refused) -> (String, String) {
 fn of_files(error: &Error) -> (String, String) {
     let what = error.to_string();
     let fix = match error {
-        Error::Disk { .. } => format!("{}; it is tried again by itself", Obstacle::told(&what).remedy()),
+        Error::Disk { .. } => format!("{}; it is tried again by itself", Obstacle::in_message(&what).remedy()),
         Error::Dimensions { given, .. } => format!(
             "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all vectors are made anew"
         ),
@@ -217,7 +217,7 @@ impl Filler<'_> {
             if texts.is_empty() {
                 continue;
             }
-            let mut asked = self.around.pace.asked();
+            let mut asked = self.around.throttle.questions();
             let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
             self.in_use.client.ready().await;
             let words: Vec<String> = texts.iter().map(|passage| passage.text.clone()).collect();

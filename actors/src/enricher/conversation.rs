@@ -9,7 +9,7 @@ use crate::indexer;
 use baton_journal::session_table::TableReader;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
-use baton_store::conversation::{Error as EpisodeError, each};
+use baton_store::conversation::{Error as EpisodeError, for_each_item};
 
 /// What is asked about a conversation, and what claims about it may point to.
 pub(super) struct Read {
@@ -30,7 +30,7 @@ pub(super) fn read(
 ) -> Result<Read, EpisodeError> {
     let read = || {
         let mut abridged = Abridged::default();
-        each(chunks, id, episode, |item| abridged.push(item)).map(|()| abridged)
+        for_each_item(chunks, id, episode, |item| abridged.push(item)).map(|()| abridged)
     };
     let abridged = match read() {
         Err(error) if is_lost(&error) && indexer.restore(table, id, episode).is_ok() => read()?,

@@ -20,7 +20,7 @@ use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::session::{Asking, NotAsked};
 use baton_base::actor_address::CallError;
 use baton_config::settings::{Llm, Settings};
-use baton_model::{Client, Failure, Kind, Said, Speaker, Talk, Turn};
+use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, Turn};
 
 /// A session on its way.
 struct Work<'a> {
@@ -90,7 +90,7 @@ impl Enricher {
         }
         let client = self.client_of(&llm.endpoint).await.map_err(|failure| self.held_up(&failure))?;
         let room = match by {
-            By::Itself => Some(self.around.pace.background().await),
+            By::Itself => Some(self.around.throttle.wait_for_background().await),
             By::One(_) | By::All(_) => None,
         };
         // Only now: while it waited the conversation may have been stored anew.
@@ -239,7 +239,7 @@ impl Work<'_> {
         taken.spent(estimate);
         let begun = Instant::now();
         let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
-        let replied = self.client.chat(&talk(&request), llm.timeout, turn).await;
+        let replied = self.client.chat(&chat_request(&request), llm.timeout, turn).await;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         drop(room);
         let Ended { came, tokens, nanos } = Ended::of(replied, &self.read.lines, price.as_ref());
@@ -453,12 +453,12 @@ fn next_step(failure: &Failure) -> &'static str {
     }
 }
 
-fn talk(request: &Request) -> Talk {
-    let said = |speaker, text: &str| Said { speaker, text: text.to_owned() };
-    let correction = request.correction.iter().map(|correction| said(Speaker::User, correction));
-    let said = [said(Speaker::System, &request.system), said(Speaker::User, &request.user)];
-    Talk {
-        said: said.into_iter().chain(correction).collect(),
+fn chat_request(request: &Request) -> ChatRequest {
+    let message = |role, text: &str| Message { role, text: text.to_owned() };
+    let correction = request.correction.iter().map(|correction| message(Role::User, correction));
+    let messages = [message(Role::System, &request.system), message(Role::User, &request.user)];
+    ChatRequest {
+        messages: messages.into_iter().chain(correction).collect(),
         format: Some(form::response_format()),
         max_tokens: request.tokens_out,
     }

@@ -184,7 +184,7 @@ impl Hooks {
             (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
         let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(Named::known));
-        let looking = self.looks.take(Instant::now() + LOOK, move || {
+        let looking = self.looks.run(Instant::now() + LOOK, move || {
             let user_home = std::env::home_dir();
             let locate = |path: &str| whereabouts::locate(&roots, path, user_home.as_deref());
             let transcript = match &path {
@@ -196,7 +196,7 @@ impl Hooks {
             // Some hooks name a subagent's transcript that never is.
             let subagent = agent_path.as_deref().and_then(locate).filter(|(path, _)| path.is_file());
             let subagent = subagent.map(|(path, whose)| (whose.session, path));
-            Looked { transcript, subagent, place: cwd.map(|cwd| project::of(&cwd)) }
+            Looked { transcript, subagent, place: cwd.map(|cwd| project::resolve(&cwd)) }
         });
         looking.await.unwrap_or_else(|| self.without_look(hook, known_named, known_place))
     }

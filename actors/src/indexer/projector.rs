@@ -44,7 +44,7 @@ use super::large::Large;
 use super::left_out::{LeftOut, Parts};
 use super::restore::{self, Mender};
 use backoff::{pause, wait_to_open};
-use baton_base::condition::Trouble;
+use baton_base::condition::Condition;
 use baton_base::io_remedy;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
@@ -77,7 +77,7 @@ pub(super) struct Port {
     /// Absent until the memory could be opened.
     searcher: Arc<RwLock<Option<Searcher>>>,
     reach: Arc<Reach>,
-    trouble: Arc<Trouble>,
+    trouble: Arc<Condition>,
 }
 
 enum Command {
@@ -114,7 +114,7 @@ impl Port {
 
     /// How far searches cover the log, and why they do not cover more of it.
     pub(super) fn state(&self) -> (Position, Option<String>) {
-        (self.covered().whole, self.trouble.lasting())
+        (self.covered().whole, self.trouble.reason())
     }
 
     pub(super) fn covered(&self) -> Covered {
@@ -185,7 +185,7 @@ pub(super) struct Projector<C> {
     mender: Mender,
     nudged: Arc<AtomicBool>,
     reach: Arc<Reach>,
-    trouble: Arc<Trouble>,
+    trouble: Arc<Condition>,
     failures: Failures,
     /// When it was last looked whether the memory lacks a session.
     made_whole: Option<Instant>,
@@ -216,7 +216,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             nudged: Arc::new(AtomicBool::new(true)),
             searcher: Arc::default(),
             reach: Arc::default(),
-            trouble: Arc::new(Trouble::new("the searchable memory does not follow the log")),
+            trouble: Arc::new(Condition::new("the searchable memory does not follow the log")),
         };
         let mut opened = open(&options, &port);
         let shared = port.clone();
@@ -228,7 +228,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             let (store, applied) = loop {
                 match opened {
                     Ok(opened) => break opened,
-                    Err(error) => shared.trouble.met(&io_remedy::brief(&error.to_string())),
+                    Err(error) => shared.trouble.failed(&io_remedy::system_message(&error.to_string())),
                 }
                 tries += 1;
                 if !wait_to_open(&inbox, &shared.nudged, pause(tries, false)) {
@@ -236,7 +236,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 }
                 opened = open(&options, &shared);
             };
-            shared.trouble.over();
+            shared.trouble.succeeded();
             let projector = Self {
                 options,
                 fresh,

@@ -21,7 +21,7 @@ use baton_events::session::{EpisodeRef, State, TailDigest};
 use super::conversation_builder::Gathered;
 use super::under_way::UnderWay;
 use super::{Handle, Msg};
-use baton_base::actor_address::Slot;
+use baton_base::actor_address::ActorAddress;
 use baton_journal::session_table::TableReader;
 use baton_store::chunks::{ChunkStore, Header};
 use baton_store::transcript_reader;
@@ -33,7 +33,7 @@ use baton_store::transcript_reader::{Done, Pass, Start};
 pub(super) struct Mender {
     chunks: Arc<ChunkStore>,
     under_way: UnderWay,
-    slot: Slot<Msg>,
+    slot: ActorAddress<Msg>,
 }
 
 /// The indexer as the views know it.

@@ -14,7 +14,7 @@ use super::job::{self, Prepared};
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, broken};
 use crate::session;
-use baton_base::condition::Trouble;
+use baton_base::condition::Condition;
 use baton_base::limits;
 
 /// A job whose outcome its session waits for.
@@ -48,13 +48,13 @@ impl Standing {
 pub(super) struct Shelf {
     standing: mpsc::Sender<(Prepared, Standing)>,
     /// Whether the disk takes conversations.
-    storing: Arc<Trouble>,
+    storing: Arc<Condition>,
 }
 
 impl Shelf {
     /// An empty shelf, cleared by a task of its own as long as anybody can put something there.
     /// Before it is cleared it is waited for `gather` whether more comes.
-    pub(super) fn new(fresh: Arc<Fresh>, storing: Arc<Trouble>, gather: Duration) -> Self {
+    pub(super) fn new(fresh: Arc<Fresh>, storing: Arc<Condition>, gather: Duration) -> Self {
         let (shelf, standing) = mpsc::channel(limits::STORED_TOGETHER);
         tokio::spawn(clear(standing, fresh, storing.clone(), gather));
         Self { standing: shelf, storing }
@@ -79,10 +79,10 @@ impl Shelf {
 }
 
 /// Whether the disk took what a job had to store.
-fn note(storing: &Trouble, outcome: &JobOutcome) {
+fn note(storing: &Condition, outcome: &JobOutcome) {
     match outcome {
-        JobOutcome::Complete(complete) if complete.stored.is_some() => storing.over(),
-        JobOutcome::Failed { why: FailureReason::NotStored, reason, .. } => storing.met(reason),
+        JobOutcome::Complete(complete) if complete.stored.is_some() => storing.succeeded(),
+        JobOutcome::Failed { why: FailureReason::NotStored, reason, .. } => storing.failed(reason),
         _ => {}
     }
 }
@@ -90,7 +90,7 @@ fn note(storing: &Trouble, outcome: &JobOutcome) {
 async fn clear(
     mut shelf: mpsc::Receiver<(Prepared, Standing)>,
     fresh: Arc<Fresh>,
-    storing: Arc<Trouble>,
+    storing: Arc<Condition>,
     gather: Duration,
 ) {
     let mut taken = Vec::with_capacity(limits::STORED_TOGETHER);

@@ -240,7 +240,7 @@ fn line(said: &Pointed, of: &Digest) -> Line {
 
 /// A close whose episode is stored, and that searches do not find as long as the memory cannot take it in.
 pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close {
-    let remedy = Obstacle::told(why).remedy();
+    let remedy = Obstacle::in_message(why).remedy();
     let message = format!("the session is stored, but the searchable memory cannot take it in: {why}; {remedy}");
     Close {
         status: "error".to_owned(),
@@ -298,7 +298,7 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
         Outcome::Failed { why, reason, retry_at } => (
             false,
             closed.episode,
-            match Obstacle::told(reason) {
+            match Obstacle::in_message(reason) {
                 Obstacle::Other => format!(
                     "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
                 ),
@@ -316,7 +316,7 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
         }
         Outcome::Refused(rejection) => (false, closed.episode, format!("session {id} not closed: {rejection}")),
         Outcome::NotRecorded { reason } => {
-            let remedy = match Obstacle::told(reason) {
+            let remedy = match Obstacle::in_message(reason) {
                 Obstacle::Other => "mend that and close again",
                 known => known.remedy(),
             };

@@ -103,17 +103,17 @@ async fn watch(services: Services) {
         let (home, journal) = (services.home.clone(), services.journal.clone());
         let looking = tokio::task::spawn_blocking(move || disk_usage::index(&home.join("log"), &*journal));
         let Ok(index) = looking.await else { continue };
-        let is_idle = !services.pace.is_asked() && services.progress.borrow().pending() == 0;
+        let is_idle = !services.throttle.is_answering() && services.progress.borrow().pending() == 0;
         if !is_idle || !judge.wants(index, Instant::now()) {
             continue;
         }
-        let (pace, stop) = (services.pace.clone(), services.stop.subscribe());
+        let (throttle, stop) = (services.throttle.clone(), services.stop.subscribe());
         let compacted = compact(&services, move |_, _| {
             let begun = Instant::now();
-            while pace.is_asked() && !*stop.borrow() && begun.elapsed() < limits::UPKEEP_WAIT {
+            while throttle.is_answering() && !*stop.borrow() && begun.elapsed() < limits::UPKEEP_WAIT {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            !pace.is_asked() && !*stop.borrow()
+            !throttle.is_answering() && !*stop.borrow()
         });
         match compacted.await {
             Ok(done) => judge.done(done.index.bytes_after),

@@ -61,7 +61,7 @@ pub(super) fn of(
             Ok::<_, EpisodeError>(())
         })?;
         account.numbers = numbers.metadata(current.to);
-        account.episode = services.conversations.told_by_model(id, by.as_ref(), abridged.digest(&show), &lines);
+        account.episode = services.conversations.apply_answer(id, by.as_ref(), abridged.digest(&show), &lines);
         services.conversations.entitle(id, &mut account.episode);
         Ok(account)
     })

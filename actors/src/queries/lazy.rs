@@ -146,7 +146,7 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     // the supervisor answers after it has taken them in.
     let _ = services.watcher.overview().await;
     services.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
-    let _hurry = services.pace.hurry();
+    let _hurry = services.throttle.hurry();
     let mut progress = services.progress.clone();
     // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
     let enough = progress.borrow().accepted;
@@ -568,7 +568,7 @@ pub(super) fn holds_up(services: &Services, all: bool) -> bool {
 /// There is nothing to search in at the moment: why, and what to do.
 pub(super) fn no_memory(services: &Services) -> Failure {
     let message = match services.indexer.memory().1 {
-        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::told(&why).remedy()),
+        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),
         None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),
     };
     failure(code::INTERNAL, redact(&message).into_owned())

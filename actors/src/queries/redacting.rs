@@ -304,9 +304,9 @@ impl Redacting {
 
     /// Looks at as many as there is time for in one turn.
     async fn look_at_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> Looked {
-        let mut asked = services.pace.asked();
+        let mut asked = services.throttle.questions();
         let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
-        let room = services.pace.background().await;
+        let room = services.throttle.wait_for_background().await;
         let (indexer, memos, table) = (services.indexer.clone(), services.memos.clone(), services.table.clone());
         let first = waiting.front().cloned();
         let looking = tokio::task::spawn_blocking(move || {

@@ -29,7 +29,7 @@ use baton_redaction::redact;
 use crate::queries::tombstones;
 use baton_base::durable;
 use baton_base::lock::HomeLock;
-use baton_config::import_boundary::Imported;
+use baton_config::import_boundary::ImportBoundary;
 use baton_journal::Fold;
 use baton_journal::repair;
 use baton_journal::repair::CutPlace;
@@ -114,7 +114,7 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
     // From here on no event names them; before, some do.
     repair::cut(&log, &cut.place, &kept)?;
     // What is recorded from here on is this home's own.
-    let imported = Imported::read(&log).map_err(io_error("read imported.json in", &log))?;
+    let imported = ImportBoundary::read(&log).map_err(io_error("read imported.json in", &log))?;
     if imported.position() > cut.tail.position {
         imported.up_to(cut.tail).write(&log).map_err(io_error("write imported.json in", &log))?;
     }

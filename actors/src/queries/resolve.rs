@@ -314,7 +314,7 @@ fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());
     }
-    let by_place = baton_base::project::asked(trimmed).project;
+    let by_place = baton_base::project::resolve_or_as_written(trimmed).project;
     if projects.binary_search(&by_place.as_str()).is_ok() {
         return Ok(by_place);
     }
@@ -349,7 +349,7 @@ fn no_project(mut projects: Vec<&str>, text: &str) -> String {
     projects.sort_by_cached_key(far);
     projects.truncate(NEAR);
     let near = if projects.is_empty() { String::new() } else { format!(" Near: {}.", projects.join(", ")) };
-    let unseen = baton_base::project::unseen(text);
+    let unseen = baton_base::project::unresponsive_note(text);
     format!("no project {shown:?} is known{unseen}.{near} `baton sessions` lists all")
 }
 

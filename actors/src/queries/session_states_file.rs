@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::queries::{Services, listing};
-use baton_base::latest::Current;
+use baton_base::latest::Latest;
 use baton_base::{durable, limits};
 
 /// The file, below the home.
@@ -71,10 +71,10 @@ impl Exporter {
                 let (exporting, services) = (services.exporting.clone(), services.clone());
                 let written = tokio::task::spawn_blocking(move || write(&services)).await;
                 match written.map_err(io::Error::other).and_then(|written| written) {
-                    Ok(()) => exporting.over(),
-                    Err(error) => exporting.met(&error.to_string()),
+                    Ok(()) => exporting.succeeded(),
+                    Err(error) => exporting.failed(&error.to_string()),
                 }
-                exporting.lasting().is_none()
+                exporting.reason().is_none()
             })
         });
         Self { finish, task }
@@ -92,8 +92,8 @@ impl Exporter {
 /// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have. `write` says
 /// whether it is done; what is not counts as changed.
 async fn keep<A, B>(
-    mut table: Current<A>,
-    mut settings: Current<B>,
+    mut table: Latest<A>,
+    mut settings: Latest<B>,
     mut finish: watch::Receiver<bool>,
     mut write: impl AsyncFnMut() -> bool,
 ) {

@@ -78,7 +78,7 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
         agent: transcript.agent,
         kind: transcript.kind.clone(),
         path: transcript.path.as_str().into(),
-        stat: baton_base::transcript_file::FileStat::of(&metadata),
+        stat: baton_base::transcript_file::FileStat::new(&metadata),
         identity: transcript.identity,
     })
 }
@@ -106,7 +106,7 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
                 glance.last_at = glance.last_at.max(seen.last_conversation_at.or(seen.last_at));
                 glance.parent = glance.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
                 if let (None, Some(cwd)) = (&glance.place, &seen.cwd) {
-                    glance.place = project::look(cwd);
+                    glance.place = project::resolve_in_time(cwd);
                 }
                 read += cursor.offset - from;
                 (start.cursor, start.tail) = (cursor, tail);
@@ -167,7 +167,7 @@ mod tests {
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
             path: path.to_str().unwrap().into(),
-            stat: baton_base::transcript_file::FileStat::of(&metadata),
+            stat: baton_base::transcript_file::FileStat::new(&metadata),
             identity: baton_base::transcript_file::identity(&metadata),
         };
         let all = beyond(None, &seen).unwrap();

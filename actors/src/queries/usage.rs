@@ -80,7 +80,7 @@ fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Req
     let episode = table.get(id)?.state.episode.clone()?;
     let read = services.conversations.read(id, episode, |episode| {
         let mut requests = Requests::default();
-        baton_store::conversation::each(&services.chunks, id, episode, |item| requests.note(&item))?;
+        baton_store::conversation::for_each_item(&services.chunks, id, episode, |item| requests.note(&item))?;
         Ok(requests)
     });
     match read {

@@ -351,7 +351,7 @@ fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: baton_store::c
         memory: PathBuf::new(),
         vectors: None,
         jobs_at_once: 1,
-        pace: baton_base::throttle::Pace::new(1),
+        throttle: baton_base::throttle::Throttle::new(1),
     }
 }
 

@@ -80,7 +80,7 @@ impl State {
         let source = Source { agent: transcript.agent, subagent: state.is_subagent() };
         let start =
             Start { source, path: transcript.path.clone(), cursor: Cursor::default(), tail: TailDigest::default() };
-        let (id, room) = (self.id.clone(), self.options.pace.reading(self.urgency).await);
+        let (id, room) = (self.id.clone(), self.options.throttle.wait_to_read(self.urgency).await);
         let looking = tokio::task::spawn_blocking(move || {
             let _room = room;
             let mut records = Marks::default();

@@ -155,7 +155,7 @@ impl State {
             }
             let generation = state.generation;
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
-            let room = self.options.pace.reading(self.urgency).await;
+            let room = self.options.throttle.wait_to_read(self.urgency).await;
             let reading = tokio::task::spawn_blocking(move || {
                 let pass = transcript_reader::observe(&start);
                 let cwd = match &pass {
@@ -163,7 +163,7 @@ impl State {
                     _ => None,
                 };
                 // Where it works is recorded once, so it is not guessed.
-                let place = cwd.map(project::look);
+                let place = cwd.map(project::resolve_in_time);
                 let pass = match place {
                     Some(None) => Pass::Unreadable { reason: NO_PLACE.to_owned(), lasting: false },
                     _ => pass,

@@ -147,11 +147,13 @@ impl State {
             }
             (None, None) => return Known::Somewhere(None),
         };
-        let room = self.options.pace.reading(self.urgency).await;
+        let room = self.options.throttle.wait_to_read(self.urgency).await;
         let peeked = tokio::task::spawn_blocking(move || {
             let _room = room;
             match transcript_reader::peek(source, &path) {
-                Peek::Cwd(cwd) => project::look(&cwd).map_or(Known::Nobody, |place| Known::Somewhere(Some(place))),
+                Peek::Cwd(cwd) => {
+                    project::resolve_in_time(&cwd).map_or(Known::Nobody, |place| Known::Somewhere(Some(place)))
+                }
                 Peek::Nowhere => Known::Somewhere(None),
                 Peek::NotYet => Known::NotYet,
                 Peek::Unreadable => Known::Nobody,

@@ -13,7 +13,7 @@ use super::{Log, Options, System};
 use crate::gateway::Endpoint;
 use baton_base::clock::{Clock, ManualClock};
 
-use baton_base::actor_address::Slot;
+use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
 use baton_base::lock::HomeLock;
 use baton_base::transcript_root::Root;
@@ -33,7 +33,7 @@ async fn world() -> World {
     let temp = tempfile::tempdir().unwrap();
     let home = temp.path().join("home");
     let (fold, table) = TableFold::new();
-    let clock = Arc::new(ManualClock::at(Timestamp(1_790_000_000_000)));
+    let clock = Arc::new(ManualClock::new(Timestamp(1_790_000_000_000)));
     let options = Options {
         home: home.clone(),
         roots: vec![Root::claude_code(&temp.path().join("claude"))],
@@ -47,7 +47,7 @@ async fn world() -> World {
 }
 
 /// Tears an actor away in whatever it does, and waits until another stands in its place, if one does before `instead`.
-async fn tear<M: Message>(slot: &Slot<M>, instead: impl Fn() -> bool) -> bool {
+async fn tear<M: Message>(slot: &ActorAddress<M>, instead: impl Fn() -> bool) -> bool {
     let torn: ActorRef<M> = slot.get().unwrap();
     let id: ActorId = torn.get_id();
     torn.kill();
@@ -143,7 +143,7 @@ async fn on_disk(temp: &tempfile::TempDir, breaks_at: Position) -> (System, Arc<
     let home = temp.path().join("home");
     let lock = HomeLock::acquire(&home).unwrap();
     let (fold, table) = TableFold::new();
-    let clock = Arc::new(ManualClock::at(Timestamp(1_790_000_000_000)));
+    let clock = Arc::new(ManualClock::new(Timestamp(1_790_000_000_000)));
     let journal = baton_journal::Options::new(home.join("log"), clock.now());
     let journal = Arc::new(DiskJournal::open(journal, Box::new(Breaking(fold, breaks_at))).unwrap());
     let options = Options {

@@ -54,7 +54,7 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
         return Err("its path is not absolute".to_owned());
     }
     let real = fs::canonicalize(named).map_err(|error| format!("it cannot be looked at: {error}"))?;
-    let path = transcript_file::text(&real).ok_or("its path is no UTF-8")?;
+    let path = transcript_file::path_text(&real).ok_or("its path is no UTF-8")?;
     // A link may lead somewhere else altogether: both must be as they have to be.
     let folder = layout(agent).folders.first().copied().unwrap_or_default();
     let transcripts = real.join(folder);

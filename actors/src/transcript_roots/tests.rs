@@ -26,7 +26,7 @@ impl World {
 
     fn open(&self) -> Roots {
         let own = vec![Root::claude_code(&self.temp.path().join("own"))];
-        let clock = Arc::new(ManualClock::at(Timestamp(0)));
+        let clock = Arc::new(ManualClock::new(Timestamp(0)));
         Roots::open(own, self.settings.subscribe().into(), self.table.subscribe().into(), self.journal.clone(), clock)
     }
 

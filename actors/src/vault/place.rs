@@ -292,13 +292,13 @@ impl Place {
         #[cfg(test)]
         let bytes = if self.garbles && path.contains("/archive/") { [&bytes[..], b"?"].concat() } else { bytes };
         let text = String::from_utf8(bytes).map_err(|_| Error::Left("it is no UTF-8 text".to_owned()))?;
-        Ok(Found { at, text: Some(text), seen: Some((FileStat::of(&metadata), identity(&metadata))) })
+        Ok(Found { at, text: Some(text), seen: Some((FileStat::new(&metadata), identity(&metadata))) })
     }
 
     /// A note as it lies there now, without reading it; given by its path below the vault, as [`Place::all`] has it.
     pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
         let metadata = fs::metadata(self.vault.join(path)).ok()?;
-        Some((FileStat::of(&metadata), identity(&metadata)))
+        Some((FileStat::new(&metadata), identity(&metadata)))
     }
 
     /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`]. What it is
@@ -495,7 +495,7 @@ impl Place {
 
     /// Whether a failure concerns one file, or everything: then nothing can be written beside it either.
     fn judge(&self, error: &io::Error) -> Error {
-        if Obstacle::of(error).is_of_the_disk() {
+        if Obstacle::from_error(error).is_of_the_disk() {
             // The names of notes say what sessions were about, and this goes to the log.
             return Error::Vault(refused(&self.notes(), error));
         }
@@ -559,7 +559,7 @@ fn temporary() -> String {
 
 fn seen(path: &Path) -> Option<Stamp> {
     let metadata = fs::symlink_metadata(path).ok()?;
-    Some((FileStat::of(&metadata), identity(&metadata)))
+    Some((FileStat::new(&metadata), identity(&metadata)))
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -568,7 +568,7 @@ fn is_missing(error: &io::Error) -> bool {
 
 fn refused(path: &Path, error: &io::Error) -> Refused {
     let shown = path.display();
-    let fix = match Obstacle::of(error) {
+    let fix = match Obstacle::from_error(error) {
         Obstacle::Full => "free space on the disk of the vault",
         Obstacle::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
         Obstacle::Forbidden => "make the vault yours to read and write (`chown`, `chmod u+rwX`)",

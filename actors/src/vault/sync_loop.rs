@@ -27,7 +27,7 @@ use super::told::{Progress, several, waiting};
 use super::write_session::{Bringing, Failed};
 use super::{ANSWER, ROOM, Scribe, owed};
 use crate::vault::Surroundings;
-use baton_base::throttle::Room;
+use baton_base::throttle::Permit;
 
 pub(super) use sweep::Unswept;
 
@@ -161,7 +161,7 @@ impl Scribe {
     async fn stand_back(&self, is_asked: bool) {
         let around = &self.around;
         if !is_asked {
-            let mut asked = around.pace.asked();
+            let mut asked = around.throttle.questions();
             let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
         }
     }
@@ -212,7 +212,7 @@ impl Scribe {
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
         // After the desk: nobody else of the background waits for whoever has that.
-        let room = if asked.by_somebody { None } else { Some(around.pace.background().await) };
+        let room = if asked.by_somebody { None } else { Some(around.throttle.wait_for_background().await) };
         let (around, group, by_somebody) = (around.clone(), group.to_vec(), asked.by_somebody);
         let working = tokio::task::spawn_blocking(move || bring(&mut desk, &around, &group, by_somebody, before));
         match answered_in(room, working).await {
@@ -280,7 +280,7 @@ pub(super) async fn answered<T>(working: JoinHandle<T>) -> Result<T, Refused> {
 }
 
 /// The same for who has a room of the background in the meantime: it is given back to the others when that takes long.
-async fn answered_in<T>(room: Option<Room>, mut working: JoinHandle<T>) -> Result<T, Refused> {
+async fn answered_in<T>(room: Option<Permit>, mut working: JoinHandle<T>) -> Result<T, Refused> {
     if let Ok(done) = timeout(ROOM, &mut working).await {
         return done.map_err(|_| broken());
     }

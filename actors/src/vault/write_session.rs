@@ -164,7 +164,7 @@ impl Bringing<'_> {
         let (current, episode) = read;
         let items = around.conversations.read(self.id, current, |current| {
             let mut abridged = Abridged::default();
-            baton_store::conversation::each(&around.chunks, self.id, current, |item| abridged.push(item))?;
+            baton_store::conversation::for_each_item(&around.chunks, self.id, current, |item| abridged.push(item))?;
             Ok((abridged.left_out() == 0, abridged.into_items()))
         });
         let (current, (is_whole, items)) = items.map_err(|error| unreadable(&error))?;

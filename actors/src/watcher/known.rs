@@ -173,7 +173,7 @@ impl Known {
         let present: BTreeSet<Arc<str>> = files.iter().map(|file| file.path.clone()).collect();
         let is_gone = |path: &str| !present.contains(path) && Path::new(path).starts_with(folder);
         // Paths below a folder begin with its name, and so do those that stand between them in order.
-        let first = transcript_file::text(folder).unwrap_or_default();
+        let first = transcript_file::path_text(folder).unwrap_or_default();
         let checked = self.checked.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
         let unread = self.unread.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
         let named = checked.take_while(|path| path.starts_with(&first));
@@ -186,7 +186,7 @@ impl Known {
     /// A path was looked at. The file there, if it is unread.
     pub(super) fn note(&mut self, path: &Path, file: Option<FileSeen>) -> Option<FileSeen> {
         if file.is_none()
-            && let Some(path) = transcript_file::text(path)
+            && let Some(path) = transcript_file::path_text(path)
         {
             self.forget(&path);
         }

@@ -205,7 +205,7 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
     if !metadata.is_file() {
         return None;
     }
-    let path_text = transcript_file::text(path)?;
+    let path_text = transcript_file::path_text(path)?;
     // Compressed in place: while the plain one is there, that is the transcript.
     if transcript::layout(root.agent).plain(&path_text).is_some_and(|plain| Path::new(plain).is_file()) {
         return None;
@@ -215,8 +215,8 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
         agent: root.agent,
         kind: located.kind,
         path: path_text.into(),
-        stat: FileStat::of(&metadata),
+        stat: FileStat::new(&metadata),
         identity: transcript_file::identity(&metadata),
     };
-    Some((file, transcript_file::names(&metadata)))
+    Some((file, transcript_file::link_count(&metadata)))
 }

@@ -35,7 +35,7 @@ pub enum Error {
 }
 
 /// Passes each item of an episode's conversation to `take`, holding one chunk in memory. Blocks for disk reads.
-pub fn each(
+pub fn for_each_item(
     chunks: &ChunkStore,
     id: &SessionId,
     episode: &EpisodeRef,

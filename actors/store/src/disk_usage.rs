@@ -10,7 +10,7 @@ const DEPTH_MAX: u32 = 8;
 
 /// Adds up the files of a home. Files that vanish meanwhile or cannot be examined count as 0. Blocks: some ten thousand
 /// files take tens of milliseconds.
-pub fn of(home: &Path) -> Footprint {
+pub fn add_up(home: &Path) -> Footprint {
     let mut found = Footprint::default();
     for entry in fs::read_dir(home).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
@@ -71,7 +71,7 @@ mod tests {
             fs::write(path, vec![0; bytes]).unwrap();
         }
         let expected = Footprint { segments: 1, index: 6, aside: 8, conversations: 16, memory: 32, total: 255 };
-        assert_eq!(of(home.path()), expected);
-        assert_eq!(of(&home.path().join("none")), Footprint::default());
+        assert_eq!(add_up(home.path()), expected);
+        assert_eq!(add_up(&home.path().join("none")), Footprint::default());
     }
 }

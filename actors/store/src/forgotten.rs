@@ -63,7 +63,7 @@ impl Kept {
 
 /// What is stored about one forgotten session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remain {
+pub struct ForgottenSession {
     /// Fingerprints of its record ids; empty for a session that was forgotten as a copy.
     pub marks: Vec<u64>,
     /// The original, if it was forgotten as a copy.
@@ -72,14 +72,14 @@ pub struct Remain {
 
 /// The fingerprints of all forgotten sessions.
 #[derive(Debug)]
-pub struct Remains {
+pub struct ForgottenSessions {
     folder: PathBuf,
     /// An error while the file cannot be read; then it is not overwritten.
     kept: Mutex<Result<Kept, String>>,
 }
 
-impl Remains {
-    /// Reads the file beside the log. [`Remains::problem`] reports why it could not be read.
+impl ForgottenSessions {
+    /// Reads the file beside the log. [`ForgottenSessions::problem`] reports why it could not be read.
     pub fn open(log: &Path) -> Self {
         let kept = read(&log.join(FILE)).map_err(|error| error.to_string());
         Self { folder: log.to_owned(), kept: Mutex::new(kept) }
@@ -132,10 +132,10 @@ impl Remains {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn all(&self) -> io::Result<BTreeMap<SessionId, Remain>> {
+    pub fn by_session(&self) -> io::Result<BTreeMap<SessionId, ForgottenSession>> {
         let kept = self.lock();
         let kept = kept.as_ref().map_err(|error| io::Error::other(error.clone()))?;
-        let mut all: BTreeMap<SessionId, Remain> = BTreeMap::new();
+        let mut all: BTreeMap<SessionId, ForgottenSession> = BTreeMap::new();
         for (session, marks) in &kept.sessions {
             all.entry(session.clone()).or_default().marks.clone_from(marks);
         }
@@ -150,9 +150,9 @@ impl Remains {
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    pub fn keep_all(&self, all: BTreeMap<SessionId, Remain>) -> io::Result<()> {
+    pub fn keep_all(&self, all: BTreeMap<SessionId, ForgottenSession>) -> io::Result<()> {
         self.change(|kept| {
-            for (session, Remain { mut marks, copy_of }) in all {
+            for (session, ForgottenSession { mut marks, copy_of }) in all {
                 marks.truncate(MARKS);
                 kept.copies.extend(copy_of.map(|of| (session.clone(), of)));
                 if !marks.is_empty() {
@@ -246,7 +246,7 @@ impl Sink for Marks {
 
 /// At most [`MARKS`] of a session's records: half from the start, where a fork has the same ones, the rest evenly
 /// spread.
-pub fn chosen<T: Copy>(records: &[T]) -> Vec<T> {
+pub fn select_marks<T: Copy>(records: &[T]) -> Vec<T> {
     if records.len() <= MARKS {
         return records.to_vec();
     }
@@ -267,11 +267,11 @@ mod tests {
     #[test]
     fn what_is_kept_is_known_until_it_is_lifted_and_after_a_restart() {
         let folder = tempfile::tempdir().unwrap();
-        let remains = Remains::open(folder.path());
+        let remains = ForgottenSessions::open(folder.path());
         assert!(remains.is_empty());
         remains.keep(vec![(id("a"), vec![1, u64::MAX]), (id("b"), vec![7]), (id("empty"), Vec::new())]).unwrap();
         remains.keep_copy(id("c"), id("a")).unwrap();
-        let check = |remains: &Remains| {
+        let check = |remains: &ForgottenSessions| {
             let of = |session: &str, marks: &[u64]| remains.copied_by(&id(session), marks.iter().copied());
             assert_eq!(of("x", &[3, 4, u64::MAX]), Some(id("a")));
             assert_eq!((of("a", &[1]), of("x", &[2])), (None, None), "itself, and nobody");
@@ -280,17 +280,17 @@ mod tests {
         };
         check(&remains);
         let elsewhere = tempfile::tempdir().unwrap();
-        Remains::open(elsewhere.path()).keep_all(remains.all().unwrap()).unwrap();
-        check(&Remains::open(elsewhere.path()));
+        ForgottenSessions::open(elsewhere.path()).keep_all(remains.by_session().unwrap()).unwrap();
+        check(&ForgottenSessions::open(elsewhere.path()));
         // Forgotten once more, with no records left.
         remains.keep(vec![(id("a"), Vec::new())]).unwrap();
-        check(&Remains::open(folder.path()));
+        check(&ForgottenSessions::open(folder.path()));
         remains.keep(vec![(id("d"), vec![1, 5])]).unwrap();
         remains.lift(&[id("a"), id("b"), id("c")]).unwrap();
         let of_x = |mark| remains.copied_by(&id("x"), std::iter::once(mark));
         assert_eq!((of_x(1), of_x(5)), (None, Some(id("d"))), "what is back is no secret in another either");
         remains.lift(&[id("d")]).unwrap();
-        for remains in [&remains, &Remains::open(folder.path())] {
+        for remains in [&remains, &ForgottenSessions::open(folder.path())] {
             assert!(remains.is_empty() && remains.original_of(&id("c")).is_none());
         }
     }
@@ -298,20 +298,20 @@ mod tests {
     #[test]
     fn what_is_kept_of_a_session_that_is_not_forgotten_is_dropped_with_what_others_share_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        let remains = Remains::open(folder.path());
+        let remains = ForgottenSessions::open(folder.path());
         remains.keep(vec![(id("a"), vec![1, 2]), (id("b"), vec![1, 3])]).unwrap();
         remains.keep_copy(id("c"), id("a")).unwrap();
         remains.keep_copy(id("d"), id("b")).unwrap();
-        let check = |remains: &Remains| {
+        let check = |remains: &ForgottenSessions| {
             let of_x = |mark| remains.copied_by(&id("x"), std::iter::once(mark));
             assert_eq!([1, 2, 3, 5].map(of_x), [None, None, Some(id("b")), Some(id("e"))]);
             assert_eq!((remains.original_of(&id("c")), remains.original_of(&id("d"))), (None, Some(id("b"))));
         };
-        let remains = Remains::open(folder.path());
+        let remains = ForgottenSessions::open(folder.path());
         remains.drop_unforgotten(|session| ["b", "d"].contains(&session.as_str()));
         remains.keep(vec![(id("e"), vec![5])]).unwrap();
         check(&remains);
-        check(&Remains::open(folder.path()));
+        check(&ForgottenSessions::open(folder.path()));
     }
 
     #[test]
@@ -319,10 +319,10 @@ mod tests {
         for broken in ["", "{\"format\":2,\"sessions\":{}}"] {
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join(FILE), broken).unwrap();
-            let remains = Remains::open(folder.path());
+            let remains = ForgottenSessions::open(folder.path());
             assert!(
                 remains.problem().is_some()
-                    && remains.all().is_err()
+                    && remains.by_session().is_err()
                     && remains.keep(vec![(id("a"), vec![1])]).is_err(),
                 "{broken}"
             );
@@ -334,7 +334,7 @@ mod tests {
     fn the_first_records_are_among_the_chosen() {
         for count in [0, 1, 63, 64, 65, 1_000, 100_000_usize] {
             let records: Vec<usize> = (0..count).collect();
-            let chosen = chosen(&records);
+            let chosen = select_marks(&records);
             assert_eq!(chosen.len(), count.min(MARKS), "{count}");
             assert!(chosen.is_sorted_by(|a, b| a < b), "{count}: each once");
             assert!(chosen.starts_with(&records[..count.min(MARKS / 2)]), "{count}");

@@ -11,7 +11,7 @@ use baton_events::session::EpisodeRef;
 use baton_journal::session_table::TableReader;
 use baton_memory::Searcher;
 use baton_store::chunks::ChunkStore;
-use baton_store::conversation::{Error, each};
+use baton_store::conversation::{Error, for_each_item};
 use baton_store::model_answer::{current_answer, read_answer};
 
 use crate::digests::{Digests, MadeOf};
@@ -66,14 +66,14 @@ impl Conversations {
                 Some(known) => Episode::clone(&known),
                 None => {
                     let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
-                    each(&self.chunks, id, episode, |item| {
+                    for_each_item(&self.chunks, id, episode, |item| {
                         // Text that is not shown must not support a claim of the model.
                         if by.is_some() && show.keeps(&item.body) {
                             lines.note(&item);
                         }
                         abridged.push(item);
                     })?;
-                    let made = self.told_by_model(id, by.as_ref(), abridged.digest(show), &lines);
+                    let made = self.apply_answer(id, by.as_ref(), abridged.digest(show), &lines);
                     self.digests.put(made_of, &made);
                     made
                 }
@@ -85,7 +85,7 @@ impl Conversations {
 
     /// Applies a model's answer to an episode; `by` is the answer's hash. Returns the episode unchanged if there is
     /// none. Blocks for a disk read.
-    pub fn told_by_model(&self, id: &SessionId, by: Option<&ContentHash>, episode: Episode, lines: &Lines) -> Episode {
+    pub fn apply_answer(&self, id: &SessionId, by: Option<&ContentHash>, episode: Episode, lines: &Lines) -> Episode {
         match by.and_then(|by| read_answer(&self.chunks, id, by)) {
             Some(answer) => answer.tell(episode, lines),
             None => episode,

@@ -9,7 +9,7 @@ use baton_actors::queries::archive::{Exported, Offline, Wanted};
 use baton_conversation::record::Position;
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::Remains;
+use baton_store::forgotten::ForgottenSessions;
 use clap::Args;
 
 use super::super::Error;
@@ -70,8 +70,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         conversations: !typed.no_conversations,
         unredacted: typed.unredacted,
     };
-    let chunks = ChunkStore::at(environment.home.join("blobs"));
-    let remains = Remains::open(&environment.home.join("log"));
+    let chunks = ChunkStore::in_folder(environment.home.join("blobs"));
+    let remains = ForgottenSessions::open(&environment.home.join("log"));
     let mut destination = Destination::open(typed.output.as_deref())?;
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();

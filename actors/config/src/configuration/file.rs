@@ -54,7 +54,7 @@ impl ConfigFiles {
     /// The stamp of the file, or of the copy while there is no file; `None` without both.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let metadata = fs::metadata(&self.path).or_else(|_| fs::metadata(&self.copy)).ok()?;
-        Some(Stamp(FileStat::of(&metadata), identity(&metadata)))
+        Some(Stamp(FileStat::new(&metadata), identity(&metadata)))
     }
 
     pub(super) fn read(&self) -> Found {

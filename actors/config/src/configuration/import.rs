@@ -19,7 +19,7 @@ const SHOWN_BYTES: usize = 200;
 
 /// What became of one key.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct ImportedKey {
     /// The key in the imported file.
     pub key: String,
     /// The key of its successor here.
@@ -77,7 +77,7 @@ pub(super) fn import(
     text: &str,
     force: bool,
     lookup: Lookup<'_>,
-    outcomes: &mut Vec<Imported>,
+    outcomes: &mut Vec<ImportedKey>,
 ) -> Result<String, String> {
     let original = original.strip_prefix('\u{feff}').unwrap_or(original);
     let root = Node::parse(original)
@@ -108,13 +108,13 @@ struct Importer<'a> {
     order: Vec<Vec<String>>,
     force: bool,
     lookup: Lookup<'a>,
-    outcomes: &'a mut Vec<Imported>,
+    outcomes: &'a mut Vec<ImportedKey>,
 }
 
 impl Importer<'_> {
     fn report(&mut self, key: &str, became: Option<&str>, value: Option<Value>, outcome: Outcome, message: &str) {
         if self.outcomes.len() < KEYS_MAX {
-            self.outcomes.push(Imported {
+            self.outcomes.push(ImportedKey {
                 key: key.to_owned(),
                 became: became.map(str::to_owned),
                 value,

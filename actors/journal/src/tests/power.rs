@@ -12,7 +12,7 @@ use baton_events::envelope::NewRecord;
 use super::super::files::{DiskFiles, Files, SegmentFile};
 use super::super::sealer::{Outcome, seal};
 use super::*;
-use baton_base::durable::recorder::{Recorder, Synced, tell};
+use baton_base::durable::recorder::{Recorder, Synced, record_sync};
 use baton_store::chunks::{Batch, ChunkStore, Header};
 
 /// The files of this machine, whose syncs are told to the recorder.
@@ -47,7 +47,7 @@ impl SegmentFile for ToldFile {
     }
 
     fn sync(&mut self) -> std::io::Result<()> {
-        tell(Synced::File(&self.path));
+        record_sync(Synced::File(&self.path));
         self.inner.sync()
     }
 

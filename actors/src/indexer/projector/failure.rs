@@ -56,7 +56,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             return;
         }
         self.failures = Failures { deleted: self.failures.deleted, ..Failures::default() };
-        self.trouble.over();
+        self.trouble.succeeded();
     }
 
     /// What is not committed is gone from the store: it is applied again, after a pause.
@@ -65,7 +65,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.failures.refusals += u32::from(is_of_the_index(error));
         let problem = match self.failures.refusals >= REFUSALS && self.begin_anew() {
             true => format!("it could not be written {REFUSALS} times ({error}) and is being built anew from the log"),
-            false => io_remedy::brief(&error.to_string()),
+            false => io_remedy::system_message(&error.to_string()),
         };
         let committed = self.store.checkpoint().map_or(Position(0), |checkpoint| checkpoint.position);
         self.applied = committed;
@@ -74,7 +74,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.superseded.clear();
         self.large.clear();
         self.reach.set_covered(Covered { whole: committed, but_large: committed });
-        self.trouble.met(&problem);
+        self.trouble.failed(&problem);
         self.failures.last = Some((Instant::now(), tries));
     }
 
@@ -101,7 +101,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 /// Whether the index refuses, and not the disk below it.
 fn is_of_the_index(error: &Error) -> bool {
     matches!(error, Error::Memory(MemoryError::Index(_) | MemoryError::Broken(_)))
-        && Obstacle::told(&error.to_string()) == Obstacle::Other
+        && Obstacle::in_message(&error.to_string()) == Obstacle::Other
 }
 
 /// Writes as much as a small commit takes, and removes it.

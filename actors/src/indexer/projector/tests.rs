@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{Port, Projector, Want};
 use crate::indexer::{Handle, Options};
-use baton_base::throttle::Pace;
+use baton_base::throttle::Throttle;
 use baton_config::settings::Settings;
 use baton_journal::session_table::TableFold;
 use baton_journal::{Ack, Exact, Journal, MemoryJournal, ReadError, Stats};
@@ -85,7 +85,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
         memory: temp.path().join("memory"),
         vectors: None,
         jobs_at_once: 1,
-        pace: Pace::new(1),
+        throttle: Throttle::new(1),
     };
     let mender = handle.mender();
     Projector::start(options, Arc::default(), Arc::default(), Arc::default(), mender, |_| {}, || {}).unwrap()

@@ -32,7 +32,7 @@ pub(in crate::indexer) async fn indexed(id: &SessionId) -> (tempfile::TempDir, S
         home: home.clone(),
         roots: vec![Root::claude_code(&temp.path().join("claude"))],
         settings: watch::channel(Arc::new(Settings::default())).1.into(),
-        clock: Arc::new(ManualClock::at(Timestamp(1_790_000_000_000))),
+        clock: Arc::new(ManualClock::new(Timestamp(1_790_000_000_000))),
         version: "test".to_owned(),
     };
     let log = Log { journal: Arc::new(MemoryJournal::new(Box::new(fold))), table, problem: None };

@@ -35,7 +35,7 @@ use baton_journal::session_stream;
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::{Exact, Fold};
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::{Remain, Remains};
+use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
 
 /// How often the export moves on to a later end of the log because a conversation was replaced under it.
 const ROUNDS_MAX: usize = 8;
@@ -84,7 +84,7 @@ pub struct Exported {
 pub fn export(
     source: &mut dyn Source,
     chunks: &ChunkStore,
-    remains: &Remains,
+    remains: &ForgottenSessions,
     wanted: &Wanted,
     spool: File,
     out: &mut dyn Write,
@@ -144,7 +144,7 @@ pub fn export(
     }
     spool.pour(out)?;
     if is_all {
-        match remains.all() {
+        match remains.by_session() {
             Ok(all) => write_remains(out, all, &survey.table())?,
             Err(error) => {
                 written.missing += 1;
@@ -162,9 +162,13 @@ pub fn export(
 }
 
 /// Of those that are forgotten at the end that is exported.
-fn write_remains(out: &mut dyn Write, all: BTreeMap<SessionId, Remain>, table: &SessionTable) -> Result<(), Error> {
+fn write_remains(
+    out: &mut dyn Write,
+    all: BTreeMap<SessionId, ForgottenSession>,
+    table: &SessionTable,
+) -> Result<(), Error> {
     let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
-    for (session, Remain { marks, copy_of }) in all.into_iter().filter(|(session, _)| is_forgotten(session)) {
+    for (session, ForgottenSession { marks, copy_of }) in all.into_iter().filter(|(session, _)| is_forgotten(session)) {
         let marks = marks.into_iter().map(Mark).collect();
         line(out, &Line::Forgotten { session, marks, copy_of })?;
     }

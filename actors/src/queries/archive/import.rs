@@ -24,7 +24,7 @@ use super::export::{note_notes, tell};
 use super::incoming::Incoming;
 use super::{ImportError, Refusal};
 use baton_base::durable;
-use baton_config::import_boundary::Imported;
+use baton_config::import_boundary::ImportBoundary;
 use baton_journal::Fold;
 use baton_journal::offline::{End as LogEnd, OfflineReader};
 use baton_journal::refill;
@@ -32,7 +32,7 @@ use baton_journal::refill::Refill;
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_store::chunks::{ChunkRef, ChunkStore, LINE_MAX_BYTES};
 use baton_store::forgotten;
-use baton_store::forgotten::{Remain, Remains};
+use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
 
 /// Where an import is built, below the home.
 const ASIDE: &str = "import";
@@ -236,7 +236,7 @@ struct Building {
     /// Known once all records are there.
     expected: Option<Expected>,
     open: Option<Open>,
-    remains: BTreeMap<SessionId, Remain>,
+    remains: BTreeMap<SessionId, ForgottenSession>,
     built: Built,
 }
 
@@ -330,7 +330,7 @@ impl Building {
                     return Err(Refusal::Misplaced("it has more fingerprints than are kept of a session").into());
                 }
                 let marks = marks.into_iter().map(|mark| mark.0).collect();
-                self.remains.insert(session, Remain { marks, copy_of });
+                self.remains.insert(session, ForgottenSession { marks, copy_of });
             }
             Line::End(end) => {
                 self.close()?;
@@ -480,7 +480,7 @@ impl Building {
         };
         let sessions = expected.table.len() as u64;
         let paths = expected.table.iter().filter_map(|(_, row)| Some(row.state.transcript.as_ref()?.path.clone()));
-        let imported = Imported::new(tail, paths.collect());
+        let imported = ImportBoundary::new(tail, paths.collect());
         for (what, said, is) in [
             ("position", end.tail.position.to_string(), tail.position.to_string()),
             ("chain", end.tail.chain.to_string(), tail.chain.to_string()),
@@ -496,7 +496,7 @@ impl Building {
         let log = self.aside.join("log");
         let failed = |source| Taking::Failed(ImportError::Log(source));
         imported.write(&log).map_err(failed)?;
-        Remains::open(&log).keep_all(std::mem::take(&mut self.remains)).map_err(failed)?;
+        ForgottenSessions::open(&log).keep_all(std::mem::take(&mut self.remains)).map_err(failed)?;
         Ok(Built { sessions, ..self.built })
     }
 }

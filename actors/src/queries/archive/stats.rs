@@ -14,7 +14,7 @@ use baton_store::disk_usage;
 /// Reads the whole log of a home, whose lock the caller holds. A log that cannot be read to its end is told as far as it can
 /// be, with the reason beside it.
 pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
-    let mut told = LogStats { disk: disk_usage::of(home), ..LogStats::default() };
+    let mut told = LogStats { disk: disk_usage::add_up(home), ..LogStats::default() };
     told.bytes = told.disk.segments;
     let mut reader = match OfflineReader::open(&home.join("log")) {
         Ok(reader) => reader,

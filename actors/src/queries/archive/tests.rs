@@ -14,10 +14,10 @@ use baton_protocol::Progress;
 use uuid::Uuid;
 
 use super::*;
-use baton_config::import_boundary::Imported;
+use baton_config::import_boundary::ImportBoundary;
 use baton_journal::{DiskJournal, Journal, Options};
 use baton_store::chunks::{ChunkStore, Header};
-use baton_store::forgotten::Remains;
+use baton_store::forgotten::ForgottenSessions;
 
 const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
 
@@ -37,8 +37,8 @@ impl Home {
         ChunkStore::open(self.path().join("blobs")).unwrap()
     }
 
-    fn remains(&self) -> Remains {
-        Remains::open(&self.path().join("log"))
+    fn remains(&self) -> ForgottenSessions {
+        ForgottenSessions::open(&self.path().join("log"))
     }
 
     /// Records events of sessions, each from its first on.
@@ -80,7 +80,7 @@ impl Home {
 
     fn export_to(&self, wanted: &Wanted, out: &mut Vec<u8>) -> Result<Exported, Error> {
         let mut source = Offline::open(self.path())?;
-        let chunks = ChunkStore::at(self.path().join("blobs"));
+        let chunks = ChunkStore::in_folder(self.path().join("blobs"));
         let (remains, spool) = (self.remains(), tempfile::tempfile().unwrap());
         export(&mut source, &chunks, &remains, wanted, spool, out, &mut |_: &Progress| {})
     }
@@ -150,7 +150,7 @@ fn a_home_comes_back_to_the_byte() {
     assert_eq!(copy.export(&everything()).1, file);
     let (own, other) = (stats(home.path()).0, stats(copy.path()).0);
     assert_eq!((&own.state_hash, &own.chain, own.position), (&other.state_hash, &other.chain, other.position));
-    let imported = Imported::read(&copy.path().join("log")).unwrap();
+    let imported = ImportBoundary::read(&copy.path().join("log")).unwrap();
     assert_eq!(imported.position(), exported.tail.position);
     assert!(imported.is_elsewhere("/t/a.jsonl", None));
 

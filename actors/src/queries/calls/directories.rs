@@ -18,7 +18,7 @@ pub(super) async fn look(raw: Option<&RawValue>) {
     let Some(params) = raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) else { return };
     let mut looks = tokio::task::JoinSet::new();
     for directory in named(&params) {
-        looks.spawn(async move { project::glance(&directory).await });
+        looks.spawn(async move { project::probe(&directory).await });
     }
     let _ = looks.join_all().await;
 }

@@ -36,14 +36,14 @@ pub(in crate::queries) async fn handoff(
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         (None, Some(directory)) => {
-            let place = tokio::task::spawn_blocking(move || baton_base::project::asked(&directory));
+            let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_or_as_written(&directory));
             let place = place.await.map_err(|error| super::internal("looking at the directory broke", error))?;
             Some(place.project)
         }
         (Some(_), _) => None,
     };
     let first = own.clone().or_else(|| known().and_then(Result::ok));
-    let _asking = services.pace.asking();
+    let _asking = services.throttle.begin_question();
     let asking = asking(services, &asked.caller, "");
     let ask = lazy::Ask { project: first.as_deref(), all: false, asking: asking.as_ref() };
     lazy::step(services, out, ask).await?;
@@ -78,7 +78,7 @@ fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answe
         (0, _) => format!(
             "Nothing to hand over: no {other}session of {project} is known{}. `baton sessions` lists what is, `--project` takes \
              another project",
-            baton_base::project::unseen(project)
+            baton_base::project::unresponsive_note(project)
         ),
         (_, []) => format!(
             "Nothing to hand over: in no session of {project} that is over was anything done, decided or left open. `baton \

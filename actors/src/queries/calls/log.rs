@@ -32,7 +32,7 @@ pub(in crate::queries) async fn stats(services: &Arc<Services>) -> Result<LogSta
         let position = table.position();
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
-        let disk = baton_store::disk_usage::of(&services.home);
+        let disk = baton_store::disk_usage::add_up(&services.home);
         let live_bytes = Some(disk_usage::measure(&services.home, &services.measured()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);

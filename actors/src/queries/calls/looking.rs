@@ -46,7 +46,7 @@ pub(super) async fn look<T: Send + 'static>(
     let looking = Arc::new(Looking::default());
     let given_up_with = GivenUpWith(looking.clone());
     let working = async {
-        let room = services.pace.looking().await;
+        let room = services.throttle.wait_to_scan().await;
         let looking = looking.clone();
         let working = tokio::task::spawn_blocking(move || {
             let _room = room;

@@ -116,7 +116,7 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
         );
         return Err(failure(code::INVALID_PARAMS, message));
     }
-    let place = tokio::task::spawn_blocking(move || baton_base::project::look(&directory)).await;
+    let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_in_time(&directory)).await;
     let place = place.map_err(|error| internal("looking at the directory broke", error))?;
     // It would be kept under another group than all else of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";
@@ -129,7 +129,7 @@ pub(super) async fn findable(services: &Services, position: Position) -> Option<
         return None;
     }
     let why = services.indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());
-    let remedy = Obstacle::told(&why).remedy();
+    let remedy = Obstacle::in_message(&why).remedy();
     Some(
         redact(&format!("; it is stored, but the searchable memory has not taken it in yet: {why}; {remedy}"))
             .into_owned(),
@@ -143,7 +143,7 @@ pub(super) async fn wiped(services: &Arc<Services>, note: Uuid, position: Positi
         Ok(wiped) => wiped.err()?,
         Err(_) => services.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
     };
-    let remedy = Obstacle::told(&why).remedy();
+    let remedy = Obstacle::in_message(&why).remedy();
     Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())
 }
 
@@ -182,7 +182,7 @@ pub(super) fn refused(error: &memo_writer::Error) -> Failure {
             failure(code::INVALID_PARAMS, error.to_string())
         }
         memo_writer::Error::Words(_) | memo_writer::Error::Log(_) | memo_writer::Error::Broken => {
-            let remedy = Obstacle::told(&error.to_string()).remedy();
+            let remedy = Obstacle::in_message(&error.to_string()).remedy();
             let message = format!("nothing was recorded: {error}; {remedy}, then call again");
             failure(code::INTERNAL, redact(&message).into_owned())
         }

@@ -95,7 +95,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     let (table, settings) = (services.table.now(), services.settings.now());
     let directory = caller.directory.clone();
     let judging = tokio::task::spawn_blocking(move || {
-        let own = directory.map(|directory| baton_base::project::asked(&directory).project);
+        let own = directory.map(|directory| baton_base::project::resolve_or_as_written(&directory).project);
         let court = Court { searcher, table, settings, project, own };
         judge(&court).and_then(|answer| redacted(&answer))
     });

@@ -52,7 +52,7 @@ pub(in crate::queries) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     if ask.all {
         lazy::wait_for_history(services, out).await?;
     }
-    let _asking = services.pace.asking();
+    let _asking = services.throttle.begin_question();
     let tail = services.journal.tail().position;
     let mut step = lazy::step(services, out, ask).await?;
     let position: Position = lazy::covered(services, out, &step, ask.all).await?;
@@ -94,7 +94,7 @@ pub(in crate::queries) async fn ready(services: &Arc<Services>, out: &Out, ask: 
 /// What to tell whoever expects more than there is, when something that is new cannot be taken in.
 fn behind(services: &Services, pending: u64) -> Option<String> {
     let told = |what: &str, why: &str| {
-        let told = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::told(why).remedy());
+        let told = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
         redact(&told).into_owned()
     };
     match services.outage.lasting().filter(|_| pending > 0) {
@@ -284,7 +284,9 @@ pub(super) fn find(
         let hit = |hit| answer::Hit { matched: filters.clone(), ..called(hit) };
         return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
     }
-    let own = directory.filter(|_| project.is_none()).map(|directory| baton_base::project::asked(directory).project);
+    let own = directory
+        .filter(|_| project.is_none())
+        .map(|directory| baton_base::project::resolve_or_as_written(directory).project);
     let elder = |one: &str, other: &str| family::elder(table, one, other);
     let demands = Demands {
         phrases: &question.phrases,

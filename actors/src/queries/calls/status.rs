@@ -61,7 +61,7 @@ pub(in crate::queries) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
         fix: format!(
             "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
-            Obstacle::told(&refusal.reason).remedy()
+            Obstacle::in_message(&refusal.reason).remedy()
         ),
     }));
     problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
@@ -84,7 +84,7 @@ pub(in crate::queries) async fn status(services: &Arc<Services>) -> Result<answe
         services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
     problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
         what: what.clone(),
-        fix: match Obstacle::told(what) {
+        fix: match Obstacle::in_message(what) {
             Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
             known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
         },
@@ -114,7 +114,7 @@ pub(in crate::queries) async fn status(services: &Arc<Services>) -> Result<answe
     }));
     problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
     problems.extend(services.indexer.not_storing().map(lasting));
-    problems.extend(services.exporting.told().map(lasting));
+    problems.extend(services.exporting.describe().map(lasting));
     let counting = services.clone();
     let older = tokio::task::spawn_blocking(move || reindex::of_older_filter(&counting));
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
@@ -264,7 +264,7 @@ async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, 
 
 /// Something that the system keeps us from, with what helps.
 fn lasting(what: String) -> answer::Problem {
-    let fix = format!("{}; it is tried again every few seconds", Obstacle::told(&what).remedy());
+    let fix = format!("{}; it is tried again every few seconds", Obstacle::in_message(&what).remedy());
     answer::Problem { what, fix }
 }
 

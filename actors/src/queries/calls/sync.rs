@@ -90,7 +90,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     let (settings, now) = (services.settings.now(), services.clock.now());
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
-        (Some(Err(_)), Some(name)) => Some(baton_base::project::asked(name).project),
+        (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
 
@@ -231,7 +231,7 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = Abridged::default();
             // What cannot be read is not sent either.
-            if baton_store::conversation::each(&asking.chunks, &id, episode, |item| kept.push(item)).is_ok() {
+            if baton_store::conversation::for_each_item(&asking.chunks, &id, episode, |item| kept.push(item)).is_ok() {
                 enriching.add(kept);
             }
         }
@@ -404,8 +404,10 @@ async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;
         let mut kept = 0;
-        baton_store::conversation::each(&services.chunks, &id, episode, |item| kept += tokens::of_items(&[item]))
-            .ok()?;
+        baton_store::conversation::for_each_item(&services.chunks, &id, episode, |item| {
+            kept += tokens::of_items(&[item])
+        })
+        .ok()?;
         Some(Tokens { raw: tokens::of_bytes(episode.to), kept })
     });
     measured.await.ok().flatten().unwrap_or_default()

@@ -92,7 +92,7 @@ fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Me
     match resolve::project(table, settings, text) {
         Ok(project) => Ok(Meant::Project(project)),
         // A directory in which nobody has worked yet.
-        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(project::asked(text).project)),
+        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(project::resolve_or_as_written(text).project)),
         Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
     }
 }

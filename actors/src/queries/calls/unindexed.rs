@@ -30,7 +30,7 @@ pub(in crate::queries) async fn unindexed(
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may be among those that nothing is known of yet.
     let project = match (&known, &asked.project) {
-        (Some(Err(_)), Some(name)) => Some(baton_base::project::asked(name).project),
+        (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
     // The same table all the way: sessions go on reading meanwhile.

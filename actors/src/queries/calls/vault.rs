@@ -117,7 +117,7 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
 /// The project that a directory is of: one in which a session worked, for any directory may be asked from. A folder of a project
 /// without a repository is of it.
 fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
-    let project = baton_base::project::asked(directory).project;
+    let project = baton_base::project::resolve_or_as_written(directory).project;
     let known = table.iter().filter_map(|(_, row)| row.state.place.as_ref()).map(|place| place.project.as_str());
     let is_above = |known: &&str| Path::new(&project).starts_with(known);
     known.filter(is_above).max_by_key(|known| known.len()).map(str::to_owned)

@@ -65,7 +65,7 @@ pub(in crate::queries) async fn verify(
             memory: services.home.join("memory"),
             vectors: None,
             jobs_at_once: 1,
-            pace: services.pace.clone(),
+            throttle: services.throttle.clone(),
         },
         indexer: services.indexer.clone(),
     };

@@ -9,13 +9,13 @@ use baton_episode::handoff::{Changed, Facts, Stat, changed};
 use baton_events::session::State;
 use tokio::time::Instant;
 
-use baton_base::bounded_fs::Looks;
+use baton_base::bounded_fs::BoundedFs;
 
 /// Longest look at some dozen files; a network that is slow tells nothing.
 const LOOK: Duration = Duration::from_millis(30);
 
 /// The files of the session's facts that were changed after its last record.
-pub(super) async fn since(looks: &Looks, state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
+pub(super) async fn since(looks: &BoundedFs, state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
     let Some(since) = state.last_at.max(state.last_conversation_at) else { return Vec::new() };
     let project = state.place.as_ref().map(|place| place.project.clone());
     let files = facts.files.clone();
@@ -26,7 +26,7 @@ pub(super) async fn since(looks: &Looks, state: &State, facts: &Facts, until: In
         let stats: Vec<Stat> = files.iter().map(|file| stat(&file.path, project.as_deref())).collect();
         changed(&files, &stats, since)
     };
-    looks.take(until.min(Instant::now() + LOOK), look).await.unwrap_or_default()
+    looks.run(until.min(Instant::now() + LOOK), look).await.unwrap_or_default()
 }
 
 /// Only below a project that is there can a file be known to be gone.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::candidate::{ended_at, is_over, is_under_way};
 use crate::queries::Services;
-use baton_base::bounded_fs::Looks;
+use baton_base::bounded_fs::BoundedFs;
 
 /// Facts that are kept: some KB each.
 const KEPT: usize = 64;
@@ -26,7 +26,7 @@ const GATHER: Duration = Duration::from_millis(250);
 #[derive(Default)]
 pub struct Handoffs {
     kept: Mutex<Kept>,
-    looks: Looks,
+    looks: BoundedFs,
 }
 
 /// The last ones that were wanted, the newest last.
@@ -38,7 +38,7 @@ type Key = (Uuid, Tier, Show, Option<String>);
 
 impl Handoffs {
     /// How files are looked at that a session worked on.
-    pub(super) fn looks(&self) -> &Looks {
+    pub(super) fn looks(&self) -> &BoundedFs {
         &self.looks
     }
 
@@ -119,7 +119,7 @@ pub(crate) async fn prepare(services: Arc<Services>) {
                 return;
             }
             table.newest();
-            let (working, room) = (services.clone(), services.pace.background().await);
+            let (working, room) = (services.clone(), services.throttle.wait_for_background().await);
             let prepared = tokio::task::spawn_blocking(move || {
                 let _room = room;
                 for (id, current) in last_of_projects(&working) {

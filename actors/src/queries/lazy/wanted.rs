@@ -91,7 +91,7 @@ pub(in crate::queries) fn may_look(settings: &Settings, state: Option<&State>, f
     }
     let source = Source { agent: file.agent, subagent: file.kind != Kind::Main };
     let place = match transcript_reader::peek(source, &file.path) {
-        Peek::Cwd(cwd) => match project::look(&cwd) {
+        Peek::Cwd(cwd) => match project::resolve_in_time(&cwd) {
             None => return false,
             place => place,
         },

@@ -44,7 +44,7 @@ pub(super) fn only(
             code::NOT_FOUND,
             format!(
                 "no open session works in {directory}{}; give a session's id; `baton sessions` lists them",
-                project::unseen(directory)
+                project::unresponsive_note(directory)
             ),
         )),
         [only] => Ok(only.id.clone()),
@@ -82,7 +82,7 @@ fn candidates<'a>(
     now: Timestamp,
     directory: &str,
 ) -> Vec<Candidate<'a>> {
-    let place = project::asked(directory);
+    let place = project::resolve_or_as_written(directory);
     let mut candidates: Vec<Candidate<'_>> =
         table.iter().filter_map(|(id, row)| candidate(id, &row.state, settings, begun, &place)).collect();
     let prefer = |candidates: &mut Vec<Candidate<'_>>, wanted: &dyn Fn(&Candidate<'_>) -> bool| {

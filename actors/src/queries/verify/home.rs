@@ -45,7 +45,7 @@ pub fn of_home(
     report.log(verified);
     let (folded, notes) = folding.end(is_measure, &mut report);
     // Where the folder is gone, so is all that is named in it.
-    let chunks = ChunkStore::at(home.join("blobs"));
+    let chunks = ChunkStore::in_folder(home.join("blobs"));
     let named = |session: &_| folded.get(session)?.state.episode.as_ref().map(|episode| episode.manifest);
     conversations::verify(&chunks, &folded, &notes, &named, &|_, _| true, &mut report, go_on);
     if quick {

@@ -99,7 +99,7 @@ impl Walked {
             Ok(()) => {}
             Err(error) if is_missing(&error) => self.is_moving = true,
             // Of a disk that fails nothing is believed.
-            Err(error) if Obstacle::of(&error).is_of_the_disk() => return Err(error),
+            Err(error) if Obstacle::from_error(&error).is_of_the_disk() => return Err(error),
             Err(error) => self.closed.push((folder.to_owned(), error)),
         }
         Ok(())

@@ -62,7 +62,7 @@ impl Scribe {
         for group in ids.chunks(GROUP) {
             self.stand_back(false).await;
             let mut desk = self.desk().await.map_err(Unswept::Stuck)?;
-            let room = around.pace.background().await;
+            let room = around.throttle.wait_for_background().await;
             let (working, group, group_len) = (around.clone(), group.to_vec(), group.len() as u64);
             let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
             match answered_in(Some(room), checking).await {

@@ -79,7 +79,7 @@ impl House {
         // A root that is not there is not looked for at once.
         std::fs::create_dir_all(config.join("projects/-srv-web")).unwrap();
         let vault = settings::Vault { enabled: true, ..settings::Vault::default() };
-        let clock = Arc::new(ManualClock::at(Timestamp::parse("2026-03-14T09:00:00Z").unwrap()));
+        let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-03-14T09:00:00Z").unwrap()));
         let options = Options {
             home: home.clone(),
             roots: vec![Root::claude_code(&config)],

@@ -14,7 +14,7 @@ use baton_base::durable;
 
 impl ChunkStore {
     /// A store in a folder that may be missing and is not created.
-    pub fn at(folder: impl Into<PathBuf>) -> Self {
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), home: None, writing: Arc::default() }
     }
 

@@ -39,7 +39,7 @@ impl Home {
             memory: temp.path().join("memory"),
             vectors: None,
             jobs_at_once: 1,
-            pace: Pace::new(1),
+            throttle: Throttle::new(1),
         };
         Self { temp, options, large: Arc::default(), put: Arc::default() }
     }

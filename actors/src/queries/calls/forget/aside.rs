@@ -20,7 +20,7 @@ pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, Strin
         if !entry.file_name().to_string_lossy().starts_with("cut-") {
             continue;
         }
-        let kept = ChunkStore::at(entry.path().join("blobs"));
+        let kept = ChunkStore::in_folder(entry.path().join("blobs"));
         for session in sessions {
             removed += kept.forget(session).map_err(|error| error.to_string())?;
         }

@@ -189,8 +189,9 @@ async fn fitting(
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may be among those of which nothing is known yet.
     let place = project.as_ref().map(|project| {
-        known(project)
-            .unwrap_or_else(|| baton_base::project::asked(asked.project.as_deref().unwrap_or_default()).project)
+        known(project).unwrap_or_else(|| {
+            baton_base::project::resolve_or_as_written(asked.project.as_deref().unwrap_or_default()).project
+        })
     });
     // What is no known project names one only by all of its path: what lies below a directory is not meant by it.
     let is_known = project.as_ref().is_none_or(Result::is_ok);
@@ -321,7 +322,7 @@ mod tests {
             agent: Agent::ClaudeCode,
             kind: Kind::Main,
             path: path.to_str().unwrap().into(),
-            stat: transcript_file::FileStat::of(&metadata),
+            stat: transcript_file::FileStat::new(&metadata),
             identity: transcript_file::identity(&metadata),
         };
         let (said, written) = (Timestamp::parse("2026-03-14T09:26:53.589Z").unwrap(), file.stat.modified());

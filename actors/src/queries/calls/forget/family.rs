@@ -124,7 +124,7 @@ pub(super) async fn add(
 fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BTreeSet<String> {
     let read = |episode: &EpisodeRef| {
         let mut records = Records::default();
-        baton_store::conversation::each(&services.chunks, &source.id, episode, |item| records.item(item))?;
+        baton_store::conversation::for_each_item(&services.chunks, &source.id, episode, |item| records.item(item))?;
         Ok(records.0)
     };
     let stored = state.and_then(|state| services.conversations.read(&source.id, state.episode.clone()?, read).ok());

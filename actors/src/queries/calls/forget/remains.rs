@@ -15,7 +15,7 @@ use baton_store::transcript_reader;
 pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result<(), String> {
     let (services, targets) = (services.clone(), targets.to_vec());
     let keeping = tokio::task::spawn_blocking(move || {
-        let kept = targets.iter().map(|target| (target.id.clone(), forgotten::chosen(&marks(&services, target))));
+        let kept = targets.iter().map(|target| (target.id.clone(), forgotten::select_marks(&marks(&services, target))));
         services.remains.keep(kept.collect())
     });
     keeping.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())

@@ -116,7 +116,7 @@ impl Looking {
     /// The project of the caller's directory, if any session of it can be told of.
     fn own_project(&self) -> Option<String> {
         let directory = self.directory.as_deref()?;
-        let own = baton_base::project::asked(directory).project;
+        let own = baton_base::project::resolve_or_as_written(directory).project;
         let told = |id: &SessionId, row: &Row| {
             row.state.episode.is_some() && !self.is_hidden(id.as_str()) && visibility::is_in(&row.state, &own)
         };
