@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use baton_conversation::hash::Mark;
 use baton_conversation::record::SessionId;
-use baton_notes::compaction::{REASON, REASON_ASKED, active, archived, failed, is_same, marked, plan, unverified};
+use baton_notes::compaction::{active, archived, failed, is_same, marked, plan, unverified};
 use baton_notes::layout::Place as Lies;
 use baton_notes::note::{Body, Wanted};
 use baton_notes::session;
@@ -146,7 +146,7 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
         .text(path)
         .map_err(Stopped::at(path))?
         .ok_or_else(|| Stopped::Failed("the note is not there any more".to_owned()))?;
-    let reason = if compacted.reason == ASKED { REASON_ASKED } else { REASON };
+    let reason = if compacted.reason == ASKED { session::ON_REQUEST } else { session::OVER_THRESHOLD };
     let copy = archived(&text, today, reason);
     compacted.archive = keep(open, &told.about.session, &plan.archive, &copy)?;
     put(open, &plan.backlinks)?;

@@ -3,10 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::lines::Lines;
-use super::reading::Reading;
-use super::request::Lost;
-use crate::stored;
 use baton_events::session::{CallOutcome, GaveUp};
 use baton_graph::Label;
 
@@ -41,6 +37,15 @@ pub struct Answer {
     /// Claims of lines that the transcript does not have; dropped.
     pub dropped: u32,
     /// Claims beyond the bounds.
+    pub left_out: u32,
+}
+
+/// See [`Answer::dropped`] and [`Answer::left_out`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Of lines that are not there.
+    pub dropped: u32,
+    /// Beyond a bound.
     pub left_out: u32,
 }
 
@@ -180,32 +185,11 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Checks what a model wrote. Any text may come. A claim whose lines the transcript does not have is dropped and counted;
-/// what has another form than asked for is refused as a whole.
-pub fn check(text: &str, finish: Finish, lines: &Lines) -> Result<Answer, Complaint> {
-    match finish {
-        Finish::Stop => {}
-        Finish::Length => return Err(Complaint::Cut),
-        Finish::Refusal => return Err(Complaint::Refused),
-    }
-    Reading::of(text, lines)?.answer()
-}
-
 impl Answer {
     /// The answer to a request that joins others, of which so much was lost.
     pub fn after(mut self, lost: &Lost) -> Self {
         self.dropped = self.dropped.saturating_add(lost.dropped);
         self.left_out = self.left_out.saturating_add(lost.left_out);
         self
-    }
-
-    /// As it is stored: one line of JSON.
-    pub fn json(&self) -> String {
-        stored::encode(self)
-    }
-
-    /// A stored answer; `None` for anything else. What was stored once is bounded and checked already.
-    pub fn stored(text: &str) -> Option<Self> {
-        stored::decode(text)
     }
 }

@@ -23,11 +23,12 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Claim, Complaint, Entity, Fact, Failed, Finish, check};
+pub use answer::{Answer, Claim, Complaint, Entity, Fact, Failed, Finish, Lost};
 pub use budget::{Afford, Budget, afford};
 pub use division::Limits;
 pub use graph::with_model;
 pub use ledger::{By, Costs, Spent};
 pub use lines::Lines;
 pub use order::{Candidate, order};
+pub use reading::check;
 pub use request::{Left, Plan, Request, plan, plan_of};

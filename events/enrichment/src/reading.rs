@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, Claim, Complaint, Entity, Fact, Failed, MAX_ANSWER_BYTES};
+use super::answer::{Answer, Claim, Complaint, Entity, Fact, Failed, Finish, MAX_ANSWER_BYTES};
 use super::lines::Lines;
 use baton_episode::digest::{MAX_ENTRIES, one_line};
 use baton_episode::handoff::is_unseen;
@@ -39,8 +39,19 @@ const NO_CATEGORY: &str = "work";
 /// Name of a relation that has none.
 const NO_RELATION: &str = "RELATES_TO";
 
+/// Checks what a model wrote. Any text may come. A claim whose lines the transcript does not have is dropped and counted;
+/// what has another form than asked for is refused as a whole.
+pub fn check(text: &str, finish: Finish, lines: &Lines) -> Result<Answer, Complaint> {
+    match finish {
+        Finish::Stop => {}
+        Finish::Length => return Err(Complaint::Cut),
+        Finish::Refusal => return Err(Complaint::Refused),
+    }
+    Reading::of(text, lines)?.answer()
+}
+
 /// An answer on its way to be believed.
-pub(super) struct Reading<'a> {
+struct Reading<'a> {
     fields: Map<String, Value>,
     lines: &'a Lines,
     dropped: u32,
@@ -49,7 +60,7 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// The JSON object of a text, also one that stands in a code fence or between other words.
-    pub(super) fn of(text: &str, lines: &'a Lines) -> Result<Self, Complaint> {
+    fn of(text: &str, lines: &'a Lines) -> Result<Self, Complaint> {
         if text.len() > MAX_ANSWER_BYTES {
             return Err(Complaint::TooLong);
         }
@@ -60,7 +71,7 @@ impl<'a> Reading<'a> {
         Ok(Self { fields: fields.ok_or(Complaint::NoObject)?, lines, dropped: 0, left_out: 0 })
     }
 
-    pub(super) fn answer(mut self) -> Result<Answer, Complaint> {
+    fn answer(mut self) -> Result<Answer, Complaint> {
         let mut answer = Answer {
             objective: self.paragraph("objective", OBJECTIVE_CHARS)?,
             work_completed: self.by_key("work_completed", "category", NO_CATEGORY)?,

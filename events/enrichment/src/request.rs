@@ -8,7 +8,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::answer::{Answer, Complaint};
+use super::answer::{Answer, Complaint, Lost};
 use super::division::{Joins, Limits, Rooms, divided};
 use super::fence::fenced;
 use super::form;
@@ -45,15 +45,6 @@ pub struct Request {
     pub tokens_out: u64,
     /// Claims that were dropped from the answers that it joins, and such as were beyond a bound.
     pub lost: Lost,
-}
-
-/// See [`Answer::dropped`] and [`Answer::left_out`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// Of lines that are not there.
-    pub dropped: u32,
-    /// Beyond a bound.
-    pub left_out: u32,
 }
 
 impl Request {

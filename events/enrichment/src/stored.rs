@@ -78,95 +78,97 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// An answer as one line of JSON: the same answer always gives the same line.
-pub fn encode(answer: &Answer) -> String {
-    let claims = |claims: &[Claim]| claims.iter().map(ClaimV1::from).collect::<Vec<_>>();
-    let by_key = |map: &BTreeMap<String, Vec<Claim>>| map.iter().map(|(key, it)| (key.clone(), claims(it))).collect();
-    let shape = AnswerV1 {
-        v: V,
-        objective: answer.objective.clone(),
-        work_completed: by_key(&answer.work_completed),
-        external_research: claims(&answer.external_research),
-        knowledge_stored: by_key(&answer.knowledge_stored),
-        decisions: claims(&answer.decisions),
-        errors: answer
-            .errors
-            .iter()
-            .map(|it| FailedV1 { error: (&it.error).into(), resolution: it.resolution.as_ref().map(ClaimV1::from) })
-            .collect(),
-        unresolved: claims(&answer.unresolved),
-        next_steps: claims(&answer.next_steps),
-        continuation_context: answer.continuation_context.clone(),
-        entities: answer
-            .entities
-            .iter()
-            .map(|it| EntityV1 {
-                name: it.name.clone(),
-                label: it.label.as_str().to_owned(),
-                summary: it.summary.clone(),
-                line: it.line,
-            })
-            .collect(),
-        facts: answer
-            .facts
-            .iter()
-            .map(|it| FactV1 {
-                source: it.source.1.clone(),
-                source_type: it.source.0.as_str().to_owned(),
-                relation: it.relation.clone(),
-                target: it.target.1.clone(),
-                target_type: it.target.0.as_str().to_owned(),
-                fact: it.fact.clone(),
-                line: it.line,
-            })
-            .collect(),
-        dropped: answer.dropped,
-        left_out: answer.left_out,
-    };
-    // A struct of strings and integers always has a JSON form.
-    serde_json::to_string(&shape).unwrap_or_default()
-}
-
-/// The answer of such a line; `None` for anything else.
-pub fn decode(text: &str) -> Option<Answer> {
-    let shape: AnswerV1 = serde_json::from_str(text).ok()?;
-    if shape.v != V {
-        return None;
+impl Answer {
+    /// An answer as one line of JSON: the same answer always gives the same line.
+    pub fn json(&self) -> String {
+        let claims = |claims: &[Claim]| claims.iter().map(ClaimV1::from).collect::<Vec<_>>();
+        let by_key =
+            |map: &BTreeMap<String, Vec<Claim>>| map.iter().map(|(key, it)| (key.clone(), claims(it))).collect();
+        let shape = AnswerV1 {
+            v: V,
+            objective: self.objective.clone(),
+            work_completed: by_key(&self.work_completed),
+            external_research: claims(&self.external_research),
+            knowledge_stored: by_key(&self.knowledge_stored),
+            decisions: claims(&self.decisions),
+            errors: self
+                .errors
+                .iter()
+                .map(|it| FailedV1 { error: (&it.error).into(), resolution: it.resolution.as_ref().map(ClaimV1::from) })
+                .collect(),
+            unresolved: claims(&self.unresolved),
+            next_steps: claims(&self.next_steps),
+            continuation_context: self.continuation_context.clone(),
+            entities: self
+                .entities
+                .iter()
+                .map(|it| EntityV1 {
+                    name: it.name.clone(),
+                    label: it.label.as_str().to_owned(),
+                    summary: it.summary.clone(),
+                    line: it.line,
+                })
+                .collect(),
+            facts: self
+                .facts
+                .iter()
+                .map(|it| FactV1 {
+                    source: it.source.1.clone(),
+                    source_type: it.source.0.as_str().to_owned(),
+                    relation: it.relation.clone(),
+                    target: it.target.1.clone(),
+                    target_type: it.target.0.as_str().to_owned(),
+                    fact: it.fact.clone(),
+                    line: it.line,
+                })
+                .collect(),
+            dropped: self.dropped,
+            left_out: self.left_out,
+        };
+        // A struct of strings and integers always has a JSON form.
+        serde_json::to_string(&shape).unwrap_or_default()
     }
-    let claims = |claims: Vec<ClaimV1>| claims.into_iter().map(Claim::from).collect::<Vec<_>>();
-    let by_key = |map: BTreeMap<String, Vec<ClaimV1>>| map.into_iter().map(|(key, it)| (key, claims(it))).collect();
-    let entities = shape
-        .entities
-        .into_iter()
-        .map(|it| Some(Entity { name: it.name, label: Label::parse(&it.label)?, summary: it.summary, line: it.line }));
-    let facts = shape.facts.into_iter().map(|it| {
-        Some(Fact {
-            source: (Label::parse(&it.source_type)?, it.source),
-            relation: it.relation,
-            target: (Label::parse(&it.target_type)?, it.target),
-            fact: it.fact,
-            line: it.line,
+
+    /// The answer of such a line; `None` for anything else.
+    pub fn stored(text: &str) -> Option<Self> {
+        let shape: AnswerV1 = serde_json::from_str(text).ok()?;
+        if shape.v != V {
+            return None;
+        }
+        let claims = |claims: Vec<ClaimV1>| claims.into_iter().map(Claim::from).collect::<Vec<_>>();
+        let by_key = |map: BTreeMap<String, Vec<ClaimV1>>| map.into_iter().map(|(key, it)| (key, claims(it))).collect();
+        let entities = shape.entities.into_iter().map(|it| {
+            Some(Entity { name: it.name, label: Label::parse(&it.label)?, summary: it.summary, line: it.line })
+        });
+        let facts = shape.facts.into_iter().map(|it| {
+            Some(Fact {
+                source: (Label::parse(&it.source_type)?, it.source),
+                relation: it.relation,
+                target: (Label::parse(&it.target_type)?, it.target),
+                fact: it.fact,
+                line: it.line,
+            })
+        });
+        Some(Self {
+            objective: shape.objective,
+            work_completed: by_key(shape.work_completed),
+            external_research: claims(shape.external_research),
+            knowledge_stored: by_key(shape.knowledge_stored),
+            decisions: claims(shape.decisions),
+            errors: shape
+                .errors
+                .into_iter()
+                .map(|it| Failed { error: it.error.into(), resolution: it.resolution.map(Claim::from) })
+                .collect(),
+            unresolved: claims(shape.unresolved),
+            next_steps: claims(shape.next_steps),
+            continuation_context: shape.continuation_context,
+            entities: entities.collect::<Option<_>>()?,
+            facts: facts.collect::<Option<_>>()?,
+            dropped: shape.dropped,
+            left_out: shape.left_out,
         })
-    });
-    Some(Answer {
-        objective: shape.objective,
-        work_completed: by_key(shape.work_completed),
-        external_research: claims(shape.external_research),
-        knowledge_stored: by_key(shape.knowledge_stored),
-        decisions: claims(shape.decisions),
-        errors: shape
-            .errors
-            .into_iter()
-            .map(|it| Failed { error: it.error.into(), resolution: it.resolution.map(Claim::from) })
-            .collect(),
-        unresolved: claims(shape.unresolved),
-        next_steps: claims(shape.next_steps),
-        continuation_context: shape.continuation_context,
-        entities: entities.collect::<Option<_>>()?,
-        facts: facts.collect::<Option<_>>()?,
-        dropped: shape.dropped,
-        left_out: shape.left_out,
-    })
+    }
 }
 
 impl From<&Claim> for ClaimV1 {

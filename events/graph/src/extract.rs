@@ -10,13 +10,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::lineage::label_of;
-pub use self::lineage::{session_name, session_uuid};
 pub use self::moves::renames;
 use super::claim::Claim;
 use super::gather::{Gather, Moment, Said};
 use super::issue::Issue;
 use super::package::Package;
+use super::session::label_of;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome, ToolResult};
 use baton_episode::digest::{Episode, ErrorLine};
@@ -60,7 +59,7 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
         at,
         name: label_of(at.session),
         place: String::new(),
-        title: super::gather::one_line(&episode.title, TITLE_CHARS),
+        title: super::one_line::one_line(&episode.title, TITLE_CHARS),
         project: None,
         cwd: episode.cwd.as_deref(),
         moments: BTreeMap::new(),
@@ -200,7 +199,7 @@ impl<'a> Walk<'a> {
             Some((Cure::Command(command), _)) => format!(", resolved by `{command}`"),
         };
         let (source, who) = self.culprit(call);
-        let told = super::gather::one_line(&line, SHORT_CHARS);
+        let told = super::one_line::one_line(&line, SHORT_CHARS);
         let fact = format!("{who} failed with {told}{}{cure}", self.place);
         let question = format!("{uuid} of {source}");
         let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::claim::Claim;
+use super::one_line::one_line;
+use super::session::{session_name, session_uuid};
 use super::stance::Claims;
 use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
 use baton_conversation::record::{SessionId, Timestamp};
@@ -85,8 +87,8 @@ impl<'a> Gather<'a> {
 
     /// As [`mention`](Self::mention), of a session, whose name others may have.
     pub(super) fn session(&mut self, session: &SessionId, detail: &str, of: Moment) -> Option<Uuid> {
-        let uuid = super::session_uuid(self.group, session);
-        self.mention_as(uuid, Label::Session, super::session_name(session), detail, of, 1)
+        let uuid = session_uuid(self.group, session);
+        self.mention_as(uuid, Label::Session, session_name(session), detail, of, 1)
     }
 
     fn mention_as(
@@ -176,52 +178,5 @@ impl<'a> Gather<'a> {
 
     pub(super) fn finish(self) -> Graph {
         self.graph
-    }
-}
-
-/// The text on one line, at most so many characters; a cut is marked.
-pub fn one_line(text: &str, max_chars: usize) -> String {
-    let mut line = String::new();
-    let mut left = max_chars;
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        let space = usize::from(!line.is_empty());
-        let chars = word.chars().take(left + 1).count();
-        if chars + space > left {
-            // One character is kept for the mark; a full line gives its last one up.
-            let room = left.saturating_sub(space + 1);
-            if room > 0 {
-                line.extend(" ".chars().take(space));
-                line.extend(word.chars().take(room));
-            } else if left == 0 {
-                line.pop();
-            }
-            line.push('…');
-            return line;
-        }
-        line.extend(" ".chars().take(space));
-        line.push_str(word);
-        left -= chars + space;
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_becomes_one_bounded_line() {
-        let check = |text: &str, max: usize, line: &str| {
-            assert_eq!(one_line(text, max), line, "{text:?}");
-            assert!(line.chars().count() <= max);
-        };
-        check(" a\n\tb ", 9, "a b");
-        check("one two", 7, "one two");
-        check("one two", 6, "one t…");
-        check("one two", 5, "one…");
-        check("one two", 4, "one…");
-        check("one two", 3, "on…");
-        check("ünïcode", 4, "ünï…");
-        check("", 4, "");
     }
 }

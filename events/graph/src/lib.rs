@@ -16,10 +16,12 @@ mod gather;
 mod issue;
 mod label;
 mod memo;
+mod one_line;
 mod package;
 mod path;
 mod preference;
 mod program;
+mod session;
 mod stance;
 #[cfg(test)]
 mod tests;
@@ -27,12 +29,13 @@ mod wording;
 
 pub use claim::{Claim, End, Settled, end};
 pub use error::normal as error_name;
-pub use extract::{renames, session_name, session_uuid};
-pub use gather::one_line;
+pub use extract::renames;
 pub use label::{Label, Relation};
 pub use memo::memo;
+pub use one_line::one_line;
 pub use path::{entity_name, file as file_name};
 pub use program::is_name as is_program;
+pub use session::{session_name, session_uuid};
 
 use uuid::Uuid;
 

@@ -6,7 +6,8 @@
 //! - `NOTED` facts cut from one note differ in `value` (`part 2`), which is part of their uuid.
 
 use super::extract::decisions::{NAME, WHO, settled};
-use super::gather::{Gather, Moment, Said, one_line};
+use super::gather::{Gather, Moment, Said};
+use super::one_line::one_line;
 use super::{
     Assertion, Graph, Label, MAX_NAME_CHARS, MAX_TEXT_CHARS, Relation, issue, path, preference, stance,
     valued_fact_uuid,

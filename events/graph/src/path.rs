@@ -1,6 +1,6 @@
 //! Names of files and pages: the same place written otherwise is the same name.
 
-use super::gather::one_line;
+use super::one_line::one_line;
 use super::{Label, MAX_NAME_CHARS, Surroundings};
 
 /// How the address of a page begins.

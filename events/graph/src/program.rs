@@ -55,8 +55,8 @@ pub(super) fn made(line: &str) -> Vec<Made> {
                 all.extend(branches.map(|branch| Made::BranchGone((*branch).to_owned())));
             }
             ["gh", "pr", "create", rest @ ..] => {
-                let title =
-                    value(rest, &["--title", "-t"]).map(|title| super::gather::one_line(title, super::MAX_NAME_CHARS));
+                let title = value(rest, &["--title", "-t"])
+                    .map(|title| super::one_line::one_line(title, super::MAX_NAME_CHARS));
                 all.extend(title.filter(|title| !title.is_empty()).map(|title| Made::PullRequest { title }));
             }
             _ => {}
@@ -78,7 +78,7 @@ pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<GitOutput
     for printed in printed {
         match printed {
             GitOutput::Commit { subject, .. } if is_git => {
-                let subject = super::gather::one_line(&subject, super::MAX_NAME_CHARS);
+                let subject = super::one_line::one_line(&subject, super::MAX_NAME_CHARS);
                 let body = told.iter().find_map(|made| match made {
                     Made::Commit { subject: told, body } if *told == subject => Some(body.clone()),
                     _ => None,
@@ -132,8 +132,8 @@ fn commit(words: &[&str], line: &str) -> Option<Made> {
         !(line.starts_with("Co-Authored-By:") || line.starts_with("Signed-off-by:") || line.contains("Generated with"))
     };
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty()).filter(signed);
-    let subject = super::gather::one_line(lines.next()?, super::MAX_NAME_CHARS);
-    let body = super::gather::one_line(&lines.collect::<Vec<_>>().join(" "), BODY_CHARS);
+    let subject = super::one_line::one_line(lines.next()?, super::MAX_NAME_CHARS);
+    let body = super::one_line::one_line(&lines.collect::<Vec<_>>().join(" "), BODY_CHARS);
     (!subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(Made::Commit { subject, body })
 }
 

@@ -10,13 +10,10 @@
 use super::knowledge::{self, Lines, dated, of_entity, of_preferences, of_topic, words};
 use super::layout::{Layout, Place};
 use super::note::{Field, Line, Note, Wanted, When};
+use super::session::OVER_THRESHOLD;
 use super::told::{Said, Topic};
 use super::{Day, Merged, Told, markdown, merge, start};
 
-/// Why a note was archived: it was over a threshold.
-pub const REASON: &str = "Compaction threshold exceeded";
-/// Why a note was archived: a person wanted it, whatever its size.
-pub const REASON_ASKED: &str = "Compaction asked for";
 /// What is said where the copy could not be read back.
 pub const UNVERIFIED: &str = "Verification failed";
 /// Longest error in a note, in characters.
@@ -94,7 +91,8 @@ fn backlink(path: &str, session: &str, today: Day) -> Wanted {
     Wanted { path: path.to_owned(), note: Note { header, sections: vec![section] } }
 }
 
-/// The copy for the archive of a note as it lies there; `reason` is [`REASON`] or [`REASON_ASKED`].
+/// The copy for the archive of a note as it lies there; `reason` is [`OVER_THRESHOLD`] or
+/// [`ON_REQUEST`](super::session::ON_REQUEST).
 pub fn archived(text: &str, today: Day, reason: &str) -> String {
     set(text, archive_fields(today, reason, When::Forced)).text
 }
@@ -106,7 +104,8 @@ pub fn marked(text: &str, today: Day, reason: &str) -> Merged {
 
 /// Whether a note in the archive is this copy: all but the dates on which it was made, and why.
 pub fn is_same(there: &str, copy: &str) -> bool {
-    let same_day = Day::parse("2000-01-01").map(|day| (archived(there, day, REASON), archived(copy, day, REASON)));
+    let same_day =
+        Day::parse("2000-01-01").map(|day| (archived(there, day, OVER_THRESHOLD), archived(copy, day, OVER_THRESHOLD)));
     same_day.is_some_and(|(there, copy)| there == copy)
 }
 

@@ -5,7 +5,6 @@
 //! - A session's own note links only to entities that it says something of itself about, whatever other notes
 //!   there are: a second run says the same.
 
-use super::compaction::{REASON, REASON_ASKED};
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
 use super::told::{File, Said};
@@ -34,6 +33,10 @@ pub const SECTIONS: [(&str, &str); 7] = [
 
 /// The key of the sessions that a note names.
 pub(super) const SESSION_IDS: &str = "session_ids";
+/// Value of `archived_reason` in a note that was over a threshold.
+pub const OVER_THRESHOLD: &str = "Compaction threshold exceeded";
+/// Value of `archived_reason` in a note that a person wanted compacted, whatever its size.
+pub const ON_REQUEST: &str = "Compaction asked for";
 /// What stands in the Work Log below the heading of an end.
 pub const FINALIZED: &str = "Session completed. Work finalized.";
 
@@ -221,7 +224,8 @@ pub fn identity(text: &str) -> Option<Identity> {
         episode_uuid: field("episode_uuid"),
         project: field("project").unwrap_or_default(),
         status,
-        compacted: field("archived_reason").and_then(|said| [REASON, REASON_ASKED].into_iter().find(|it| said == *it)),
+        compacted: field("archived_reason")
+            .and_then(|said| [OVER_THRESHOLD, ON_REQUEST].into_iter().find(|it| said == *it)),
         created: field("created").as_deref().and_then(Day::parse),
         title: field("title").unwrap_or_default(),
         error: field("error"),

@@ -71,10 +71,10 @@ impl Vault {
         let path = session::wanted(told, layout, today).path;
         let plan = compaction::plan(told, layout, today);
         plan.updates.iter().for_each(|wanted| self.put(wanted));
-        let copy = compaction::archived(&self.files[&path], today, compaction::REASON);
+        let copy = compaction::archived(&self.files[&path], today, session::OVER_THRESHOLD);
         self.files.insert(plan.archive, copy);
         plan.backlinks.iter().for_each(|wanted| self.put(wanted));
-        let marked = compaction::marked(&self.files[&path], today, compaction::REASON);
+        let marked = compaction::marked(&self.files[&path], today, session::OVER_THRESHOLD);
         self.files.insert(path, marked.text);
     }
 

@@ -2,7 +2,8 @@
 
 use super::{Walk, text};
 use crate::claim::Claim;
-use crate::gather::{Moment, Said, one_line};
+use crate::gather::{Moment, Said};
+use crate::one_line::one_line;
 use crate::preference;
 use crate::preference::Rule;
 use crate::stance;

@@ -89,8 +89,8 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
     assert_eq!(session::identity(&again.text).unwrap().archive_error, None, "one error at a time");
 
     for text in [
-        compaction::archived(&unverified.text, day("2026-03-21"), compaction::REASON),
-        compaction::marked(&unverified.text, day("2026-03-21"), compaction::REASON).text,
+        compaction::archived(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD),
+        compaction::marked(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD).text,
     ] {
         for line in [
             "status: archived",
@@ -102,12 +102,12 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
         }
         assert!(!text.contains("error:"), "what went wrong is gone\n{text}");
     }
-    let marked = compaction::marked(&unverified.text, day("2026-03-21"), compaction::REASON).text;
-    assert!(!compaction::marked(&marked, day("2026-04-01"), compaction::REASON).changed, "once");
-    let asked = compaction::marked(&unverified.text, day("2026-03-21"), compaction::REASON_ASKED).text;
+    let marked = compaction::marked(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD).text;
+    assert!(!compaction::marked(&marked, day("2026-04-01"), session::OVER_THRESHOLD).changed, "once");
+    let asked = compaction::marked(&unverified.text, day("2026-03-21"), session::ON_REQUEST).text;
     assert!(asked.lines().any(|line| line == "archived_reason: Compaction asked for"), "{asked}");
-    assert_eq!(session::identity(&asked).unwrap().compacted, Some(compaction::REASON_ASKED));
-    let copy = |date| compaction::archived(&text, day(date), compaction::REASON);
+    assert_eq!(session::identity(&asked).unwrap().compacted, Some(session::ON_REQUEST));
+    let copy = |date| compaction::archived(&text, day(date), session::OVER_THRESHOLD);
     assert!(compaction::is_same(&copy("2026-03-21"), &copy("2026-03-22")));
     assert!(!compaction::is_same(&copy("2026-03-21"), &(copy("2026-03-21") + "more\n")));
 }
@@ -115,7 +115,7 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
 #[test]
 fn a_session_that_goes_on_after_its_compaction_is_active_again() {
     let mut told = told();
-    let marked = compaction::marked(&note(0, "2026-03-14"), day("2026-03-20"), compaction::REASON).text;
+    let marked = compaction::marked(&note(0, "2026-03-14"), day("2026-03-20"), session::OVER_THRESHOLD).text;
     assert!(!merge(Some(&marked), &wanted(&told).note).changed, "nothing is new");
     told.prompts.push(super::sample::said("one more thing"));
     let text = merge(Some(&marked), &wanted(&told).note).text;
@@ -125,10 +125,10 @@ fn a_session_that_goes_on_after_its_compaction_is_active_again() {
 #[test]
 fn a_status_that_a_person_wrote_stays() {
     let theirs = note(0, "2026-03-14").replace("status: active", "status: done");
-    let marked = compaction::marked(&theirs, day("2026-03-20"), compaction::REASON);
+    let marked = compaction::marked(&theirs, day("2026-03-20"), session::OVER_THRESHOLD);
     assert!(marked.text.contains("status: done\n") && marked.conflicts > 0);
     assert!(
-        compaction::archived(&theirs, day("2026-03-20"), compaction::REASON).contains("status: archived\n"),
+        compaction::archived(&theirs, day("2026-03-20"), session::OVER_THRESHOLD).contains("status: archived\n"),
         "the copy is Baton's"
     );
 }

@@ -8,7 +8,7 @@ use super::sample::{at, day, said, told, wanted};
 use crate::block::note_of;
 use crate::header::Document;
 use crate::told::Said;
-use crate::{Told, compaction, conflicts, merge};
+use crate::{Told, compaction, conflicts, merge, session};
 
 /// One thing that somebody does to a text.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ proptest! {
             let (before, after) = (close_headings(&mine), close_headings(&merged.text));
             prop_assert_eq!(after.difference(&before).next(), None, "{}\n=>\n{}", mine, merged.text);
             prop_assert_eq!(again.conflicts, conflicts(&again.text));
-            text = compaction::marked(&merged.text, day("2026-03-20"), compaction::REASON).text;
+            text = compaction::marked(&merged.text, day("2026-03-20"), session::OVER_THRESHOLD).text;
             prop_assert_eq!(theirs(&text), theirs(&merged.text));
         }
     }

@@ -3,7 +3,7 @@
 use super::sample::{day, layout, told, wanted};
 use crate::forget;
 use crate::forget::Left;
-use crate::{compaction, conflicts, knowledge, merge, start};
+use crate::{compaction, conflicts, knowledge, merge, session, start};
 
 #[test]
 fn a_note_of_baton_alone_goes() {
@@ -15,7 +15,7 @@ fn a_note_of_baton_alone_goes() {
         assert_eq!(forget::own(&text.replace('\n', eol)), Left::Nothing);
         assert_eq!(conflicts(&text.replace('\n', eol)), 0);
     }
-    assert_eq!(forget::own(&compaction::archived(&text, day("2026-03-20"), compaction::REASON)), Left::Nothing);
+    assert_eq!(forget::own(&compaction::archived(&text, day("2026-03-20"), session::OVER_THRESHOLD)), Left::Nothing);
     assert_eq!(forget::own("mine\n"), Left::Unchanged);
 }
 
