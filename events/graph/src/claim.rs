@@ -1,21 +1,21 @@
-//! What can be so in one way only at a time, and when it ceases to be.
+//! Claims that exclude each other, and when a fact that rests on one ends.
 //!
-//! A **slot** is a question with one answer at a time: which of two databases, whether a file is there. An assertion
-//! *rests on* answers, and a few assertions *settle* them. A fact ends when a slot that it rests on is settled otherwise
-//! later than the fact was last said. That is computed when somebody asks, from all that was ever said, so it is the same
-//! whatever was indexed first; nothing is deleted by it.
+//! A **slot** is a question with one answer at a time: which of two databases, whether a file exists. An assertion
+//! *rests on* answers, and some assertions *settle* them. A fact ends when a slot that it rests on is settled with
+//! another value after the fact was last stated. This is computed at query time from everything that was ever stated,
+//! so it does not depend on the order of indexing, and nothing is deleted.
 //!
 //! # Decisions
 //!
-//! - A fact has a slot only where a name or a fixed phrase gives it: a missed reversal costs less than a
-//!   made-up one. A failure holds until it is resolved, so most facts with `invalid_at` are mended failures.
+//! - A fact has a slot only if a name or a fixed phrase gives it: missing a reversal costs less than inventing one. A
+//!   failure holds until it is resolved, so most facts with `invalid_at` are repaired failures.
 
 use uuid::Uuid;
 
 use super::named;
 use baton_conversation::record::Timestamp;
 
-/// An answer to a question that has one at a time.
+/// An answer to a question that has one answer at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim {
     /// The question, within one group.
@@ -25,7 +25,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The claim that `question` has the answer `value`. `kind` keeps questions apart that read alike.
+    /// Creates the claim that `question` has the answer `value`. `kind` separates questions with the same text.
     pub fn new(group: &str, kind: &str, question: &str, value: &str) -> Self {
         Self { slot: half(&["slot", group, kind, question]), value: half(&["value", value]) }
     }
@@ -35,34 +35,35 @@ fn half(parts: &[&str]) -> u64 {
     named(parts).as_u64_pair().0
 }
 
-/// A settlement of a slot, as one session says it.
+/// A settlement of a slot, as one session states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// The slot, and how it is settled.
+    /// The slot and its value.
     pub claim: Claim,
-    /// The fact that settles it, by the first half of its uuid.
+    /// The fact that settles the slot: the first half of its uuid.
     pub fact: u64,
-    /// When it was said first …
+    /// When it was first stated.
     pub since: Option<Timestamp>,
-    /// … and last.
+    /// When it was last stated.
     pub last: Option<Timestamp>,
-    /// When the episode that says so was recorded.
+    /// When the episode that states it was recorded.
     pub recorded: Option<Timestamp>,
 }
 
-/// How a fact ended.
+/// The end of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     /// When the contradiction began to hold.
     pub invalid_at: Timestamp,
-    /// When it was known: the later of the recordings of both.
+    /// When the end was known: the later of the two recording times.
     pub expired_at: Option<Timestamp>,
-    /// The fact that contradicts, by the first half of its uuid.
+    /// The contradicting fact: the first half of its uuid.
     pub by: u64,
 }
 
-/// When a fact ended that rests on `claim` and was last said at `last`: by the earliest settlement to another value after
-/// that, in the order of time, then uuid. What has no time ends nothing and does not end.
+/// Returns the end of a fact that rests on `claim` and was last stated at `last`: the earliest settlement of the same
+/// slot to another value after that, ordered by time, then uuid. A fact or settlement without a time neither ends nor
+/// is ended.
 pub fn end(
     fact: u64,
     last: Option<Timestamp>,
@@ -80,7 +81,7 @@ pub fn end(
     began.min().map(|(invalid_at, by, known)| End { invalid_at, expired_at: known.max(recorded), by })
 }
 
-/// The uuid of a fact that says which value a slot has: facts of other values are other facts.
+/// Returns the uuid of a fact with a value: facts with different values are different facts.
 pub(super) fn valued(base: Uuid, value: &str) -> Uuid {
     if value.is_empty() { base } else { named(&["valued", &base.to_string(), value]) }
 }
@@ -89,7 +90,7 @@ pub(super) fn valued(base: Uuid, value: &str) -> Uuid {
 mod tests {
     use super::*;
 
-    /// `value@since-last` for each settlement, by facts 1, 2, ….
+    /// `settled` lists `(value, since, last)` of facts 1, 2, ….
     fn check(value: &str, last: i64, settled: &[(&str, i64, i64)], invalid_at: Option<i64>) {
         let claim = |value| Claim::new("g", "use", "database", value);
         let all: Vec<Settled> = settled
@@ -119,7 +120,7 @@ mod tests {
         check("sled", 10, &[("redis", 5, 5)], None);
         check("sled", 10, &[("redis", 5, 15)], Some(15));
         check("sled", 10, &[("redis", 30, 30), ("sqlite", 20, 20), ("sqlite", 40, 40)], Some(20));
-        // Said again after the contradiction, it holds again.
+        // Stated again after the contradiction, so it holds again.
         check("sled", 50, &[("redis", 20, 20)], None);
     }
 

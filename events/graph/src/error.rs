@@ -1,10 +1,10 @@
-//! The name of a failure: its telling line without what differs between two runs.
+//! The name of a failure: its most informative line without what differs between two runs.
 
-/// What stands for a number.
+/// Placeholder for a number.
 const NUMBER: &str = "N";
 
-/// The line with paths cut to their last part, numbers and hexadecimal digits taken out, codes (`E0382`) kept. Two runs
-/// that fail alike have one name.
+/// Normalises the line: paths are cut to their last component, numbers and hexadecimal strings are replaced, codes
+/// (`E0382`) are kept. Two runs that fail the same way have the same name.
 pub fn normal(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for word in line.split_whitespace() {
@@ -16,7 +16,7 @@ pub fn normal(line: &str) -> String {
     out
 }
 
-/// One word between spaces: the marks around it are kept, its inside is judged.
+/// Normalises one word between spaces; the punctuation around and between its pieces is kept.
 fn normal_word(word: &str, out: &mut String) {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '\\' | '~' | ':');
     let mut rest = word;
@@ -33,7 +33,7 @@ fn normal_word(word: &str, out: &mut String) {
     }
 }
 
-/// A number, a path, or something that is left as it is.
+/// Replaces a number, shortens a path, and copies anything else.
 fn normal_piece(piece: &str, out: &mut String) {
     if piece.contains(['/', '\\']) && !piece.contains("//") {
         let last = piece.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(piece);
@@ -50,7 +50,7 @@ fn normal_piece(piece: &str, out: &mut String) {
     out.push_str(piece);
 }
 
-/// Without `:line` and `:line:column` at the end.
+/// Strips a trailing `:line` or `:line:column`.
 fn without_place(name: &str) -> &str {
     let mut rest = name;
     while let Some((before, digits)) = rest.rsplit_once(':') {

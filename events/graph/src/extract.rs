@@ -1,4 +1,4 @@
-//! From items and digest to entities and facts.
+//! Turns items and their digest into entities and facts.
 
 mod commits;
 pub(super) mod decisions;
@@ -21,23 +21,22 @@ use baton_conversation::item::{Body, Call, Item, Meta, Outcome, ToolResult};
 use baton_episode::digest::{Episode, ErrorLine};
 use baton_redaction::redact;
 
-/// Most files that one error is said to be resolved by: the last that were edited.
+/// Maximum number of files named as the resolution of one error: the last ones edited.
 const MAX_CURES: usize = 5;
-/// Characters of an error inside a sentence about something else.
+/// Maximum length of an error inside another sentence, in characters.
 const SHORT_CHARS: usize = 160;
-/// Characters of a title inside a sentence about something else.
+/// Maximum length of a title inside another sentence, in characters.
 const TITLE_CHARS: usize = 80;
 
-/// A session as its entities are looked for.
+/// State while the entities of a session are extracted.
 struct Walk<'a> {
     at: &'a Surroundings<'a>,
     /// `session 7acd37a8`.
     name: String,
-    /// ` in ledger-api`, or nothing.
+    /// ` in ledger-api`, or empty.
     place: String,
-    /// What the session was for.
+    /// The session's title.
     title: String,
-    /// The project.
     project: Option<Uuid>,
     cwd: Option<&'a str>,
     moments: BTreeMap<u64, Moment>,
@@ -94,7 +93,7 @@ fn text<'a>(call: &'a Call, key: &str) -> Option<&'a str> {
     call.input.get(key).and_then(Value::as_str)
 }
 
-/// ` (3 times)`, or nothing for once.
+/// Returns ` (3 times)`, or an empty string for one.
 fn times(count: u32) -> String {
     if count > 1 { format!(" ({count} times)") } else { String::new() }
 }
@@ -127,7 +126,7 @@ impl<'a> Walk<'a> {
         path::file(path, self.cwd, self.at)
     }
 
-    /// A relation of the session to an entity.
+    /// Adds a relation from the session to an entity.
     fn of_session(&mut self, relation: Relation, target: Option<Uuid>, says: &str, of: Moment) {
         if let Some(target) = target {
             let fact = format!("{} {says}", self.name);
@@ -135,7 +134,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What the session did with a file, which holds as long as the file lies there.
+    /// Adds what the session did with a file; it holds as long as the file exists under that name.
     fn of_file(&mut self, relation: Relation, target: Option<Uuid>, name: &str, fact: &str, of: Moment) {
         if let Some(target) = target {
             let lies = self.claim("file", name, "there");
@@ -148,7 +147,7 @@ impl<'a> Walk<'a> {
     }
 
     fn project(&mut self, episode: &Episode, of: Moment) {
-        // A directory may be called like a key.
+        // Redacted, as a directory may be named like a key.
         let Some(project) = self.at.project.map(redact) else { return };
         let name = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(&project);
         if name.is_empty() {
@@ -179,7 +178,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What failed, in what, and what it was resolved by.
+    /// Adds a failure: the error, what failed with it, and its resolution.
     fn failure(&mut self, failure: &ErrorLine) {
         let of = Moment { line: failure.line, at: failure.at };
         let failed = self.result(failure.line, Outcome::Failed);
@@ -220,12 +219,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The result at a line that went so.
+    /// Returns the result with this outcome at a line.
     fn result(&self, line: u64, outcome: Outcome) -> Option<&'a ToolResult> {
         self.results.get(&line)?.iter().find(|result| result.outcome == outcome).copied()
     }
 
-    /// What failed: a command, a tool, or the session when neither is known.
+    /// Returns what failed: a command, a tool, or the session if neither is known.
     fn culprit(&mut self, call: Option<(&Call, Moment)>) -> (Uuid, String) {
         let named = call.and_then(|(call, of)| {
             let command = text(call, "command").and_then(|line| program::commands(line).pop());
@@ -237,7 +236,7 @@ impl<'a> Walk<'a> {
         named.unwrap_or_else(|| (self.session, self.name.clone()))
     }
 
-    /// The files edited between a failure and its resolution, the last ones; if there are none, the command that
+    /// Returns the last files edited between a failure and its resolution; if there are none, the command that
     /// succeeded.
     fn cures(&self, failure: &ErrorLine) -> Vec<Cure> {
         let Some(resolution) = &failure.resolution else { return Vec::new() };
@@ -292,7 +291,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Branches, pages and issues.
+    /// Adds the branches, pages and issues that the session names.
     fn named(&mut self, items: &'a [Item]) {
         for item in items {
             let of = moment(item);
@@ -325,7 +324,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A page with its domain; one of an issue or a pull request names that.
+    /// Adds a page with its domain; the page of an issue or a pull request also mentions that.
     fn page(&mut self, relation: Relation, verb: &str, page: &str, of: Moment) {
         let uuid = self.gather.mention(Label::Url, page, "", of, 1);
         self.of_session(relation, uuid, &format!("{verb} {page}"), of);
@@ -360,7 +359,7 @@ impl<'a> Walk<'a> {
         for command in episode.commands.iter().filter(|command| command.outcome != "denied") {
             let of = self.when(command.line);
             let names = program::commands(&command.text);
-            // A line of several programs says little of each.
+            // A line with several programs is no example of either.
             let line = if names.len() == 1 { command.text.as_str() } else { "" };
             for name in names {
                 let known = ran.entry(name).or_insert((0, of, line, command.outcome));
@@ -400,7 +399,7 @@ impl<'a> Walk<'a> {
             }
         }
         let mut used: Vec<_> = used.into_iter().collect();
-        // Those of servers first: everybody uses the agent's own.
+        // Tools of MCP servers first: every session uses the agent's own.
         used.sort_by_key(|(name, (count, _))| (!name.starts_with("mcp__"), std::cmp::Reverse(*count), *name));
         for (name, (count, of)) in used {
             let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server);
@@ -411,7 +410,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What an error was resolved by.
+/// What resolved an error.
 enum Cure {
     File(String),
     Command(String),

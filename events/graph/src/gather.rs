@@ -1,4 +1,4 @@
-//! What has been found of a session so far: each entity and each fact once, within the bounds.
+//! Collects the entities and facts of a session: each once, within the limits.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::stance::Claims;
 use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// A line of the transcript, and when it was written.
+/// A transcript line and its time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
 }
 
-/// Longest value of a fact, in characters.
+/// Maximum length of a fact's value, in characters.
 const MAX_VALUE_CHARS: usize = 80;
 
-/// A fact on its way to its assertion.
+/// A fact before it becomes an assertion.
 pub(super) struct Said {
     relation: Relation,
     source: Uuid,
@@ -35,7 +35,7 @@ impl Said {
         Self { relation, source, target, value: String::new(), claims: Claims::default() }
     }
 
-    /// How the target is settled by it.
+    /// Sets how the target is settled.
     pub(super) fn valued(self, value: String) -> Self {
         Self { value, ..self }
     }
@@ -44,20 +44,20 @@ impl Said {
         Self { claims, ..self }
     }
 
-    /// Holds as long as this is so.
+    /// Adds a claim that the fact rests on.
     pub(super) fn resting(mut self, claim: Claim) -> Self {
         self.claims.rests.push(claim);
         self
     }
 
-    /// Makes this so.
+    /// Adds a claim that the fact settles.
     pub(super) fn settling(mut self, claim: Claim) -> Self {
         self.claims.settles.push(claim);
         self
     }
 }
 
-/// Collects; what comes first is kept when a bound is reached.
+/// Collects mentions and assertions; when a limit is reached, the first ones are kept.
 pub(super) struct Gather<'a> {
     group: &'a str,
     graph: Graph,
@@ -77,15 +77,15 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// An entity of the session: its uuid, or none when it has no name or there are too many of its kind. One that comes
-    /// again is counted on; its first detail stays.
+    /// Adds an entity of the session and returns its uuid, or `None` if it has no name or its label has reached its
+    /// limit. A repeated mention adds to the count; the first detail is kept.
     pub(super) fn mention(&mut self, label: Label, name: &str, detail: &str, of: Moment, count: u32) -> Option<Uuid> {
         let name = one_line(name, MAX_NAME_CHARS);
         let uuid = super::node_uuid(self.group, label, &name);
         self.mention_as(uuid, label, name, detail, of, count)
     }
 
-    /// As [`mention`](Self::mention), of a session, whose name others may have.
+    /// Like [`mention`](Self::mention), for a session, whose short name other sessions may share.
     pub(super) fn session(&mut self, session: &SessionId, detail: &str, of: Moment) -> Option<Uuid> {
         let uuid = session_uuid(self.group, session);
         self.mention_as(uuid, Label::Session, session_name(session), detail, of, 1)
@@ -131,12 +131,12 @@ impl<'a> Gather<'a> {
         Some(uuid)
     }
 
-    /// A fact of the session that holds for ever.
+    /// Adds a fact that holds forever.
     pub(super) fn assert(&mut self, relation: Relation, source: Uuid, target: Uuid, fact: &str, of: Moment) {
         self.say(Said::of(relation, source, target), fact, of);
     }
 
-    /// A fact of the session; of one that it already has only the time counts.
+    /// Adds a fact of the session; if it is known already, only its times are updated.
     pub(super) fn say(&mut self, said: Said, fact: &str, of: Moment) {
         let Said { relation, source, target, value, mut claims } = said;
         let value = one_line(&value, MAX_VALUE_CHARS);

@@ -1,24 +1,24 @@
-//! Issues, tickets and pull requests that a text names.
+//! Issues, tickets and pull requests that a text mentions.
 
 use std::borrow::Cow;
 
-/// Capital words before a hyphen and a number that are standards, not trackers; sorted.
+/// Capital words before a hyphen and a number that are standards and not issue trackers; sorted.
 const STANDARDS: [&str; 34] = [
     "AES", "ANSI", "ASCII", "CVE", "CWE", "ECMA", "EN", "ES", "FIPS", "GPT", "H", "HTTP", "IEEE", "IPV", "ISO",
     "LATIN", "MD", "MIT", "MP", "MPEG", "PEP", "POSIX", "PR", "RFC", "RSA", "SHA", "SSE", "TLS", "UCS", "UTC", "UTF",
     "UUID", "X", "XP",
 ];
 
-/// An issue, or what asks to be merged.
+/// An issue, ticket or pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Issue<'a> {
     /// `#123`, `ABC-123`.
     pub(super) name: Cow<'a, str>,
-    /// Whether it is a pull request.
+    /// True if it is a pull request.
     pub(super) merges: bool,
 }
 
-/// `#123` and `ABC-123`, in the order of the text; may repeat.
+/// Returns `#123` and `ABC-123` in the order of the text, repetitions included.
 pub(super) fn issues(text: &str) -> Vec<Issue<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn issues(text: &str) -> Vec<Issue<'_>> {
     found
 }
 
-/// Whether the words before a number call it a pull request.
+/// Returns true if the words before a number call it a pull or merge request.
 fn merges(before: &str) -> bool {
     let mut words = before.split_ascii_whitespace().rev();
     let last = words.next().unwrap_or_default().trim_start_matches('(');
@@ -51,7 +51,7 @@ fn merges(before: &str) -> bool {
         || (is(last, &["request", "requests"]) && is(words.next().unwrap_or_default(), &["pull", "merge"]))
 }
 
-/// The issue or pull request that a page of a forge shows: `github.com/o/r/pull/12`.
+/// Returns the issue or pull request that a forge's page shows: `github.com/o/r/pull/12`.
 pub(super) fn of_page(page: &str) -> Option<Issue<'static>> {
     let mut parts = page.split('/').skip(1);
     let kind = parts.find(|part| matches!(*part, "issues" | "pull" | "pulls" | "merge_requests"))?;
@@ -59,17 +59,18 @@ pub(super) fn of_page(page: &str) -> Option<Issue<'static>> {
     Some(Issue { name: format!("#{number}").into(), merges: kind != "issues" })
 }
 
-/// Whether a name may begin after this.
+/// Returns true if an issue's name may begin after this byte.
 fn opening(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'(' | b'[' | b',' | b':' | b';' | b'/' | b'"' | b'\'' | b'`')
 }
 
-/// Where the one to six digits from `at` end, if a name may end there and they are no colour and no zero.
+/// Returns the end of the one to six digits from `at` if the name may end there and the number does not begin with a
+/// zero.
 fn numbered(bytes: &[u8], at: usize) -> Option<usize> {
     let digits = bytes[at.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let end = at + digits;
     let closes = bytes.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_'));
-    // `1.5` goes on.
+    // In `1.5` the number continues.
     let goes_on = bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
     ((1..=6).contains(&digits) && bytes[at] != b'0' && closes && !goes_on).then_some(end)
 }

@@ -1,43 +1,43 @@
-//! What entities are, and how they bear on each other.
+//! The kinds of entities, and their relations.
 
-/// What an entity is.
+/// Kind of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Label {
-    /// A session, by the first eight characters of its id.
+    /// A session, named by the first eight characters of its id.
     Session,
-    /// A project, by the last part of its directory.
+    /// A project, named by the last component of its directory.
     Project,
-    /// A file, by its path in the project.
+    /// A file, named by its path in the project.
     File,
-    /// A command, by program and subcommand: `cargo test`.
+    /// A command, named by program and subcommand: `cargo test`.
     Command,
-    /// A tool of the agent, those of MCP servers included.
+    /// A tool of the agent, including those of MCP servers.
     Tool,
-    /// A failure, by its first telling line without what differs between two runs.
+    /// A failure, named by its most informative line without what differs between two runs.
     Error,
-    /// A package that was added or taken out.
+    /// A package that was added or removed.
     Package,
     /// A branch.
     Branch,
-    /// A page, by host and path.
+    /// A web page, named by host and path.
     Url,
     /// An issue or a ticket: `#123`, `ABC-123`.
     Issue,
-    /// The host of pages: `docs.rs`.
+    /// The host of a page: `docs.rs`.
     Domain,
-    /// A commit, by the first line of its message, or by its hash where only that was named.
+    /// A commit, named by the first line of its message, or by its hash if only that was mentioned.
     Commit,
-    /// A pull request, by its number, `#123`, or by its title where it has no number yet.
+    /// A pull request, named by its number, `#123`, or by its title while it has no number.
     PullRequest,
     /// The person who types the prompts.
     Person,
-    /// What a person wants to be done always or never, in their words.
+    /// Something that a person always or never wants, in their words.
     Preference,
-    /// What a decision is about.
+    /// The subject of a decision.
     Topic,
 }
 
-/// How the source of a fact bears on its target.
+/// Relation between the source and the target of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
     /// A session works in a project.
@@ -50,46 +50,46 @@ pub enum Relation {
     Ran,
     /// A session used a tool.
     Used,
-    /// A command, or a session, ended in an error. Holds until that error is resolved.
+    /// A command, or a session, failed with an error. Holds until that error is resolved.
     FailedWith,
-    /// An error was gone after a file was changed, or a command ran.
+    /// An error no longer occurred after a file was changed or a command ran.
     ResolvedBy,
-    /// A session added a package. Holds until the package is taken out.
+    /// A session added a package. Holds until the package is removed.
     AddedPackage,
     /// A session worked on a branch. Holds until the branch is deleted.
     OnBranch,
     /// A session fetched a page.
     Fetched,
-    /// A person named it in a session.
+    /// A person mentioned the entity in a session.
     Mentioned,
-    /// A project, or a session of none, settled a topic. Holds until it is settled otherwise.
+    /// A project, or a session without one, settled a topic. Holds until it is settled otherwise.
     Decided,
-    /// A person wants it so. Holds until they want it otherwise.
+    /// A person wants this. Holds until they want something else.
     Prefers,
-    /// A file has another name. Holds until that one is renamed or deleted.
+    /// A file was renamed. Holds until the new name is renamed or deleted.
     Renamed,
     /// A session deleted a file or a branch.
     Deleted,
-    /// A session took a package out. Holds until the package is added again.
+    /// A session removed a package. Holds until the package is added again.
     RemovedPackage,
     /// A session made a commit.
     Committed,
     /// A session opened a pull request.
     Opened,
-    /// A session began in the place of another.
+    /// A session replaced another one.
     PrecededBy,
-    /// A session's conversation goes on in another.
+    /// A session's conversation continues in another one.
     ContinuedBy,
     /// A session started a subagent.
     SpawnedAgent,
-    /// A page is a part of a domain.
+    /// A page belongs to a domain.
     PartOf,
-    /// Somebody said so, by a name of their own: [`Assertion::name`](super::Assertion::name).
+    /// A relation with a name that its author gave it: [`Assertion::name`](super::Assertion::name).
     Told,
 }
 
 impl Label {
-    /// Every label; its place here is its number in the memory, so new ones come last.
+    /// Every label. The position in this list is the label's number in the memory, so new ones are appended.
     pub const ALL: [Self; 16] = [
         Self::Session,
         Self::Project,
@@ -109,7 +109,7 @@ impl Label {
         Self::Topic,
     ];
 
-    /// The name in answers: `File`.
+    /// Name in answers: `File`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Session => "Session",
@@ -131,16 +131,16 @@ impl Label {
         }
     }
 
-    /// The label of a name, whatever its case.
+    /// Parses a label's name, ignoring case.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|label| label.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// Most entities of it in one session.
+    /// Maximum number of entities of this label per session.
     pub(super) fn bound(self) -> usize {
         match self {
             Self::Project | Self::Person => 1,
-            // Itself, and those that it names.
+            // The session itself and those that it mentions.
             Self::Session => 60,
             Self::File => 120,
             Self::Command | Self::Error | Self::Package | Self::Topic => 60,
@@ -151,7 +151,7 @@ impl Label {
 }
 
 impl Relation {
-    /// Every relation; its place here is its number in the memory, so new ones come last.
+    /// Every relation. The position in this list is the relation's number in the memory, so new ones are appended.
     pub const ALL: [Self; 23] = [
         Self::InProject,
         Self::Modified,
@@ -178,12 +178,12 @@ impl Relation {
         Self::Told,
     ];
 
-    /// The relation of a name in answers, whatever its case.
+    /// Parses a relation's name in answers, ignoring case.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|relation| relation.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// The name in answers: `FAILED_WITH`.
+    /// Name in answers: `FAILED_WITH`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InProject => "IN_PROJECT",
@@ -212,7 +212,7 @@ impl Relation {
         }
     }
 
-    /// Words by which somebody asks for such facts; they are found by these beside their own.
+    /// Additional search words for facts of this relation.
     pub fn asked_by(self) -> &'static str {
         match self {
             Self::Modified => "file changed edited belongs work",

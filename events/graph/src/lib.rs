@@ -1,13 +1,14 @@
-//! Entities and facts: what a session touched, and how one thing bears on another.
+//! Entities and facts: what a session touched, and how those things relate.
 //!
-//! [`graph`] is a pure function of a session's items, their digest and where the session works. It gives **mentions**
-//! (an entity as one session has it) and **assertions** (a fact as one session supports it). An entity is the group of
-//! its mentions, a fact the group of its assertions: what one session says is added and taken away without knowing the
-//! others. Uuids are made of names alone, so the same entity of the same group has the same uuid in every session.
+//! [`graph`] is a pure function of a session's items, their digest and the session's surroundings. It returns
+//! **mentions** (an entity as one session has it) and **assertions** (a fact as one session supports it). An entity is
+//! the group of its mentions, a fact the group of its assertions, so the contribution of one session can be added or
+//! removed without reading the others. Uuids are derived from names alone: the same entity of the same group has the
+//! same uuid in every session.
 //!
 //! # Hazards
 //!
-//! - A change of how names are made splits every entity; a test pins one uuid.
+//! - Changing how names are made splits every entity; a test pins one uuid.
 
 mod claim;
 mod error;
@@ -46,115 +47,115 @@ use baton_episode::digest::Episode;
 use baton_events::session::NAMESPACE;
 use baton_redaction::redact;
 
-/// Longest name of an entity, in characters; a longer one is cut and ends in `…`.
+/// Maximum length of an entity's name, in characters; a longer one is cut and ends in `…`.
 pub const MAX_NAME_CHARS: usize = 160;
-/// Longest detail of an entity and longest fact, in characters.
+/// Maximum length of an entity's detail, and of a fact, in characters.
 pub const MAX_TEXT_CHARS: usize = 400;
-/// Most assertions of one session.
+/// Maximum number of assertions per session.
 pub const MAX_ASSERTIONS: usize = 500;
-/// Most claims that one assertion rests on, and settles.
+/// Maximum number of claims that an assertion rests on, and that it settles.
 pub const MAX_CLAIMS: usize = 12;
 
-/// Where a session works and what it is called.
+/// Where a session works, and its relations to other sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// The session.
     pub session: &'a SessionId,
-    /// The group: entities of two groups are two entities.
+    /// The group; entities of different groups are different entities.
     pub group: &'a str,
-    /// The project's directory: paths below it are told without it.
+    /// The project's directory; paths below it are stored relative to it.
     pub project: Option<&'a str>,
-    /// The session that started this one as its subagent: its prompts are typed by no person.
+    /// The session that started this one as its subagent; the prompts of a subagent are not a person's.
     pub parent: Option<&'a SessionId>,
-    /// The session in whose place this one began.
+    /// The session that this one replaced.
     pub follows: Option<&'a SessionId>,
 }
 
 /// An entity as one session has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
-    /// Of the entity: [`node_uuid`], or [`session_uuid`].
+    /// Uuid of the entity: [`node_uuid`], or [`session_uuid`].
     pub uuid: Uuid,
-    /// What it is.
+    /// Kind of the entity.
     pub label: Label,
-    /// What it is called, on one line, at most [`MAX_NAME_CHARS`].
+    /// Name, on one line, at most [`MAX_NAME_CHARS`].
     pub name: String,
-    /// One more line about it, at most [`MAX_TEXT_CHARS`]; may be empty.
+    /// One more line about the entity, at most [`MAX_TEXT_CHARS`]; may be empty.
     pub detail: String,
-    /// The transcript line that has it first.
+    /// First transcript line that mentions the entity.
     pub line: u64,
-    /// When that was.
+    /// Time of that line.
     pub at: Option<Timestamp>,
-    /// How often the session has it.
+    /// Number of mentions in the session.
     pub count: u32,
-    /// Whether a model alone says that the session has it.
+    /// True if only a model says that the session has the entity.
     pub by_model: bool,
 }
 
 /// A fact as one session supports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
-    /// Of the fact: [`fact_uuid`], or [`valued_fact_uuid`] where it has a value.
+    /// Uuid of the fact: [`fact_uuid`], or [`valued_fact_uuid`] if it has a value.
     pub uuid: Uuid,
-    /// How source and target bear on each other.
+    /// How source and target are related.
     pub relation: Relation,
-    /// The name that somebody gave the relation instead, of [`Relation::Told`].
+    /// For [`Relation::Told`]: the name that the relation was given.
     pub name: Option<Box<str>>,
-    /// An entity that is among the mentions.
+    /// Uuid of one of the mentions.
     pub source: Uuid,
-    /// An entity that is among the mentions.
+    /// Uuid of one of the mentions.
     pub target: Uuid,
-    /// The fact in a sentence, on one line, at most [`MAX_TEXT_CHARS`].
+    /// The fact as a sentence, on one line, at most [`MAX_TEXT_CHARS`].
     pub fact: String,
-    /// How the target is settled, where it can be otherwise: `sled`; mostly empty.
+    /// How the target is settled, if it could be settled otherwise: `sled`; mostly empty.
     pub value: String,
-    /// Since when it holds, as far as this session tells.
+    /// Since when the fact holds, as far as this session shows.
     pub valid_at: Option<Timestamp>,
-    /// When this session says it last.
+    /// When this session last states the fact.
     pub last_at: Option<Timestamp>,
-    /// The transcript line that says it.
+    /// Transcript line that states the fact.
     pub line: u64,
-    /// What must be so for the fact to hold, at most [`MAX_CLAIMS`].
+    /// Claims that must be true for the fact to hold, at most [`MAX_CLAIMS`].
     pub rests: Vec<Claim>,
-    /// What it settles, and so ends what rests on something else, at most [`MAX_CLAIMS`].
+    /// Claims that the fact settles, which ends facts that rest on other values; at most [`MAX_CLAIMS`].
     pub settles: Vec<Claim>,
-    /// Whether a model says so, and no rule.
+    /// True if a model states the fact, and not a rule.
     pub by_model: bool,
 }
 
-/// What one session says of the world.
+/// All entities and facts of one session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
-    /// Each entity once; the session itself first.
+    /// Each entity once, the session itself first.
     pub mentions: Vec<Mention>,
     /// Each fact once.
     pub assertions: Vec<Assertion>,
-    /// Entities and facts beyond the bounds.
+    /// Number of entities and facts beyond the limits.
     pub left_out: u32,
 }
 
-/// Entities and facts of a session. Total and deterministic; linear in the items, bounded in what it gives back: of more,
-/// what was changed or failed is kept before what was looked at, and what is frequent before what is not.
+/// Returns the entities and facts of a session. Total, deterministic and linear in the items. The result is bounded:
+/// changes and failures are kept in preference to reads, frequent entries in preference to rare ones.
 pub fn graph(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
     extract::extract(&without_withdrawn(items), episode, at)
 }
 
-/// The uuid of an entity.
+/// Returns the uuid of an entity.
 pub fn node_uuid(group: &str, label: Label, name: &str) -> Uuid {
     named(&["node", &redact(group), label.as_str(), name])
 }
 
-/// The uuid of a fact.
+/// Returns the uuid of a fact without a value.
 pub fn fact_uuid(group: &str, relation: Relation, source: Uuid, target: Uuid) -> Uuid {
     valued_fact_uuid(group, relation.as_str(), source, target, "")
 }
 
-/// The uuid of a fact by the name of its relation, which may be anybody's, and by its value.
+/// Returns the uuid of a fact from the name of its relation, which need not be one of [`Relation`], and its value.
 pub fn valued_fact_uuid(group: &str, name: &str, source: Uuid, target: Uuid, value: &str) -> Uuid {
     claim::valued(named(&["fact", &redact(group), name, &source.to_string(), &target.to_string()]), value)
 }
 
-/// Lengths stand before the parts, so that no two lists of parts are one text.
+/// Returns the uuid of a list of names. Each part is preceded by its length, so different lists never give the same
+/// text.
 pub fn named(parts: &[&str]) -> Uuid {
     let text: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     Uuid::new_v5(&NAMESPACE, text.as_bytes())

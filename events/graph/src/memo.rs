@@ -1,5 +1,5 @@
-//! What a memo says of the world: a node of its name, what it names, the preferences and decisions in it as sessions have
-//! them, and, for the rest of it, that it was noted: so that whoever asks for facts finds it.
+//! Entities and facts of a memo: a topic for the memo itself, the entities that it mentions, its preferences and
+//! decisions as for sessions, and `NOTED` facts for the rest, so that a search for facts finds it.
 //!
 //! # Hazards
 //!
@@ -16,24 +16,24 @@ use baton_conversation::quoted_text::without_blocks;
 use baton_conversation::record::Timestamp;
 use baton_events::memo::{Source, Triplet, Turn, Words, turns};
 
-/// Endings by which a word without a slash is taken for a file; sorted.
+/// Extensions by which a word without a slash is taken for a file; sorted.
 const ENDINGS: [&str; 40] = [
     "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "dart", "ex", "go", "h", "hpp", "html", "ini", "java", "js",
     "json", "jsonl", "jsx", "kt", "lock", "lua", "md", "php", "proto", "py", "rb", "rs", "scala", "scss", "sh", "sql",
     "swift", "toml", "ts", "tsx", "vue", "yaml", "yml",
 ];
-/// Longest word that is looked at, in bytes.
+/// Maximum length of a word that is inspected, in bytes.
 const WORD_BYTES: usize = 300;
-/// Most sentences that are looked at for preferences and decisions.
+/// Maximum number of sentences that are searched for preferences and decisions.
 const MAX_SENTENCES: usize = 200;
-/// Most facts that say no more than that something was noted: so much of a long note is found among facts.
+/// Maximum number of `NOTED` facts: this much of a long note is found among facts.
 const MAX_NOTED: usize = 8;
-/// The name of such a fact.
+/// Relation name of such a fact.
 const NOTED: &str = "NOTED";
-/// Lines of the text of a memo before its body: its name, and a blank one.
+/// Lines of a memo's text before its body: its name and a blank line.
 const HEAD_LINES: u64 = 2;
 
-/// What a memo says, with the lines of its text.
+/// Returns the entities and facts of a memo; lines count in the memo's text.
 pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph {
     if let Some(triplet) = &words.triplet {
         return stated(triplet, &words.body, group, at);
@@ -66,7 +66,7 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
     let mut left = MAX_SENTENCES;
     for turn in said {
         let lines = turn.line + HEAD_LINES;
-        // JSON has no sentences, and what an agent says is no wish of the user.
+        // JSON has no sentences, and an agent's words are no preference of the user.
         let wishes = source != Source::Json && !turn.is_of_an_agent();
         let blank = without_blocks(turn.text);
         let (mut seen, begun, mut is_told) = (0, noted.len(), false);
@@ -100,17 +100,17 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
             is_told = true;
         }
         if !is_told {
-            // Nothing is taken from it: it is noted as it was written.
+            // No fact was taken from this turn: it is noted as written.
             noted.truncate(begun);
             noted.extend((lines..).zip(turn.text.lines().map(str::to_owned)));
         }
     }
-    // Somewhere a fact must end: where the note belongs.
+    // A fact needs a target: the project, or the group of the note.
     let group_name = one_line(group, MAX_NAME_CHARS);
     let target = project.or_else(|| gather.mention(Label::Topic, &group_name, "", first, 1)).unwrap_or(note);
     let mut graph = gather.finish();
     for (number, (line, text)) in pieces(&words.name, &noted).into_iter().enumerate() {
-        // Facts between the same two are told apart by their value.
+        // Facts between the same two entities are distinguished by their value.
         let value = if number == 0 { String::new() } else { format!("part {}", number + 1) };
         graph.assertions.push(Assertion {
             uuid: valued_fact_uuid(group, NOTED, note, target, &value),
@@ -131,13 +131,13 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
     graph
 }
 
-/// The name of the project whose directory a group is.
+/// Returns the project's name if the group is a directory.
 fn project(group: &str) -> Option<&str> {
     let name = group.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next()?;
     (group.contains(['/', '\\']) && !name.is_empty()).then_some(name)
 }
 
-/// What was noted, as facts of bounded length, the first with the name of the note.
+/// Cuts the noted lines into facts of bounded length; the first begins with the name of the note.
 fn pieces(name: &str, noted: &[(u64, String)]) -> Vec<(u64, String)> {
     let mut pieces: Vec<(u64, String)> = Vec::new();
     let mut chars = 0;
@@ -161,7 +161,7 @@ fn pieces(name: &str, noted: &[(u64, String)]) -> Vec<(u64, String)> {
     pieces
 }
 
-/// A triplet: its two ends, and the one fact that it states by a name of its own.
+/// Returns the two entities of a triplet and the single fact that it states, with the relation name given there.
 fn stated(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
     let mut gather = Gather::new(group);
     let of = Moment { line: 1, at: Some(at) };
@@ -189,7 +189,7 @@ fn stated(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
     graph
 }
 
-/// What a name that somebody gave stands for, as far as it shows; else a topic.
+/// Returns the label of a name: a file or an issue if it looks like one, otherwise a topic.
 fn named<'a>(name: &'a str, group: &str) -> (Label, &'a str) {
     if let Some(file) = file(name, group) {
         return (Label::File, file);
@@ -200,11 +200,12 @@ fn named<'a>(name: &'a str, group: &str) -> (Label, &'a str) {
     }
 }
 
-/// The file that a word names, below the group if that is its project: `src/auth.rs`, `` `auth.rs:12` ``.
+/// Returns the file that a word names, relative to the group if the group is its project: `src/auth.rs`, ``
+/// `auth.rs:12` ``.
 fn file<'a>(word: &'a str, group: &str) -> Option<&'a str> {
     let word = word.trim_matches(|c: char| !(c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')));
     let word = word.trim_end_matches(['.', '/', '-']);
-    // `auth.rs:12:3` is a place in a file.
+    // `auth.rs:12:3` is a position in a file.
     let name = word.split(':').next().unwrap_or_default();
     let below = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
     let name = below.strip_prefix("./").unwrap_or(below);
@@ -250,7 +251,7 @@ mod tests {
         );
     }
 
-    /// `LINE RELATION fact = value` of what a note says.
+    /// Returns `LINE RELATION fact = value` for each fact of a note.
     fn told(source: Source, group: &str, name: &str, body: &str) -> Vec<String> {
         let graph = memo(&Words::note(name, body, "", false).unwrap(), source, group, Timestamp(5));
         let nodes: Vec<_> = graph.mentions.iter().map(|mention| mention.uuid).collect();

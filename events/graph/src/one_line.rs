@@ -1,6 +1,6 @@
 //! A text on one line.
 
-/// The text on one line, at most so many characters; a cut is marked.
+/// Puts the text on one line of at most `max_chars` characters; a cut text ends in `…`.
 pub fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let mut left = max_chars;
@@ -8,7 +8,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
         let space = usize::from(!line.is_empty());
         let chars = word.chars().take(left + 1).count();
         if chars + space > left {
-            // One character is kept for the mark; a full line gives its last one up.
+            // Reserve one character for `…`; a full line gives up its last one.
             let room = left.saturating_sub(space + 1);
             if room > 0 {
                 line.extend(" ".chars().take(space));

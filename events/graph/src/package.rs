@@ -1,4 +1,4 @@
-//! Packages that a session adds: by a command that installs them, or by a line in a manifest.
+//! Packages that a session adds or removes: by an installer's command line, or by editing a manifest.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use baton_conversation::filter::Manifest;
 use baton_conversation::item::Call;
 use baton_episode::digest::programs;
 
-/// Most packages of one command or edit.
+/// Maximum number of packages of one command or edit.
 const MAX_PACKAGES: usize = 40;
 
-/// A way to add packages.
+/// A program that adds packages.
 struct Installer {
     program: &'static [&'static str],
     verb: &'static [&'static str],
-    /// Verbs that take them out again.
+    /// Verbs that remove packages.
     out: &'static [&'static str],
-    /// Where the packages come from, as people call it.
+    /// Registry name as people say it.
     from: &'static str,
     /// Flags whose value is the next word.
     with_value: &'static [&'static str],
@@ -119,7 +119,7 @@ const INSTALLERS: [Installer; 8] = [
     },
 ];
 
-/// A package that comes or goes, and where it comes from.
+/// A package that is added or removed, and its registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Package {
     pub(super) name: String,
@@ -127,7 +127,7 @@ pub(super) struct Package {
     pub(super) added: bool,
 }
 
-/// What a command line installs or takes out by name, in order.
+/// Returns the packages that a command line installs or removes by name, in order.
 pub(super) fn changed(line: &str) -> Vec<Package> {
     let mut packages = Vec::new();
     for program in programs(line) {
@@ -148,8 +148,8 @@ pub(super) fn changed(line: &str) -> Vec<Package> {
     packages
 }
 
-/// The installer among the first words (`python -m pip install`, `uv pip install`), whether it adds, and the words after
-/// its verb.
+/// Finds the installer among the first words (`python -m pip install`, `uv pip install`). Returns it, whether it adds,
+/// and the words after its verb.
 fn installer<'w>(words: &'w [&'w str]) -> Option<(&'static Installer, bool, &'w [&'w str])> {
     words.windows(2).take(6).enumerate().find_map(|(at, pair)| {
         let program = pair[0].rsplit('/').next().unwrap_or(pair[0]);
@@ -160,7 +160,7 @@ fn installer<'w>(words: &'w [&'w str]) -> Option<(&'static Installer, bool, &'w 
     })
 }
 
-/// The name in a word without its version; none for a path, an address, a file.
+/// Returns the package name in a word, without its version; `None` for a path, a URL or a file.
 fn package<'w>(word: &'w str, from: &str) -> Option<&'w str> {
     let file = [".whl", ".tgz", ".txt", ".gz", ".zip", ".deb"].iter().any(|end| word.ends_with(end));
     if word.starts_with(['.', '/', '~', '$', '(']) || word.contains("://") || file {
@@ -181,8 +181,8 @@ fn is_package(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '@') && name.len() <= 120 && name.chars().all(plain)
 }
 
-/// What an edit of a manifest adds and takes out: packages that are in its new text and not in its old one, and the other
-/// way round. What a file holds that is written anew is added.
+/// Returns the packages that an edit of a manifest adds and removes: those only in the new text, and those only in the
+/// old one. Everything in a newly written file counts as added.
 pub(super) fn declared(call: &Call) -> Vec<Package> {
     let Some(edit) = &call.edit else { return Vec::new() };
     let Some(manifest) = Manifest::from_path(&edit.path) else { return Vec::new() };
@@ -222,7 +222,7 @@ fn packages(manifest: Manifest, text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The package that a line declares.
+/// Returns the package that a line declares.
 fn declared_package(manifest: Manifest, line: &str) -> Option<&str> {
     match manifest {
         Manifest::Cargo => keyed(line),

@@ -1,12 +1,13 @@
-//! Names of files and pages: the same place written otherwise is the same name.
+//! Names of files and web pages: different spellings of one location give the same name.
 
 use super::one_line::one_line;
 use super::{Label, MAX_NAME_CHARS, Surroundings};
 
-/// How the address of a page begins.
+/// URL schemes of pages.
 const SCHEMES: [&str; 2] = ["https://", "http://"];
 
-/// The name of an entity as the rules write it, so that the same thing is one entity whoever names it.
+/// Normalises the name of an entity as the extraction rules do, so that the same thing is one entity regardless of its
+/// source.
 pub fn entity_name(label: Label, name: &str, at: &Surroundings<'_>, cwd: Option<&str>) -> String {
     let name = match label {
         Label::File => file(name, cwd, at),
@@ -16,8 +17,8 @@ pub fn entity_name(label: Label, name: &str, at: &Surroundings<'_>, cwd: Option<
     one_line(&name, MAX_NAME_CHARS)
 }
 
-/// The path as the project has it: below the project's directory, or the session's own, without that directory; relative
-/// ones as they are. Slashes lean forward, `.` and `..` are resolved where they can be.
+/// Returns the path relative to the project's directory or the session's working directory; a path outside of both, or
+/// a relative one, is kept. Backslashes become slashes; `.` and `..` are resolved where possible.
 pub fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
     let path = plain(&path.trim().replace('\\', "/"));
     let below = |directory: Option<&str>| {
@@ -27,11 +28,12 @@ pub fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
         }
         path.strip_prefix(&directory)?.strip_prefix('/').filter(|rest| !rest.is_empty())
     };
-    // A worktree lies elsewhere than its project: what is below the session's own directory is told like the project's.
+    // A worktree lies outside of its project: paths below the session's working directory are treated like the
+    // project's.
     below(at.project).or_else(|| below(cwd)).unwrap_or(&path).to_owned()
 }
 
-/// Resolves `.`, `..` and doubled slashes in the text alone; a trailing slash goes.
+/// Resolves `.`, `..` and doubled slashes lexically; removes a trailing slash.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -45,8 +47,8 @@ fn plain(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Host and path of a web address: no scheme, no `www.`, no query, no fragment, no user. None when there is no host, or
-/// when it is this machine.
+/// Returns host and path of a URL, without scheme, `www.`, query, fragment and user. `None` if there is no host, or if
+/// it is this machine.
 pub(super) fn page(url: &str) -> Option<String> {
     let rest = SCHEMES.iter().find_map(|scheme| url.trim().strip_prefix(scheme))?;
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);
@@ -59,7 +61,7 @@ pub(super) fn page(url: &str) -> Option<String> {
     (!local).then(|| if path.is_empty() { host.to_owned() } else { format!("{host}/{path}") })
 }
 
-/// Web addresses in a text, in order; linear. What stands inside of an address is of that address.
+/// Returns the URLs of a text in order; linear. A URL inside another one belongs to that one.
 pub(super) fn pages(text: &str) -> impl Iterator<Item = String> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '}' | '|' | '\\');
     let mut read = 0;

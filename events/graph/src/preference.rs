@@ -1,8 +1,8 @@
-//! What a person wants to be done always, or never: sentences of their prompts that lay down a rule and not a task.
+//! What a person always or never wants: sentences of their prompts that lay down a rule, as opposed to a task.
 //!
 //! # Hazards
 //!
-//! - Preferences are recognised by English patterns; a new pattern needs a sentence that must not match. Ended
+//! - Preferences are recognised by English patterns; a new pattern needs a test sentence that must not match. Ended
 //!   facts rank like others.
 
 use super::claim::Claim;
@@ -10,37 +10,37 @@ use super::stance::{self, Claims};
 use super::wording::{Word, at, clauses, stands};
 use baton_conversation::quoted_text::{own_words, without_blocks};
 
-/// A longer prompt holds something pasted, in bytes.
+/// A longer prompt contains pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 6_000;
-/// A longer sentence is no rule, in bytes.
+/// A longer sentence is not a rule, in bytes.
 const MAX_SENTENCE_BYTES: usize = 280;
-/// A longer prompt tells of a task, in bytes.
+/// A longer prompt describes a task, in bytes.
 const MAX_ORDER_BYTES: usize = 400;
-/// Most rules of one prompt.
+/// Maximum number of rules of one prompt.
 const MAX_RULES: usize = 12;
-/// Most words of a rule that says of one thing whether to do it.
+/// Maximum number of words of an act that `always` and `never` rules are compared by.
 const MAX_ACT_WORDS: usize = 10;
-/// Most words of what a person says on refusing a command that is a rule.
+/// Maximum number of words of a rule given when refusing a command.
 const MAX_REFUSING_WORDS: usize = 8;
-/// What may stand behind it.
+/// Words that may follow such a rule.
 const AFTERWARDS: [&str; 5] = ["here", "instead", "please", "thanks", "!"];
 /// Words that name nothing by themselves.
 const VAGUE: [&str; 10] =
     ["another", "other", "one", "something", "else", "what", "whatever", "different", "same", "both"];
-/// Most words of a rule that no word marks as lasting.
+/// Maximum number of words of a rule without a word that marks it as lasting.
 const SHORT_WORDS: usize = 9;
 
-/// What may stand before a rule and says nothing of it.
+/// Words that may precede a rule and are not part of it.
 const ASSENT: [&str; 25] = [
     "ok", "okay", "yes", "yeah", "right", "good", "great", "also", "and", "but", "please", "then", "so", "sure",
     "fine", "no", "nope", "just", "oh", "well", "hey", "again", "note", "remember", "btw",
 ];
-/// Words that point at something present: a rule is of all that comes.
+/// Words that point at something present; a rule applies to everything.
 const POINTING: [&str; 17] = [
     "it", "this", "that", "these", "those", "them", "the", "my", "your", "his", "their", "here", "now", "yet", "today",
     "first", "there",
 ];
-/// Marks of a rule for all time.
+/// Phrases that mark a rule as permanent.
 const LASTING: [&str; 10] = [
     "from now on",
     "going forward",
@@ -53,7 +53,7 @@ const LASTING: [&str; 10] = [
     "from here on out",
     "for all future",
 ];
-/// Verbs of what is done again and again.
+/// Verbs of repeated acts; sorted.
 const HABITS: [&str; 34] = [
     "add",
     "answer",
@@ -90,7 +90,7 @@ const HABITS: [&str; 34] = [
     "use",
     "write",
 ];
-/// More of them, of oneself: `we always rebase`.
+/// More such verbs for oneself: `we always rebase`.
 const OWN: [&str; 14] = [
     "deploy",
     "lint",
@@ -107,7 +107,7 @@ const OWN: [&str; 14] = [
     "wrap",
     "log",
 ];
-/// What says that somebody else says it.
+/// Phrases that attribute a statement to someone else.
 const SAYING: [&str; 5] = [
     "says|say|said|states|reads|writes|wrote",
     "according to",
@@ -115,12 +115,12 @@ const SAYING: [&str; 5] = [
     "here is|are",
     "they|he|she told|tells",
 ];
-/// Of whom a note says what they want.
+/// Subjects whose wishes a note states.
 const WHO: [&str; 8] = ["the user", "user", "the team", "our team", "everybody", "everyone", "the owner", "they"];
-/// What asks before something is done.
+/// Phrases about asking before an act.
 const ASKING: [&str; 3] =
     ["without asking|permission|approval|confirmation", "without being asked|told", "unless asked|told"];
-/// Adjectives one of which excludes the others, as in `short answers`.
+/// Groups of synonymous adjectives; neighbouring pairs exclude each other, as in `short answers` and `long answers`.
 const OPPOSITES: [&[&str]; 6] = [
     &["short", "shorter", "brief", "concise", "terse", "compact"],
     &["long", "longer", "detailed", "verbose", "thorough", "elaborate"],
@@ -133,33 +133,33 @@ const OPPOSITES: [&[&str]; 6] = [
 /// A rule of a person.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rule {
-    /// Their sentence, without `please` before it and the stop behind it.
+    /// Their sentence, without a leading `please` and the final stop.
     pub(super) text: String,
     pub(super) claims: Claims,
 }
 
-/// The rules that a prompt lays down, in order.
+/// Returns the rules that a prompt lays down, in order.
 pub(super) fn rules(group: &str, prompt: &str) -> Vec<Rule> {
     if prompt.len() > MAX_PROMPT_BYTES {
         return Vec::new();
     }
     let prompt = without_blocks(prompt);
-    // Among all that is told of a task, an order is of the task.
+    // In a long task description, an order belongs to the task.
     let is_task = prompt.len() > MAX_ORDER_BYTES;
     let sentences = baton_episode::digest::clauses(&prompt);
     let sentences = sentences.filter(|sentence| if is_task { is_lasting_rule(sentence) } else { is_rule(sentence) });
     sentences.take(MAX_RULES).map(|sentence| Rule { text: name(sentence), claims: claims(group, sentence) }).collect()
 }
 
-/// The rule in a sentence of a note, which may tell it of its writer or of the user: `The user prefers tabs`.
+/// Returns the rule in a sentence of a note, which may be about its author or about the user: `The user prefers tabs`.
 pub(super) fn stated(group: &str, sentence: &str) -> Option<Rule> {
     let said = told_of(sentence).unwrap_or(sentence);
     let is_stated = sentence.len() <= MAX_SENTENCE_BYTES && (is_rule(said) || (said != sentence && wants(said)));
     is_stated.then(|| Rule { text: name(sentence), claims: claims(group, said) })
 }
 
-/// The rule in what a person says on refusing a command: with what they want it done. Of which file or which place says
-/// nothing of the next time.
+/// Returns the rule in a person's answer on refusing a command, which says what to use instead. An answer that names a
+/// file or a location says nothing about the next time.
 pub(super) fn refusing(group: &str, answer: &str, program: Option<&str>) -> Option<Rule> {
     let answer = answer.trim();
     if answer.len() > MAX_SENTENCE_BYTES || is_rule(answer) {
@@ -182,7 +182,7 @@ pub(super) fn refusing(group: &str, answer: &str, program: Option<&str>) -> Opti
     fits.then(|| Rule { text, claims: claims(group, &settled) })
 }
 
-/// Where in `we use pnpm` stands what is used.
+/// Returns the index of the thing used in phrases such as `we use pnpm`.
 fn used(part: &[Word]) -> Option<usize> {
     stands(part, 0, "use")
         .or_else(|| stands(part, 0, "only use"))
@@ -192,7 +192,7 @@ fn used(part: &[Word]) -> Option<usize> {
         .or_else(|| stands(part, 0, "do not use"))
 }
 
-/// What is said of the user or the team, in a sentence about them.
+/// Returns the predicate of a sentence about the user or the team.
 fn told_of(sentence: &str) -> Option<&str> {
     let rest = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let low = rest.to_lowercase();
@@ -200,7 +200,7 @@ fn told_of(sentence: &str) -> Option<&str> {
     rest.get(who.len()..).map(str::trim_start)
 }
 
-/// Whether it is a wish: `prefers tabs`, `always runs the tests`.
+/// Returns true for a wish: `prefers tabs`, `always runs the tests`.
 fn wants(said: &str) -> bool {
     clauses(&own_words(said)).first().is_some_and(|clause| {
         let marked = ["prefers|prefer|likes|like|hates|hate|dislikes|dislike|wants|want", "always|never"];
@@ -210,12 +210,12 @@ fn wants(said: &str) -> bool {
     })
 }
 
-/// Whether a sentence lays down a rule.
+/// Returns true if the sentence lays down a rule.
 pub(super) fn is_rule(sentence: &str) -> bool {
     has_part(sentence, |part| lays_down(part) || orders(part))
 }
 
-/// Whether it does in words that are of more than what is to be done now.
+/// Returns true if the sentence lays down a rule in words that go beyond the task at hand.
 fn is_lasting_rule(sentence: &str) -> bool {
     has_part(sentence, lays_down)
 }
@@ -228,23 +228,23 @@ fn has_part(sentence: &str, is_rule: impl Fn(&[Word]) -> bool) -> bool {
     let asks = clauses.iter().flatten().any(|word| word.low == "?");
     let tells =
         |clause: &[Word]| (0..clause.len()).any(|place| SAYING.iter().any(|it| stands(clause, place, it).is_some()));
-    // What stands behind `the docs say:` is theirs.
+    // What follows `the docs say:` is not the person's rule.
     let own = clauses.iter().take_while(|clause| !tells(clause));
     !asks && own.into_iter().any(|clause| is_lasting(clause) || parts(clause).any(&is_rule))
 }
 
-/// Whether it says that something be done from now on.
+/// Returns true if the clause demands something from now on.
 fn is_lasting(clause: &[Word]) -> bool {
     let marked = LASTING.iter().any(|mark| (0..clause.len()).any(|place| stands(clause, place, mark).is_some()));
     marked && clause.iter().any(|word| HABITS.binary_search(&&*word.low).is_ok()) && !tells(clause)
 }
 
-/// A clause cut at its commas.
+/// Splits a clause at its punctuation.
 fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
     clause.split(|word| matches!(word.low.as_str(), "," | "(" | ")" | "—" | "–" | "\n" | "." | "!" | ":" | ";"))
 }
 
-/// Where a part begins once assent is passed over.
+/// Strips leading words of assent.
 fn bare(part: &[Word]) -> &[Word] {
     let from = part.iter().take_while(|word| ASSENT.contains(&&*word.low)).count();
     &part[from..]
@@ -256,7 +256,7 @@ fn lays_down(part: &[Word]) -> bool {
         return false;
     }
     let starts = |pattern: &str| stands(begin, 0, pattern);
-    // Of oneself one tells more than rules: `I always forget this`.
+    // In the first person not everything is a rule: `I always forget this`.
     if let Some(verb) = starts("i|we always|never") {
         return acts(begin, verb) && (HABITS.binary_search(&at(begin, verb)).is_ok() || OWN.contains(&at(begin, verb)));
     }
@@ -282,7 +282,7 @@ fn lays_down(part: &[Word]) -> bool {
     false
 }
 
-/// Whether it forbids or wants something, in so few words that they are of no one thing.
+/// Returns true if the part forbids or demands something in so few words that it is not about one particular thing.
 fn orders(part: &[Word]) -> bool {
     let begin = bare(part);
     let pleads = part[..part.len() - begin.len()].iter().any(|word| word.low == "please");
@@ -299,7 +299,8 @@ fn orders(part: &[Word]) -> bool {
     used.is_some_and(|what| begin.len() > what) && short && !begin.iter().any(|word| word.low == "instead")
 }
 
-/// Whether an act follows `always` or `never`, and no account of what happens: `always run the tests`, not `always fails`.
+/// Returns true if an act follows `always` or `never`, and not a description: `always run the tests`, not `always
+/// fails`.
 fn acts(words: &[Word], from: usize) -> bool {
     let verb = at(words, from);
     let third = verb.ends_with('s') && !verb.ends_with("ss") && HABITS.binary_search(&verb).is_err();
@@ -340,13 +341,13 @@ fn acts(words: &[Word], from: usize) -> bool {
     !third && !told && !verb.ends_with("ed") && !verb.ends_with("ing") && verb.starts_with(char::is_alphabetic)
 }
 
-/// Whether something is told of somebody else, and nothing asked for.
+/// Returns true if the words describe something and demand nothing.
 fn tells(words: &[Word]) -> bool {
     let of = |word: &Word| matches!(&*word.low, "might" | "may" | "could" | "would" | "will" | "if" | "was" | "were");
     words.iter().any(of)
 }
 
-/// The rule as it is called.
+/// Returns the rule's text: the sentence without leading assent and final punctuation, in lower case at its start.
 fn name(sentence: &str) -> String {
     let mut rest = sentence.trim();
     loop {
@@ -366,7 +367,7 @@ fn name(sentence: &str) -> String {
     }
 }
 
-/// What the rule excludes, and what excludes it.
+/// Returns the claims of a rule: those that exclude it and those that it excludes.
 fn claims(group: &str, sentence: &str) -> Claims {
     let mut all = Claims::default();
     let mut add = |claims: Claims| {
@@ -389,7 +390,7 @@ fn claims(group: &str, sentence: &str) -> Claims {
     all
 }
 
-/// `always` and `never` of the same act exclude each other, and so do two numbers in it.
+/// `always` and `never` with the same act exclude each other, as do two different numbers in it.
 fn act(group: &str, part: &[Word]) -> Option<Claim> {
     let mut yes = "yes";
     let mut numbers = String::new();
@@ -419,7 +420,7 @@ fn leave(group: &str, part: &[Word]) -> Option<Claim> {
     let claim = |value| Some(Claim::new(group, "leave", verb, value));
     match at(part, 0) {
         "always" => claim("unasked"),
-        // Nothing but the verb: what is not done to one thing may be done to another.
+        // Only the verb itself: what must not be done to one thing may be done to another.
         "never" if ASKING.iter().any(|how| stands(part, 2, how).is_some()) => claim("asked"),
         _ => None,
     }

@@ -1,15 +1,15 @@
-//! The programs of a command line: which entities it is, what it made, and what it moved.
+//! The programs of a command line: the commands that it runs, and what they create, rename and delete.
 
 use baton_conversation::filter::GitOutput;
 use baton_episode::digest::{programs, without_filter_mark};
 
-/// Longest body of a commit that is kept, in characters.
+/// Maximum length of a commit's body, in characters.
 const BODY_CHARS: usize = 260;
-/// Most files of one command line.
+/// Maximum number of files of one command line.
 const MAX_FILES: usize = 20;
 
-/// The commands that a line runs, each once, in order: program and subcommand. What only looks is left out, and so is
-/// what no program is called like.
+/// Returns the commands that a line runs, each once, in order, as program and subcommand. Commands that only look, and
+/// words that cannot be program names, are left out.
 pub(super) fn commands(line: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for program in programs(line).into_iter().filter(|program| !program.looks) {
@@ -20,7 +20,7 @@ pub(super) fn commands(line: &str) -> Vec<String> {
     names
 }
 
-/// Whether it is a program's name and no rest of shell syntax.
+/// Returns true for a program's name, false for a fragment of shell syntax.
 pub fn is_name(name: &str) -> bool {
     let first = name.split(' ').next().unwrap_or(name);
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | ':' | ' ' | '@');
@@ -33,17 +33,17 @@ pub(super) enum Made {
     Commit {
         /// The first line of its message.
         subject: String,
-        /// What follows, on one line, cut.
+        /// The remaining lines joined into one, cut.
         body: String,
     },
     PullRequest {
         title: String,
     },
-    /// A branch that was deleted.
+    /// A deleted branch.
     BranchGone(String),
 }
 
-/// What a command line makes, if all of it succeeds, in order.
+/// Returns what a command line creates or deletes if all of it succeeds, in order.
 pub(super) fn made(line: &str) -> Vec<Made> {
     let mut all = Vec::new();
     for program in programs(line) {
@@ -65,11 +65,11 @@ pub(super) fn made(line: &str) -> Vec<Made> {
     all
 }
 
-/// What of git makes commits, and so may print one.
+/// Git subcommands that create commits and so may print one.
 const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull"];
 
-/// What a line makes, by what its output says: every commit that was printed, with the body that the line gives it. What
-/// nothing is printed of stays as the line tells it.
+/// Returns what a line created according to its output: every printed commit, with the body from the command line. What
+/// the output does not mention is taken from the command line (`told`).
 pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<GitOutput>) -> Vec<Made> {
     let is_git = programs(line)
         .iter()
@@ -100,12 +100,12 @@ pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<GitOutput
     found
 }
 
-/// The value of a flag: `-m x`, `--message=x`, `-am x`.
+/// Returns the value of a flag: `-m x`, `--message=x`, `-am x`.
 fn value<'w>(words: &[&'w str], flags: &[&str]) -> Option<&'w str> {
     values(words, flags).next()
 }
 
-/// All its values, in order.
+/// Returns all values of a flag, in order.
 fn values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str> {
     words.iter().enumerate().filter_map(|(at, word)| {
         let long = flags.iter().find_map(|flag| word.strip_prefix(flag)?.strip_prefix('='));
@@ -120,7 +120,7 @@ fn values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str
     })
 }
 
-/// The message of a commit that is told in its command line: of several, each is a paragraph.
+/// Returns the commit whose message the command line contains; several messages are joined as paragraphs.
 fn commit(words: &[&str], line: &str) -> Option<Made> {
     let messages: Vec<String> = values(words, &["-m", "--message"]).filter_map(message).collect();
     let message = match messages.is_empty() {
@@ -137,7 +137,7 @@ fn commit(words: &[&str], line: &str) -> Option<Made> {
     (!subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(Made::Commit { subject, body })
 }
 
-/// A message as it is given: as it stands, or as a here-document.
+/// Returns the message of an argument: literal text, or a here-document.
 fn message(given: &str) -> Option<String> {
     match given.strip_prefix("$(cat <<") {
         Some(document) => here(document),
@@ -145,14 +145,14 @@ fn message(given: &str) -> Option<String> {
     }
 }
 
-/// What is given to the standard input of a line that commits.
+/// Returns the here-document given to the standard input of `git commit`.
 fn document(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("git commit")?;
     let (before, document) = rest.split_once("<<")?;
     (!before.contains('\n')).then(|| here(document)).flatten()
 }
 
-/// A here-document, behind its `<<`: between its first line and the word that ends it. `<<<` begins none.
+/// Returns the text of a here-document, given what follows its `<<`: the lines up to the delimiter. `<<<` is not one.
 fn here(document: &str) -> Option<String> {
     if document.starts_with('<') {
         return None;
@@ -163,15 +163,15 @@ fn here(document: &str) -> Option<String> {
     Some(text.lines().take_while(|line| line.trim() != mark).collect::<Vec<_>>().join("\n"))
 }
 
-/// A file that lies elsewhere, or nowhere.
+/// A file that was renamed or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
     Renamed(String, String),
     Deleted(String),
 }
 
-/// What a command line moves, if all of it succeeds, in order; paths are told from where it runs. Only what is named whole
-/// and looks like a file counts.
+/// Returns the files that a command line moves or deletes if all of it succeeds, in order. Paths are relative to the
+/// directory in which it runs. Only literal paths that look like files count.
 pub(super) fn moved(line: &str, cwd: Option<&str>) -> Vec<Moved> {
     let base = base(line, cwd);
     let mut all = Vec::new();
@@ -207,12 +207,12 @@ pub(super) fn moved(line: &str, cwd: Option<&str>) -> Vec<Moved> {
     all
 }
 
-/// Whether a word stands for itself, and for no pattern.
+/// Returns true if a word is literal, not a pattern or an expansion.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && !word.contains(['*', '?', '$', '{', '`', '[', '\n']) && !word.starts_with('-')
 }
 
-/// Whether a path is called like a file: its last part has an ending, or is known for one without.
+/// Returns true if the last component of a path has an extension or is a well-known file name without one.
 fn is_file(path: &str) -> bool {
     let last = path.rsplit('/').next().unwrap_or(path);
     let ending = last.rsplit_once('.').is_some_and(|(name, ending)| {
@@ -221,7 +221,8 @@ fn is_file(path: &str) -> bool {
     ending || matches!(last, "Makefile" | "Dockerfile" | "Justfile" | "LICENSE" | "README" | "Procfile" | "Gemfile")
 }
 
-/// Where a command line runs: where its leading `cd` goes, else where the session is.
+/// Returns the directory in which a command line runs: the target of its leading `cd`, otherwise the session's
+/// directory.
 fn base(line: &str, cwd: Option<&str>) -> Option<String> {
     let cd = line.trim_start().strip_prefix("cd ").and_then(|rest| rest.split(['&', ';', '\n']).next());
     let cd = cd.map(|directory| directory.trim().trim_matches(['"', '\''])).filter(|directory| is_plain(directory));
@@ -319,7 +320,7 @@ mod tests {
         check("git commit -qm 'Fix it'", "Bash x: ok, no output", &["Fix it|"]);
         check("git cherry-pick abc && git branch -D old", said, &["Fix it|", "-old"]);
         check("cat notes.txt && git push", said, &[]);
-        // Somebody else's words.
+        // Someone else's words.
         check("git log -1 && cat out", said, &[]);
         check("gh pr create --fill", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR #12"]);
         check("gh pr create -t 'Log in'", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR Log in"]);

@@ -1,9 +1,9 @@
-//! What a sentence settles between things: what is chosen, what is turned down, and for what.
+//! What a sentence settles: what is chosen, what is rejected, and for which purpose.
 //!
-//! Few patterns, each of which says little else: that a decision is not seen to be reversed costs less than one that is
-//! said to be and is not. Sentences that put a case (`if`, `would`, `might`) or ask settle nothing, nor does what is only
-//! weighed (`considered`, `was about to`), told of somebody who asks, or quoted. A sentence with a `but` is read in parts,
-//! and what a later part takes back was never settled.
+//! There are few patterns, and each is specific: missing that a decision was reversed costs less than claiming a
+//! reversal that did not happen. Conditional sentences (`if`, `would`, `might`) and questions settle nothing, nor do
+//! options under consideration (`considered`, `was about to`), other people's questions, and quotations. A sentence
+//! with a `but` is read in parts, and what a later part takes back was never settled.
 
 mod vocabulary;
 
@@ -14,27 +14,27 @@ use super::claim::Claim;
 use super::wording::{Thing, Word, at, clauses, singular, stands, thing};
 use baton_conversation::quoted_text::own_words;
 
-/// Most sentences of a text from which something is taken.
+/// Maximum number of stances taken from a text.
 const MAX_STANCES: usize = 4;
-/// How far a negation stands before its verb, in words.
+/// Maximum distance of a negation before its verb, in words.
 const NEGATION_REACH: usize = 3;
-/// How far the verb of a choice and its `instead of` stand from the thing, in words.
+/// Maximum distance of a choice's verb, and of its `instead of`, from the thing, in words.
 const VERB_REACH: usize = 9;
 
 /// What one sentence settles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stance {
-    /// What is to be.
+    /// What is chosen.
     pub(super) chosen: Option<Thing>,
-    /// What is not to be.
+    /// What is rejected.
     pub(super) rejected: Option<Thing>,
-    /// For what, or where, as far as the sentence says: `log`, `in tests`. Elsewhere it may be otherwise.
+    /// The purpose or location, as far as the sentence gives one: `log`, `in tests`. Elsewhere the choice may differ.
     pub(super) scope: Option<String>,
-    /// Whether the scope is what it is for.
+    /// True if the scope is a purpose.
     purpose: bool,
-    /// Whether it is said of what there is (`keep the mutex`), and not between several.
+    /// True if the sentence is about something that exists (`keep the mutex`), not a choice among several.
     being: bool,
-    /// Whether nobody else is spoken of: `we use port 80`, not `the debugger uses port 80`.
+    /// True if no other subject is named: `we use port 80`, not `the debugger uses port 80`.
     bare: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Claims {
     pub(super) settles: Vec<Claim>,
 }
 
-/// What the sentences of a text settle, in order.
+/// Returns what the sentences of a text settle, in order.
 pub(super) fn stances(text: &str) -> Vec<Stance> {
     let mut found = Vec::new();
     for clause in clauses(&own_words(text)) {
@@ -63,7 +63,7 @@ pub(super) fn stances(text: &str) -> Vec<Stance> {
     found
 }
 
-/// A clause cut where it turns, each part without its reason.
+/// Splits a clause at its turns; each part is returned without its reason.
 fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
     let turns = |place: usize| match at(clause, place) {
         "so" | "then" | "and" => place > 0 && at(clause, place - 1) == "," && at(clause, place + 1) != "not",
@@ -81,7 +81,7 @@ fn has_any(words: &[Word], patterns: &[&str]) -> bool {
     patterns.iter().any(|pattern| (0..words.len()).any(|place| stands(words, place, pattern).is_some()))
 }
 
-/// What one part of a clause settles.
+/// Returns what one part of a clause settles.
 fn stance(words: &[Word]) -> Option<Stance> {
     if words.iter().any(|word| CASES.contains(&&*word.low)) || has_any(words, &WEIGHING) || has_any(words, &TELLING) {
         return None;
@@ -102,14 +102,14 @@ fn stance(words: &[Word]) -> Option<Stance> {
             })
     };
     if found.scope.is_none() && (0..words.len()).any(scoped) {
-        // It holds somewhere, wherever that is.
+        // It is limited to some unnamed scope.
         found.scope = Some(String::new());
     }
     let telling = found.chosen != found.rejected;
     telling.then_some(found)
 }
 
-/// The words before a reason or an aside: what may be or is somewhere there is not what is settled.
+/// Returns the words before a reason or a subordinate clause, which settle nothing.
 fn without_reason(words: &[Word]) -> &[Word] {
     let begins = |place: usize| {
         matches!(at(words, place), "because" | "since" | "which" | "otherwise")
@@ -119,7 +119,7 @@ fn without_reason(words: &[Word]) -> &[Word] {
     &words[..end]
 }
 
-/// `use X instead of Y`, `X over Y`, `X, not Y`, `instead of Y use X`.
+/// Matches `use X instead of Y`, `X over Y`, `X, not Y`, `instead of Y use X`.
 fn against(words: &[Word], place: usize) -> Option<Stance> {
     let mark = |from: usize| {
         stands(words, from, "instead of")
@@ -154,7 +154,7 @@ fn against(words: &[Word], place: usize) -> Option<Stance> {
     Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() })
 }
 
-/// `switched from Y to X`, `replaced Y with X`, `no longer use Y`, `decided against Y`, `back to X`.
+/// Matches `switched from Y to X`, `replaced Y with X`, `no longer use Y`, `decided against Y`, `back to X`.
 fn changing(words: &[Word], place: usize) -> Option<Stance> {
     let word = at(words, place);
     if stands(words, place, "back to").is_some() && place > 0 && CHANGING.contains(&at(words, place - 1)) {
@@ -163,7 +163,7 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
         return Some(Stance { chosen: Some(chosen), scope, purpose, ..Stance::default() });
     }
     if CHANGING.contains(&word) && !is_negated(words, place) {
-        // `switched the log from Y to X`: what is switched is what it is for.
+        // `switched the log from Y to X`: the thing switched is the purpose.
         let (of, from) = match stands(words, place + 1, "from") {
             Some(from) => (None, from),
             None => {
@@ -210,7 +210,7 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
     Some(Stance { rejected: Some(rejected), scope, purpose, ..Stance::default() })
 }
 
-/// `drop X`, `decided to remove X`, `we don't need X`: what there is, is to be no more.
+/// Matches `drop X`, `decided to remove X`, `we don't need X`: an existing thing is to be removed.
 fn dropping(words: &[Word], place: usize) -> Option<Stance> {
     let decided = || words[..place].iter().any(|word| matches!(&*word.low, "decide" | "decided"));
     let behind = stands(words, place, "drop|dropped")
@@ -224,7 +224,7 @@ fn dropping(words: &[Word], place: usize) -> Option<Stance> {
     Some(Stance { rejected: Some(rejected), scope, purpose, being: true, ..Stance::default() })
 }
 
-/// `use X for Z`, `go with X`; after a negation it is turned down.
+/// Matches `use X for Z`, `go with X`; after a negation X is rejected.
 fn chosen(words: &[Word], place: usize) -> Option<Stance> {
     let behind = choosing(words, place)?;
     let (found, after) = thing(words, behind)?;
@@ -237,7 +237,7 @@ fn chosen(words: &[Word], place: usize) -> Option<Stance> {
     })
 }
 
-/// Where a verb of choice that begins at a place ends.
+/// Returns the end of a verb of choice that begins at `place`.
 fn choosing(words: &[Word], place: usize) -> Option<usize> {
     CHOOSING.iter().find_map(|pattern| stands(words, place, pattern))
 }
@@ -246,7 +246,7 @@ fn is_negated(words: &[Word], place: usize) -> bool {
     words[place.saturating_sub(NEGATION_REACH)..place].iter().any(|word| NEGATING.contains(&&*word.low))
 }
 
-/// What is said behind a thing of where it holds, whether that is a purpose, and where it ends.
+/// Returns the scope that follows a thing, whether it is a purpose, and where it ends.
 fn scope(words: &[Word], from: usize) -> (Option<String>, bool, usize) {
     let word = at(words, from);
     let purpose = matches!(word, "for" | "as");
@@ -261,7 +261,7 @@ fn scope(words: &[Word], from: usize) -> (Option<String>, bool, usize) {
     }
 }
 
-/// A purpose as it is compared: `job queues` is `job queue`.
+/// Normalises a purpose for comparison: `job queues` becomes `job queue`.
 fn purposeful(name: &str) -> String {
     let words: Vec<&str> = name.split(' ').collect();
     let last = words.len().saturating_sub(1);
@@ -274,7 +274,7 @@ fn purposeful(name: &str) -> String {
 }
 
 impl Stance {
-    /// What it is about: what the choice is for, else what was chosen between, else what was chosen or turned down.
+    /// Returns the topic: the purpose of the choice, else the two options, else the thing chosen or rejected.
     pub(super) fn topic(&self) -> Option<String> {
         if let Some(scope) = self.scope.as_ref().filter(|scope| self.purpose && !scope.is_empty()) {
             return Some(scope.clone());
@@ -289,7 +289,7 @@ impl Stance {
         }
     }
 
-    /// How it is settled: `sled`, `not sqlite`.
+    /// Returns how the topic is settled: `sled`, `not sqlite`.
     pub(super) fn value(&self) -> String {
         match (&self.chosen, &self.rejected) {
             (Some(chosen), _) => chosen.name.clone(),
@@ -298,8 +298,8 @@ impl Stance {
         }
     }
 
-    /// What it rests on and what it settles. Only names count: `a queue` may be one here and none there. What is said of
-    /// one purpose or place rests on what holds everywhere, but settles nothing there.
+    /// Returns the claims that the stance rests on and settles. Only names count: `a queue` may be one thing here and
+    /// another there. A stance with a scope rests on what holds everywhere, but settles only its own scope.
     pub(super) fn claims(&self, group: &str) -> Claims {
         let mut claims = Claims::default();
         let within = self.scope.as_deref();
@@ -357,12 +357,12 @@ impl Stance {
     }
 }
 
-/// The few sets of things of which one is used at a time everywhere, and which of them this is.
+/// Returns the set of mutually exclusive things that contains `name`, and its entry.
 fn rivals(name: &str) -> Option<(&'static str, &'static str)> {
     RIVALS.iter().find_map(|(set, names)| Some((*set, *names.iter().find(|known| **known == name)?)))
 }
 
-/// `port 8080` as what has a number, and the number.
+/// Splits `port 8080` into the thing and its number.
 fn numbered(name: &str) -> Option<(&str, &str)> {
     let (of, number) = name.rsplit_once(' ')?;
     let is_number = number.starts_with(|c: char| c.is_ascii_digit())

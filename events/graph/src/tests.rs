@@ -8,7 +8,7 @@ use super::*;
 use baton_conversation::item::{Body, Call, Edit, Link, Meta, Outcome, ToolResult};
 use baton_episode::digest::{Show, digest};
 
-/// A session as a test writes it: one item a line.
+/// A scripted session: one item per line.
 #[derive(Default)]
 struct Script(Vec<Item>);
 
@@ -66,7 +66,7 @@ fn of(id: &str, script: &Script) -> Graph {
     graph(&script.0, &digest(&script.0, &Show::default()), &at)
 }
 
-/// `Label name xcount @line` for each mention, in order.
+/// Returns `Label name xcount @line` for each mention, in order.
 fn mentions(graph: &Graph) -> Vec<String> {
     let told =
         |mention: &Mention| format!("{} {} x{} @{}", mention.label.as_str(), mention.name, mention.count, mention.line);
@@ -77,7 +77,7 @@ fn facts(graph: &Graph) -> Vec<String> {
     graph.assertions.iter().map(|said| format!("{} {}", said.relation.as_str(), said.fact)).collect()
 }
 
-/// What holds of every graph.
+/// Asserts what holds for every graph.
 fn sound(graph: &Graph) {
     let nodes: BTreeSet<Uuid> = graph.mentions.iter().map(|mention| mention.uuid).collect();
     assert_eq!(nodes.len(), graph.mentions.len(), "a mention twice");
@@ -303,7 +303,7 @@ fn of_with(script: &Script, parent: Option<&str>, follows: Option<&str>) -> Grap
     graph
 }
 
-/// The facts of one relation, each with the value and the name of its target.
+/// Returns the facts of one relation, each with its value and the name of its target.
 fn told(graph: &Graph, relation: Relation) -> Vec<String> {
     let name = |uuid: Uuid| graph.mentions.iter().find(|mention| mention.uuid == uuid).unwrap().name.clone();
     let said = graph.assertions.iter().filter(|said| said.relation == relation);
@@ -338,7 +338,7 @@ fn an_answer_settles_its_question() {
     assert_eq!(told(&graph, Relation::Decided).len(), 1, "{:?}", facts(&graph));
     assert!(told(&graph, Relation::Decided)[0].starts_with("Which database should the queue use? = \"Postgres\": "));
 
-    // An order in it is of that question, and no wish for always.
+    // A demand inside an answer belongs to that question and is not a permanent wish.
     let text = "User has answered your questions: \"Where should the counters live?\"=\"Postgres\", \"What happens when the \
                 limit of an account is reached?\"=\"slow down, but never wait more than a minute\".";
     let graph = of_with(&Script::default().prompt("go on").say(Body::Answer { text: text.to_owned() }), None, None);
@@ -370,7 +370,7 @@ fn sessions_know_where_they_come_from() {
 
 #[test]
 fn sessions_whose_ids_begin_alike_are_several() {
-    // Codex gives all sessions of one minute the same beginning.
+    // Codex gives all sessions of one minute the same id prefix.
     let of_minute = |end: u8| format!("0199a213-81c0-7800-8aa1-bbab2a0350{end:02}");
     let script = Script::default().say(Body::Prompt { text: "go on".to_owned() });
     let graph = of_with(&script, Some(&of_minute(1)), Some(&of_minute(2)));

@@ -1,39 +1,39 @@
-//! A text as the words that patterns are looked for in, and the things that it names.
+//! Splits a text into words for pattern matching, and finds the things that it names.
 
 mod vocabulary;
 
 use self::vocabulary::{BORDERS, COMMON, DETERMINERS, FILLERS, IDLE};
 
-/// Most words of a text that are looked at.
+/// Maximum number of words of a text that are inspected.
 const MAX_WORDS: usize = 160;
-/// Most words of the name of a thing.
+/// Maximum number of words in a thing's name.
 const THING_WORDS: usize = 3;
-/// Longest name of a thing, in characters.
+/// Maximum length of a thing's name, in characters.
 const THING_CHARS: usize = 40;
 
-/// A word or a mark, as it is compared.
+/// A word or punctuation mark, normalised for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// In small letters, without emphasis.
+    /// In lower case, without emphasis.
     pub(super) low: String,
-    /// Whether it stood in backticks.
+    /// True if it stood in backticks.
     code: bool,
-    /// Whether it has a capital that is not its first letter at the beginning of a sentence, a digit, or a mark inside.
+    /// True if it has a digit, or a capital other than the first letter of a sentence.
     proper: bool,
 }
 
-/// Something that a text names: `sled`, `job queue`.
+/// A thing that a text names: `sled`, `job queue`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Thing {
-    /// In small letters, without articles.
+    /// In lower case, without articles.
     pub(super) name: String,
-    /// Whether it is the name of one thing (`SQLite`, `tokio`) and not a kind of things (`a queue`).
+    /// True for the name of one thing (`SQLite`, `tokio`), false for a kind of thing (`a queue`).
     pub(super) named: bool,
-    /// Whether it is a known one: `the queue`.
+    /// True if it is definite: `the queue`.
     pub(super) definite: bool,
 }
 
-/// A text cut into clauses, at stops, colons, semicolons and line ends. Marks of clauses are kept as their last word.
+/// Splits a text into clauses at stops, colons, semicolons and line ends. The closing mark is kept as the last word.
 pub(super) fn clauses(text: &str) -> Vec<Vec<Word>> {
     let mut clauses: Vec<Vec<Word>> = vec![Vec::new()];
     let mut words = 0;
@@ -73,7 +73,7 @@ pub(super) fn clauses(text: &str) -> Vec<Vec<Word>> {
                 continue;
             }
             ',' | ';' | '!' | '?' | '(' | ')' | '"' | '“' | '”' | '—' | '–' | '\n' => true,
-            // A stop or colon inside of a word belongs to it: `1.82`, `a::b`, `src/a.rs`.
+            // A stop or colon inside a word belongs to it: `1.82`, `a::b`, `src/a.rs`.
             '.' | ':' => !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, ':' | '/' | '_')),
             c if c.is_whitespace() || c.is_control() => {
                 flush(&mut word, &mut clauses, &mut words, &mut push);
@@ -106,12 +106,12 @@ fn flush(
     }
 }
 
-/// The word at a place; empty behind the end.
+/// Returns the word at an index; empty beyond the end.
 pub(super) fn at(words: &[Word], place: usize) -> &str {
     words.get(place).map_or("", |word| word.low.as_str())
 }
 
-/// Whether these words, one after the other, stand from a place on; each may give several with `|`.
+/// Matches a pattern of consecutive words at `place` and returns its end; each word may list alternatives with `|`.
 pub(super) fn stands(words: &[Word], place: usize, pattern: &str) -> Option<usize> {
     let mut end = place;
     for wanted in pattern.split(' ') {
@@ -124,8 +124,8 @@ pub(super) fn stands(words: &[Word], place: usize, pattern: &str) -> Option<usiz
     Some(end)
 }
 
-/// The thing that is named from a place on, and where its name ends. None where nothing is named, or where it takes too
-/// many words to be a name.
+/// Returns the thing named at `from` and the end of its name. `None` if nothing is named there, or if the phrase is too
+/// long for a name.
 pub(super) fn thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
     let mut place = from;
     let (mut determined, mut definite) = (false, false);
@@ -161,14 +161,14 @@ pub(super) fn thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
     Some((Thing { named: named && !is_path(&name), name, definite }, place))
 }
 
-/// Whether a word ends the name of a thing.
+/// Returns true if a word ends the name of a thing.
 fn is_border(word: &str) -> bool {
     !word.contains(char::is_alphanumeric)
         || !word.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '@' | '.' | '/' | '-' | '_' | '#'))
         || BORDERS.binary_search(&word).is_ok()
 }
 
-/// Whether a word in small letters that no article stands before may be the name of one thing.
+/// Returns true if a lower-case word without an article may be the name of one thing.
 fn is_name(word: &str) -> bool {
     (2..=30).contains(&word.len())
         && word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -176,12 +176,12 @@ fn is_name(word: &str) -> bool {
         && !(word.len() > 5 && (word.ends_with("ing") || word.ends_with("tion") || word.ends_with("ly")))
 }
 
-/// Whether a word is called like a kind of things.
+/// Returns true if a word names a kind of thing.
 fn is_common(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok() || COMMON.binary_search(&word.trim_end_matches('s')).is_ok()
 }
 
-/// Whether a name is that of a file or a directory: where something lies is no choice between two things.
+/// Returns true for the name of a file or a directory: a location is not a choice between two things.
 fn is_path(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     name.contains('/')
@@ -192,7 +192,7 @@ fn is_path(name: &str) -> bool {
         )
 }
 
-/// A word without the ending of its plural: `logs` is `log`.
+/// Strips a plural ending: `logs` becomes `log`.
 pub(super) fn singular(word: &str) -> &str {
     let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
     if plural { &word[..word.len() - 1] } else { word }

@@ -1,4 +1,4 @@
-//! Commits and pull requests that the session made, and those that somebody named by their hash.
+//! Commits and pull requests that the session made, and commits mentioned by their hash.
 
 use super::{Said, Walk, text};
 use crate::gather::Moment;
@@ -7,11 +7,11 @@ use crate::{Label, Relation};
 use baton_conversation::filter::GitOutput;
 use baton_conversation::item::{Body, Item, Outcome};
 
-/// Digits of a hash, at least and at most.
+/// Number of digits of a commit hash.
 const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 
 impl Walk<'_> {
-    /// What commands made: as their own output says, else as the line of one says that succeeded.
+    /// Adds what commands created: as their output says, otherwise as the line of a successful command says.
     pub(super) fn commits(&mut self, items: &[Item]) {
         for item in items {
             let Body::Result(result) = &item.body else { continue };
@@ -48,7 +48,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Commits that a person names: `commit 1a2b3c4`.
+    /// Adds the commits that a person mentions: `commit 1a2b3c4`.
     pub(super) fn hashes(&mut self, text: &str, of: Moment) {
         let mut before = "";
         for word in text.split_whitespace() {

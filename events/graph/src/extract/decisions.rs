@@ -1,4 +1,4 @@
-//! What was decided and what a person prefers, as facts that can be reversed.
+//! Decisions and preferences, as facts that can be reversed.
 
 use super::{Walk, text};
 use crate::claim::Claim;
@@ -12,33 +12,33 @@ use crate::{Label, Relation, program};
 use baton_conversation::item::{Body, Item, Outcome};
 use baton_episode::digest::{Episode, answered, is_laid_down};
 
-/// Longest name of a topic that is no more than the beginning of what was decided, in characters.
+/// Maximum length of a topic that is the beginning of the decision's text, in characters.
 const HEAD_CHARS: usize = 90;
-/// Longest command inside a fact, in characters.
+/// Maximum length of a command inside a fact, in characters.
 const SHORT_CHARS: usize = 80;
-/// How the digest marks what a person said on refusing a call.
+/// Prefix by which the digest marks a person's words on refusing a call.
 const REFUSED: &str = "User refused ";
-/// How the digest marks what a person said.
+/// Prefix by which the digest marks a person's words.
 const PERSON: &str = "User: ";
-/// What the person who types prompts is called.
+/// Entity name of the person who types the prompts.
 pub(crate) const NAME: &str = "user";
-/// What is said of them.
+/// Detail of that entity.
 pub(crate) const WHO: &str = "who types the prompts";
-/// Words that a question has at least whose answers can contradict each other.
+/// Minimum number of words of a question whose answers can contradict each other.
 const QUESTION_WORDS: usize = 5;
-/// How such a question begins: it asks for one of several, and not whether to go on.
+/// Beginnings of such a question: it asks for one of several things, not whether to continue.
 const ASKING_FOR_ONE: [&str; 6] =
     ["which ", "what ", "where ", "how should ", "how do you want ", "how would you like "];
 
 impl Walk<'_> {
-    /// What a person wants always, by their prompts and answers. A subagent is prompted by no person.
+    /// Adds the preferences in prompts and answers of the person. A subagent has none, as no person prompts it.
     pub(super) fn preferences(&mut self, items: &[Item]) {
         if self.at.parent.is_some() {
             return;
         }
         for item in items.iter().filter(|item| !item.sidechain) {
             let (Body::Prompt { text: said } | Body::Answer { text: said }) = &item.body else { continue };
-            // What settles a question says nothing beyond it.
+            // An answer that settles a question states nothing beyond it.
             if matches!(item.body, Body::Answer { .. }) && !answered(said).is_empty() {
                 continue;
             }
@@ -65,13 +65,13 @@ impl Walk<'_> {
         }
     }
 
-    /// The command line that was refused in a line.
+    /// Returns the command line whose refusal is recorded at a line.
     fn refused(&self, line: u64) -> Option<&str> {
         let (call, _) = self.calls.get(&*self.result(line, Outcome::Denied)?.id)?;
         text(call, "command")
     }
 
-    /// What was settled, with its reason, by topic.
+    /// Adds the decisions, with their reasons, by topic.
     pub(super) fn decisions(&mut self, episode: &Episode) {
         for decision in &episode.decisions {
             let said = decision.text.split_once(PERSON);
@@ -93,7 +93,7 @@ impl Walk<'_> {
     }
 
     fn settled(&self, text: &str) -> Settled {
-        // A question with its answer: the answer is the value.
+        // For a question with its answer, the answer is the value.
         if let Some((question, answer)) = text.split_once(PERSON).filter(|(question, _)| question.len() > 1) {
             let question = question.trim();
             let claims = self.answered(question, answer);
@@ -102,7 +102,8 @@ impl Walk<'_> {
         settled(self.gather.group(), text.strip_prefix(PERSON).unwrap_or(text))
     }
 
-    /// Another answer to the same question reverses the first, when it asks for one of several things.
+    /// Returns the claims of an answered question: another answer to the same question reverses the first, if it asks
+    /// for one of several things.
     fn answered(&self, question: &str, answer: &str) -> Claims {
         let question = question.to_lowercase();
         let telling = ASKING_FOR_ONE.iter().any(|start| question.starts_with(start))
@@ -118,8 +119,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a decision is one for later, too. What a person said who stopped the agent or refused a call is mostly about that
-/// one thing; an answer to a question is none without it.
+/// Returns true if a decision also matters later. What a person says on stopping the agent or refusing a call mostly
+/// concerns that one call, and an answer without its question decides nothing.
 fn settles(text: &str) -> bool {
     if let Some(said) = text.strip_prefix(PERSON) {
         return is_laid_down(said);
@@ -139,7 +140,7 @@ pub(crate) struct Settled {
     pub(crate) claims: Claims,
 }
 
-/// What a sentence of choice settles.
+/// Returns what a sentence of choice settles.
 pub(crate) fn settled(group: &str, text: &str) -> Settled {
     let stances = stance::stances(text);
     let mut claims = Claims::default();

@@ -1,4 +1,4 @@
-//! Which sessions belong together: subagents, forks, and what took whose place.
+//! Related sessions: subagents, forks and replacements.
 
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ use baton_conversation::item::{Body, Item, Link, Meta};
 use baton_conversation::record::SessionId;
 
 impl Walk<'_> {
-    /// What the session says of others, and what is known of it.
+    /// Adds the relations of the session to others.
     pub(super) fn lineage(&mut self, items: &[Item], first: Moment) {
         if let Some(parent) = self.at.parent {
             let what = if self.title.is_empty() { String::new() } else { format!(": {}", self.title) };
@@ -50,7 +50,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A fact of two sessions; none stands for this one.
+    /// Adds a fact about two sessions; `None` stands for this one.
     fn tied(&mut self, relation: Relation, from: Option<&SessionId>, to: Option<&SessionId>, fact: &str, of: Moment) {
         let mut end = |session: Option<&SessionId>| -> Option<Uuid> {
             match session {

@@ -1,4 +1,4 @@
-//! Files that were renamed or deleted: by commands, by patches, by tools that say so.
+//! Files that were renamed or deleted by commands, patches and tools.
 
 use super::{Said, Walk, text};
 use crate::gather::Moment;
@@ -6,12 +6,12 @@ use crate::program::{Moved, moved};
 use crate::{Label, Relation};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome};
 
-/// Parameters of tools that move files: from where, and to where.
+/// Parameters of tools that move files: source and destination.
 const FROM_TO: [(&str, &str); 4] =
     [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("source_path", "destination_path")];
 
 impl<'a> Walk<'a> {
-    /// What succeeded.
+    /// Adds the renames and deletions of successful calls.
     pub(super) fn moves(&mut self, items: &'a [Item]) {
         let mut cwd = self.cwd;
         for item in items {
@@ -45,7 +45,7 @@ impl<'a> Walk<'a> {
             }
             Moved::Deleted(path) => {
                 let name = self.file_name(&path);
-                // What lies outside of the project is no concern of it.
+                // Files outside of the project do not matter.
                 if name.starts_with(['/', '~']) || name.starts_with("..") {
                     return;
                 }
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The files that a call renamed, if it succeeded: from where, and to where, as it names them.
+/// Returns the files that a call renames if it succeeds, as `(from, to)` in its own spelling.
 pub fn renames(call: &Call, cwd: Option<&str>) -> Vec<(String, String)> {
     let renamed = |change| match change {
         Moved::Renamed(from, to) => Some((from, to)),
@@ -68,7 +68,7 @@ pub fn renames(call: &Call, cwd: Option<&str>) -> Vec<(String, String)> {
     changes(call, cwd).into_iter().filter_map(renamed).collect()
 }
 
-/// What a call that succeeded renamed or deleted.
+/// Returns what a successful call renamed or deleted.
 fn changes(call: &Call, cwd: Option<&str>) -> Vec<Moved> {
     if let Some(line) = text(call, "command") {
         return moved(line, cwd);

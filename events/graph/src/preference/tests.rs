@@ -1,4 +1,4 @@
-//! What is a rule and what is a task.
+//! Rules versus tasks.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn what_a_refusal_wants_is_a_rule_if_it_names_something() {
     check("No, use pnpm!", Some("use pnpm"));
     check("we use pnpm here", Some("we use pnpm here"));
     check("please only use pnpm", None);
-    // Those are rules wherever they stand.
+    // These are rules anywhere.
     check("don't use sudo", None);
     check("use rg instead of grep", Some("use rg instead of grep"));
     for task in [

@@ -1,11 +1,11 @@
-//! Sentences in, what they settle out; and which sentences reverse which.
+//! What sentences settle, and which sentences reverse which.
 
 use super::*;
 use crate::claim;
 use crate::claim::Settled;
 use baton_conversation::record::Timestamp;
 
-/// `chosen | rejected | scope`; names that are no names of one thing in brackets.
+/// Returns `chosen | rejected | scope`; things that are not names of one thing are in brackets.
 fn told(sentence: &str) -> String {
     let shown = |thing: Option<Thing>| match thing {
         None => "-".to_owned(),
@@ -115,7 +115,7 @@ fn what_settles_nothing() {
     }
 }
 
-/// Whether `later` ends what `earlier` says.
+/// Returns true if `later` ends what `earlier` states.
 fn ends(earlier: &str, later: &str) -> bool {
     let claims = |text: &str| -> Vec<Claims> { stances(text).iter().map(|stance| stance.claims("g")).collect() };
     let settled: Vec<Settled> = claims(later)

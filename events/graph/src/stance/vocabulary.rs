@@ -1,6 +1,6 @@
-//! Words by which it shows that something is settled.
+//! Words that show what a sentence settles.
 
-/// A clause with one of these puts a case, asks, or tells what is not sure.
+/// A clause with one of these is conditional, a question, or uncertain.
 pub(super) const CASES: [&str; 22] = [
     "?",
     "if",
@@ -25,7 +25,7 @@ pub(super) const CASES: [&str; 22] = [
     "what",
     "which",
 ];
-/// Verbs of choice, with what belongs to them.
+/// Verbs of choice, with their particles.
 pub(super) const CHOOSING: [&str; 12] = [
     "use|uses|using|used",
     "choose|chose|chosen|chooses",
@@ -66,7 +66,7 @@ pub(super) const CHANGING: [&str; 23] = [
     "port",
     "ported",
 ];
-/// What turns a verb of choice around.
+/// Words that negate a verb of choice.
 pub(super) const NEGATING: [&str; 15] = [
     "not",
     "don't",
@@ -84,12 +84,12 @@ pub(super) const NEGATING: [&str; 15] = [
     "dont",
     "without",
 ];
-/// What says that something holds only somewhere.
+/// Words that limit a statement to some place or time.
 pub(super) const SCOPES: [&str; 14] = [
     "in", "for", "on", "when", "here", "there", "during", "while", "within", "inside", "where", "locally", "only",
     "until",
 ];
-/// Phrases with such a word that says nothing of where.
+/// Phrases with such a word that limit nothing.
 pub(super) const EVERYWHERE: [&str; 9] = [
     "from now on",
     "from here on",
@@ -112,7 +112,7 @@ pub(super) const RIVALS: [(&str, &[&str]); 8] = [
     ("spelling", &["british english", "american english", "british spelling", "american spelling"]),
     ("line endings", &["lf", "crlf"]),
 ];
-/// What is only thought of, proposed or tried, or was so before.
+/// Phrases for options that are only considered, proposed or tried, or that held before.
 pub(super) const WEIGHING: [&str; 16] = [
     "consider|considers|considered|considering",
     "think|thinking|thought about|of",
@@ -131,7 +131,7 @@ pub(super) const WEIGHING: [&str; 16] = [
     "used to",
     "planned|planning to",
 ];
-/// What says that somebody else says it, or asks.
+/// Phrases that attribute a statement or a question to someone else.
 pub(super) const TELLING: [&str; 6] = [
     "ask|asks|asked|asking|wonder|wonders|wondered|wondering why|whether|if|how|about",
     "want|wants|wanted to know",
@@ -140,9 +140,9 @@ pub(super) const TELLING: [&str; 6] = [
     "they|he|she said|says|say|wrote",
     "for example",
 ];
-/// Where a clause turns to something else.
+/// Words at which a clause turns.
 pub(super) const TURNING: [&str; 6] = ["but", "however", "yet", "although", "though", "finally"];
-/// What takes back what was said before.
+/// Phrases that take back an earlier statement.
 pub(super) const TAKING_BACK: [&str; 8] = [
     "revert|reverted|reverting that|this|it|them|everything",
     "undid|undo that|this|it",
@@ -153,7 +153,7 @@ pub(super) const TAKING_BACK: [&str; 8] = [
     "rejected it|that|this",
     "abandoned it|that|this",
 ];
-/// What may stand before the verb where nobody else is spoken of.
+/// Words that may precede the verb if no other subject is named.
 pub(super) const BARE: [&str; 20] = [
     "i", "we", "let's", "to", "decided", "decide", "will", "we'll", "i'll", "now", "always", "please", "also", "just",
     "should", "must", "have", "and", "but", "so",

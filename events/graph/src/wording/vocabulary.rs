@@ -1,17 +1,17 @@
-//! Words by which the names of things are told from the rest. A list is a guess that helps: what it lacks is taken for a
-//! name.
+//! Words that separate the names of things from other words. The lists are heuristic: a word that is missing is taken
+//! for a name.
 
-/// What stands before a thing and tells that it is one of a kind or a known one.
+/// Words that precede a thing and mark it as a known one or one of a kind.
 pub(super) const DETERMINERS: [&str; 19] = [
     "a", "an", "the", "our", "your", "my", "its", "their", "some", "any", "one", "another", "each", "every", "more",
     "no", "two", "both", "all",
 ];
-/// What may stand before a name and adds nothing to it.
+/// Words that may precede a name and add nothing to it.
 pub(super) const FILLERS: [&str; 14] = [
     "plain", "simply", "simple", "just", "only", "old", "new", "existing", "always", "rather", "good", "normal",
     "using", "adopting",
 ];
-/// Pronouns and the like: who says these names nothing.
+/// Pronouns and similar words, which name nothing.
 pub(super) const IDLE: [&str; 32] = [
     "it",
     "that",
@@ -145,7 +145,7 @@ pub(super) const BORDERS: &[&str] = &[
     "yet",
     "you",
 ];
-/// Words in small letters that are kinds of things and no names, without the `s` of their plural; sorted.
+/// Lower-case words that are kinds of things and not names, in the singular; sorted.
 pub(super) const COMMON: &[&str] = &[
     "abstraction",
     "access",
