@@ -1,4 +1,4 @@
-//! What a session comes to, as it is told piece by piece: a bounded amount, whatever the session.
+//! Accumulates a session's outcomes piece by piece in bounded memory.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use baton_events::schema::outcomes::{
 };
 use baton_graph::Surroundings;
 
-/// Files that are held at a time.
+/// Maximum number of files held at a time.
 const MAX_FILES_HELD: usize = 20 * MAX_FILES;
 
-/// All that is counted and kept of a session so far.
+/// Everything counted and kept of a session so far.
 #[derive(Default)]
 pub(super) struct Account {
     programs: Programs,
@@ -28,24 +28,24 @@ pub(super) struct Account {
     moves: Vec<Move>,
     decisions: Vec<Decided>,
     calls: Vec<Noted>,
-    /// Typed prompts so far.
+    /// Number of prompts so far.
     rounds: usize,
     left_out: u32,
 }
 
-/// A call that is kept by itself.
+/// A call that is kept individually.
 struct Noted {
     mark: u64,
     line: u64,
     round: usize,
     step: Option<(String, Ended)>,
-    /// Programs with their line, and how they count.
+    /// Name and kind of each program that counts.
     counts: Vec<(String, Kind)>,
     text: String,
 }
 
 impl Account {
-    /// Takes the next items of a session, with their digest. What is one call with its result is to be in one piece.
+    /// Adds the next items of a session, with their digest. A call and its result must be in the same piece.
     pub(super) fn take(&mut self, items: &[Item], episode: &Episode, at: &Surroundings<'_>) {
         let mut all: Vec<Attempt<'_>> = Vec::new();
         attempts(items, |attempt| all.push(attempt));
@@ -78,7 +78,7 @@ impl Account {
         self.left_out = left_out;
     }
 
-    /// What it came to.
+    /// Returns the outcomes of all items.
     pub(super) fn finish(self) -> Outcomes {
         let mut left_out = self.left_out;
         let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
@@ -104,7 +104,7 @@ impl Account {
     }
 }
 
-/// Whether items begin within a prompt.
+/// Returns true if the items begin in the middle of a prompt's round.
 fn goes_on(items: &[Item]) -> bool {
     let first = items.iter().find(|item| !matches!(item.body, Body::Meta(_) | Body::Notice { .. }));
     !first.is_some_and(begins_round)
@@ -114,7 +114,7 @@ fn begins_round(item: &Item) -> bool {
     matches!(item.body, Body::Prompt { .. } | Body::Media { .. }) && !item.sidechain
 }
 
-/// Keeps the last ones.
+/// Drops all but the last `most` entries.
 fn last<T>(list: &mut Vec<T>, most: usize, left_out: &mut impl FnMut(usize)) {
     let excess = list.len().saturating_sub(most);
     left_out(excess);
@@ -139,14 +139,14 @@ fn noted(attempt: &Attempt<'_>, round: usize) -> Noted {
     }
 }
 
-/// What is the same of a call and of a copy of it in another file, and of no other.
+/// Identifies a call and its copies in other files, and no other call.
 fn mark(uuid: &str, attempt: &Attempt<'_>) -> u64 {
     let call = attempt.call.map_or("", |call| &*call.id);
     let at = millis(attempt.begun_at).unwrap_or_default();
     Mark::digest(format!("{uuid}\n{call}\n{at}").as_bytes()).0
 }
 
-/// Calls with places in the lists of commands and lines as they are kept.
+/// Converts the calls to their stored form, which refers to commands and lines by their index.
 fn calls(noted: Vec<Noted>, commands: &[Command]) -> Calls {
     let mut places: BTreeMap<&str, (u32, BTreeMap<&str, u32>)> = BTreeMap::new();
     for (command, place) in commands.iter().zip(0..) {

@@ -1,4 +1,4 @@
-//! Which sessions changed a file, read it, renamed it, or decided about it; of a directory or a pattern, all of its files.
+//! Which sessions changed, read, renamed or decided about a file, or the files of a directory or pattern.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,34 +10,35 @@ use baton_conversation::record::Timestamp;
 use baton_events::schema::outcomes::{Decided, File};
 use baton_protocol::answer::{Blame, BlameCandidate, BlameSession, Quote};
 
-/// Most decisions of one session.
+/// Maximum number of decisions per session.
 pub(super) const MAX_DECISIONS: usize = 3;
-/// Most files that are named when several fit.
+/// Maximum number of candidates listed if several files match.
 const MAX_CANDIDATES: usize = 10;
-/// Most files of a directory that are named of one session.
+/// Maximum number of a directory's files listed per session.
 const MAX_NAMED: usize = 5;
-/// Most names that a file is followed back by.
+/// Maximum number of former names by which a file is followed.
 const MAX_NAMES: usize = 20;
 
-/// A file of one project.
+/// A project, and a file in it.
 type Key<'a> = (Option<&'a str>, &'a str);
 
-/// What is asked about: files of one project.
+/// The files of one project that the question is about.
 struct Meant<'a> {
     project: Option<&'a str>,
-    /// Each with when it was no longer called so, if that is known.
+    /// Each name, with the time until which the file had it, if known.
     names: Vec<(&'a str, Option<i64>)>,
-    /// As it is told.
+    /// Text shown for the question.
     shown: String,
-    /// Whether it is a directory or a pattern.
+    /// True for a directory or a pattern.
     many: bool,
 }
 
-/// The sessions that had to do with a file, from witnesses of whom the newest comes first; at most `limit`.
+/// Returns the sessions that touched a file, at most `limit`. The newest witness must come first.
 ///
-/// `asked` is a whole path, one in the project or the end of one; a directory likewise; or a pattern with `*`, `**` and `?`.
-/// Where files of several projects fit, `own`, the project of whoever asks, decides; where that does not help, the files are
-/// named instead of sessions. What a file was called before counts up to the session that renamed it.
+/// `asked` is an absolute path, a path in the project, or the end of a path, of a file or a directory; or a pattern
+/// with `*`, `**` and `?`. If files of several projects match, those of `own`, the caller's project, are taken; if that
+/// does not decide, the candidates are listed instead of sessions. A former name of a file counts up to the session
+/// that renamed it.
 pub fn blame(asked: &str, witnesses: &[Witness], own: Option<&str>, limit: usize) -> Blame {
     let asked = Asked::read(asked);
     if asked.is_empty() {
@@ -67,29 +68,29 @@ pub fn blame(asked: &str, witnesses: &[Witness], own: Option<&str>, limit: usize
     }
 }
 
-/// What the files that are asked about were called before, as keys of the sessions to ask, too.
+/// Returns the former names of the files in question, as keys of further sessions to look up.
 pub fn former(asked: &str, witnesses: &[Witness], own: Option<&str>) -> BTreeSet<String> {
     let candidates = candidates(&Asked::read(asked), witnesses, own);
     let files = candidates.iter().filter(|(fit, ..)| !fit.is_many()).take(MAX_CANDIDATES);
     files.flat_map(|(_, key, _)| names(*key, witnesses)).map(|(name, _)| super::file_key(name)).collect()
 }
 
-/// The keys by which the sessions are found that may know of what is asked; none: any may.
+/// Returns the keys of the sessions that may know the files; `None` means that any session may.
 pub fn keys(asked: &str) -> Option<Vec<String>> {
     Asked::read(asked).keys()
 }
 
-/// The keys of the directories in which a file lies, and of its ending.
+/// Returns the keys of a file's directories and extension.
 pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
     super::place::folder_keys(path)
 }
 
-/// Slashes lean forward; no `./` before, no line number behind.
+/// Normalises to forward slashes, without a leading `./` or a trailing line number.
 pub(super) fn normal(asked: &str) -> String {
     super::place::normal(asked)
 }
 
-/// The files that fit best, with how many sessions have them; those of the own project, if there are any.
+/// Returns the best-matching files with the number of sessions that have them, limited to `own` if it has any.
 fn candidates<'w>(asked: &Asked, witnesses: &'w [Witness], own: Option<&str>) -> Vec<(Fit, Key<'w>, u32)> {
     let mut files: BTreeMap<Key<'_>, (Fit, u32)> = BTreeMap::new();
     for witness in witnesses {
@@ -109,7 +110,7 @@ fn candidates<'w>(asked: &Asked, witnesses: &'w [Witness], own: Option<&str>) ->
     candidates
 }
 
-/// The files of a witness: touched, renamed, or named in a decision and not touched.
+/// Returns the files of a witness: touched, renamed, or named in a decision without being touched.
 fn paths(witness: &Witness) -> impl Iterator<Item = &str> {
     let outcomes = &witness.outcomes;
     let touched = outcomes.files.iter().map(|file| file.path.as_str());
@@ -120,7 +121,7 @@ fn paths(witness: &Witness) -> impl Iterator<Item = &str> {
     touched.chain(moved).chain(others).filter(move |path| seen.len() < 2 * super::MAX_FILES && seen.insert(path))
 }
 
-/// What a file is called, and was called before it was renamed.
+/// Returns a file's name and the names that it had before renames.
 fn names<'w>((project, path): Key<'w>, witnesses: &'w [Witness]) -> Vec<(&'w str, Option<i64>)> {
     let mut names: Vec<(&str, Option<i64>)> = vec![(path, None)];
     let mut next = 0;
@@ -142,7 +143,7 @@ fn ambiguous(asked: &Asked, several: &[(Fit, Key<'_>, u32)]) -> Blame {
     let many = several.iter().any(|(fit, ..)| fit.is_many());
     let mut candidates: Vec<BlameCandidate> = Vec::new();
     for (_, (project, path), sessions) in several {
-        // Of a directory its projects are named, each once.
+        // For a directory its projects are listed, each once.
         let shown = asked.shown();
         let path = if many { &*shown } else { path };
         let project = project.map(str::to_owned);
@@ -207,11 +208,11 @@ fn told(meant: &Meant<'_>, witnesses: &[Witness], limit: usize) -> Blame {
     }
 }
 
-/// What a session had to do with what is meant, if anything.
+/// Returns how a session relates to the files in question, if it does.
 fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
     let outcomes = &witness.outcomes;
     let moves = || outcomes.moves.iter().filter(|one| meant.has(&one.from, None) || meant.has(&one.to, None));
-    // The session that renamed it has both of its names.
+    // The session that renamed a file has both of its names.
     let has = |path: &str| {
         let at = witness.at.filter(|_| moves().next().is_none());
         meant.has(path, at)
@@ -228,7 +229,7 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
         line: one.said.line,
         at: time(one.said.at),
     };
-    // Those that name it come first.
+    // Decisions that name the file come first.
     let mut decided: Vec<&Decided> = outcomes.decisions.iter().rev().filter(is_about).collect();
     decided.sort_by_key(|one| !one.files.is_empty());
     let decisions: Vec<Quote> = decided.into_iter().take(MAX_DECISIONS).map(place).collect();
@@ -257,7 +258,7 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
 }
 
 impl Meant<'_> {
-    /// Whether a path is meant, for a session that ended then.
+    /// Returns true if the path is one of the files, for a session that ended at `at`.
     fn has(&self, path: &str, at: Option<Timestamp>) -> bool {
         let in_time = |until: &Option<i64>| until.is_none_or(|until| at.is_none_or(|at| at.0 <= until));
         self.names.iter().any(|(name, until)| same(name, path) && in_time(until))

@@ -1,10 +1,9 @@
-//! What a fork has copied of its elder: it is counted there, once.
+//! Removes what a fork has copied from an older session, so that it counts once, in the older one.
 //!
 //! # Decisions
 //!
-//! - The first 2,000 calls of a session are kept one by one, so that what a fork has copied is taken away when
-//!   both are heard, and nothing is decided by the order of indexing. What a fork has copied beyond them counts
-//!   twice.
+//! - The first 2,000 calls of a session are kept individually, so that copies are removed when both sessions are
+//!   queried and the order of indexing does not matter. Copied calls beyond them count twice.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +16,9 @@ use baton_events::schema::outcomes::{Calls, Ended, Outcomes, Row, Said, Trouble,
 const CHANGING: [&str; 5] = ["Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"];
 const READING: [&str; 2] = ["Read", "NotebookRead"];
 
-/// Takes from each witness what it has copied of an elder one among them. `elder` orders two sessions by their ids, the elder
-/// first. A call counts once for a family; what failed in the part that was copied counts where it failed first, and a fork
-/// that mended it is heard for that.
+/// Removes from each witness what it has copied from an older one. `elder` orders two session ids, the older first.
+/// Each call counts once per family. A failure in the copied part counts where it first occurred; a fork that repaired
+/// it keeps the fix.
 pub fn once(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
     let mut families: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (place, witness) in witnesses.iter().enumerate() {
@@ -29,7 +28,7 @@ pub fn once(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
     }
     for mut members in families.into_values().filter(|members| members.len() > 1) {
         members.sort_by(|one, other| elder(&witnesses[*one].session, &witnesses[*other].session));
-        // Where each call that was seen stands: of a failure, it is asked who mended it.
+        // Positions of each call seen so far, to mark failures that a fork has repaired.
         let mut seen: BTreeMap<u64, Vec<(usize, u64)>> = BTreeMap::new();
         for place in members {
             let calls = decode_calls(&witnesses[place].calls);
@@ -53,7 +52,7 @@ pub fn once(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
     }
 }
 
-/// Takes away what stands in these lines. Gives back the lines of failures that were copied, and that this session mended.
+/// Removes what is at these lines. Returns the lines of copied failures that this session repaired.
 fn take_away(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> BTreeSet<u64> {
     let is_copied = |row: &&Row| copied.contains(&row.line);
     for row in calls.rows.iter().filter(is_copied) {
@@ -82,8 +81,8 @@ fn take_away(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> 
     mended
 }
 
-/// A fork begins with its copy: what lies before the end of that is not its own. Of a file only its first place is known: it
-/// is left to a fork that changes or reads anything itself.
+/// A fork begins with its copy, so everything before its end is not its own. Of a file only its first position is
+/// known: the file is kept if the fork itself changes or reads anything.
 fn take_touched(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
     let Some(end) = copied.last().copied() else { return };
     outcomes.moves.retain(|moved| moved.line > end);
@@ -96,7 +95,7 @@ fn take_touched(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) 
     outcomes.files.retain(|file| file.line > end || if file.changed { changes } else { reads });
 }
 
-/// Takes away the sequences of what was copied.
+/// Subtracts the sequences of the copied calls.
 fn take_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
     let mut counted = Sequences::default();
     for row in calls.rows.iter().filter(|row| copied.contains(&row.line)) {
@@ -117,14 +116,14 @@ fn take_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>
     outcomes.sequences.retain(|sequence| sequence.ok + sequence.failed + sequence.other > 0);
 }
 
-/// Whether anything of a failure is the session's own; it is left with that.
+/// Removes the copied part of a failure; returns true if anything of it is the session's own.
 fn is_own(trouble: &mut Trouble, calls: &Calls, copied: &BTreeSet<u64>, mended: &mut BTreeSet<u64>) -> bool {
     let lines = std::iter::once(trouble.line).chain(trouble.again.iter().copied());
     let theirs: Vec<u64> = lines.filter(|line| copied.contains(line)).collect();
     if theirs.is_empty() {
         return true;
     }
-    // Of many only the first lines are kept: of the others it is asked how many failures there are behind the copy.
+    // Only the first repetitions are kept by line; for the others, count the failures after the copy.
     let (kept, last) = (1 + trouble.again.len(), trouble.last_line.max(trouble.line));
     let is_its_own = |row: &&Row| row.ended == Ended::Failed && row.line <= last && !copied.contains(&row.line);
     let own = match (copied.last(), usize::try_from(trouble.times)) {
@@ -148,7 +147,7 @@ mod tests {
     use super::super::{how, patterns};
     use super::*;
 
-    /// An elder session and a fork of it, each of which goes on in its own way.
+    /// Returns an older session and its fork, each continued in its own way.
     fn family(elder: impl Fn(Script) -> Script, fork: impl Fn(Script) -> Script) -> [Witness; 2] {
         let copied = || {
             Script::default()
@@ -176,7 +175,7 @@ mod tests {
         assert_eq!(told(&both, "cargo build"), [3, 2, 1, 2]);
         assert_eq!(told(&both, "cargo test"), [2, 0, 2, 1]);
         assert_eq!(fix_of(MOVED, &both).message, "seen twice in 1 session, never resolved");
-        // A fork that did nothing of its own says nothing.
+        // A fork without activity of its own contributes nothing.
         let idle = family(|elder| elder, |fork| fork);
         assert_eq!((told(&idle, "cargo test"), told(&idle, "cargo build")), ([2, 0, 2, 1], [1, 1, 0, 1]));
         assert!(!idle[1].outcomes.sequences.is_empty() && idle[0].outcomes.sequences.is_empty(), "{idle:?}");
@@ -227,10 +226,10 @@ mod tests {
         };
         check(&mut []);
         check(&mut [one().witness("one", "/srv/shop")]);
-        // Records without ids are nobody's copies.
+        // Records without ids are never copies.
         let bare = || Script::default().prompt("x").ok("make").fails("make", "error: x").witness("one", "/srv/shop");
         check(&mut [bare(), Witness { session: "two".to_owned(), ..bare() }]);
-        // The same words at another time are not the same call.
+        // The same words at another time are another call.
         check(&mut [one().witness("one", "/srv/shop"), one().later(1).witness("two", "/srv/shop")]);
     }
 }

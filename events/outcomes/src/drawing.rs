@@ -1,4 +1,4 @@
-//! Sequences as a graph: each step a node, each two steps that follow each other an arrow with how often and how it ends.
+//! Draws sequences as a graph: steps are nodes, pairs of consecutive steps are edges with count and success rate.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,20 +6,20 @@ use std::fmt::Write as _;
 use super::rate::percent;
 use baton_protocol::answer::PatternSequence;
 
-/// Most arrows of one graph.
+/// Maximum number of edges of a graph.
 const MAX_ARROWS: usize = 30;
 
-/// How a graph is written.
+/// Graph format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A flowchart of Mermaid.
+    /// Mermaid flowchart.
     Mermaid,
-    /// A digraph of Graphviz.
+    /// Graphviz digraph.
     Dot,
 }
 
 impl Format {
-    /// The format of a name: `mermaid`, `dot`.
+    /// Parses `mermaid` or `dot`.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "mermaid" => Some(Self::Mermaid),
@@ -29,8 +29,7 @@ impl Format {
     }
 }
 
-/// Draws sequences of two steps, the first 30. Names are escaped, whatever they hold; without sequences the graph is
-/// empty and valid.
+/// Draws the first 30 sequences of two steps. Names are escaped; without sequences the graph is empty and valid.
 pub fn draw<'a>(format: Format, pairs: impl Iterator<Item = &'a PatternSequence>) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
@@ -44,7 +43,7 @@ pub fn draw<'a>(format: Format, pairs: impl Iterator<Item = &'a PatternSequence>
             })
         };
         let (from, to) = (number(from), number(to));
-        // What never fails needs no number that says so.
+        // A step that never fails needs no rate.
         let rate = pair.success_rate.filter(|rate| *rate < 1.0);
         let rate = rate.map(|rate| format!(", {} ok", percent(rate))).unwrap_or_default();
         arrows.push((from, to, format!("{}x{rate}", pair.count)));
@@ -69,7 +68,7 @@ fn mermaid(out: &mut String, names: &[&str], arrows: &[(usize, usize, String)]) 
     Ok(())
 }
 
-/// Letters, digits and what stands in names of programs stay; all else becomes an entity.
+/// Keeps letters, digits and punctuation common in program names; everything else becomes an entity.
 fn in_mermaid(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -13,31 +13,31 @@ use baton_events::schema::outcomes::Trouble;
 use baton_graph::error_name;
 use baton_protocol::answer::{Fix, FixMatch, FixRow, FixTried, Quote};
 
-/// Most lines of what was given that are compared as they are.
+/// Maximum number of input lines that are compared literally.
 const MAX_LINES: usize = 400;
-/// Shortest line that is compared as it is, in bytes.
+/// Minimum length of a line that is compared literally, in bytes.
 const TELLING_BYTES: usize = 12;
-/// Most fixes, and most attempts in vain, of one failure.
+/// Maximum number of fixes, and of vain attempts, per failure.
 const MAX_ROWS: usize = 3;
-/// Most commands that are named as failing.
+/// Maximum number of failing commands listed.
 const MAX_COMMANDS: usize = 4;
-/// From this likeness on a failure is the same.
+/// Minimum likeness of the same failure.
 const SAME: f32 = 0.97;
-/// Longest line that is repeated, in characters.
+/// Maximum length of a line in the answer, in characters.
 const MAX_CHARS: usize = 300;
 
-/// A failure that is asked about: any text of it.
+/// A failure that is asked about, given as any text of it.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The line that tells what went wrong.
+    /// The most informative line.
     pub line: String,
     telling: Likeness,
-    /// The names of all lines: one of a whole output may be what was kept of it.
+    /// The normalised names of all lines: any line of a whole output may be the one that was stored.
     lines: BTreeSet<String>,
 }
 
 impl Asked {
-    /// Reads a text, which must be redacted as what is stored is: one line, or a whole output.
+    /// Reads one line or a whole output. The text must be redacted, as stored text is.
     pub fn read(text: &str) -> Self {
         let line = telling_line(text).unwrap_or_else(|| one_line(text, MAX_CHARS));
         let lines = text.lines().take(MAX_LINES).map(str::trim).filter(|line| line.len() >= TELLING_BYTES);
@@ -49,7 +49,7 @@ impl Asked {
     }
 
     fn likeness(&self, error: &str) -> Option<f32> {
-        // A reason is kept with the test that it is of.
+        // A stored reason is prefixed with the name of its test.
         let bare = error.split_once(": ").map_or(error, |(_, reason)| reason);
         if self.telling.name == error || self.lines.contains(error) {
             return Some(1.0);
@@ -59,7 +59,7 @@ impl Asked {
     }
 }
 
-/// What all sessions know of one failure.
+/// Everything known about one failure from all sessions.
 #[derive(Default)]
 struct Known<'a> {
     likeness: f32,
@@ -69,14 +69,14 @@ struct Known<'a> {
     sessions: BTreeSet<&'a str>,
     resolved: u32,
     unsure: u32,
-    /// Sessions and lines that were told already.
+    /// Sessions and lines that were counted already.
     told: BTreeSet<(&'a str, u64)>,
     fixes: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixRow>,
     tried: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixTried>,
     unresolved: Option<Quote>,
 }
 
-/// What is known of a failure, from witnesses of whom the newest comes first; at most `limit` failures that are like it.
+/// Returns what is known about a failure, at most `limit` matches. The newest witness must come first.
 pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
     let mut known: BTreeMap<&str, Known<'_>> = BTreeMap::new();
     let mut judged: BTreeMap<&str, Option<f32>> = BTreeMap::new();
@@ -94,11 +94,11 @@ pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
         let at = |known: &Known<'_>| known.last.and_then(|(trouble, _)| last(trouble));
         b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
     });
-    // What is the same is what was asked for; what is like it is told of only where there is nothing else.
+    // Similar failures are counted in the message only if the same failure is not known.
     let exact = ranked.first().is_some_and(Known::is_same);
     let meant = || ranked.iter().filter(|known| known.is_same() == exact);
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
-    // Nothing that was once left alone is told to have gone.
+    // A failure that was left unresolved anywhere is not reported as unsure.
     let unsure = resolved == 0 && meant().all(|one| one.unresolved.is_none());
     let sessions: BTreeSet<&str> = meant().flat_map(|known| known.sessions.iter().copied()).collect();
     let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
@@ -149,7 +149,7 @@ impl<'a> Known<'a> {
             }
         }
         match &trouble.fix {
-            // What one success mended went away once.
+            // One success that fixed several failures counts once.
             Some(fix) if !self.told.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
                 self.resolved += 1;
@@ -180,7 +180,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Whether it is the same but for numbers, places and what stands before it.
+    /// Returns true if it is the same failure except for numbers, locations and a prefix.
     fn is_same(&self) -> bool {
         self.likeness >= SAME
     }
@@ -188,7 +188,7 @@ impl<'a> Known<'a> {
     fn told(self) -> FixMatch {
         let same = self.is_same();
         let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
-        // What says what was done comes before what only went away.
+        // Fixes that name files or commands come before those that do not.
         let says = |row: &FixRow| !row.files.is_empty() || !row.commands.is_empty();
         fixes.sort_by_key(|row| (Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone())));
         fixes.truncate(MAX_ROWS);
@@ -213,7 +213,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// When it failed so the last time.
+/// Returns when the failure last occurred.
 fn last(trouble: &Trouble) -> Option<i64> {
     trouble.last_at.or(trouble.at)
 }

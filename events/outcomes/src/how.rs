@@ -1,4 +1,4 @@
-//! How a command is really run: its lines with counts, how they ended, and the last failure.
+//! How a command is actually run: its lines with counts and results, and the last failure.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,15 +9,15 @@ use baton_episode::digest::programs;
 use baton_events::schema::outcomes::{Command, Line, Said, Tally};
 use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
 
-/// Most subcommands of a program that are listed.
+/// Maximum number of subcommands listed per program.
 const MAX_SUBCOMMANDS: usize = 12;
 
-/// The key of a program with its subcommand.
+/// Returns the key of a program with its subcommand.
 pub(super) fn command_key(name: &str) -> String {
     format!("c:{name}")
 }
 
-/// The key of a program with all its subcommands.
+/// Returns the key of a program with all its subcommands.
 pub(super) fn program_key(name: &str) -> String {
     format!("p:{}", program(name))
 }
@@ -26,19 +26,19 @@ fn program(name: &str) -> &str {
     name.split(' ').next().unwrap_or(name)
 }
 
-/// The keys by which the sessions are found that ran a command; any of them will do.
+/// Returns the keys of sessions that ran a command; a session with any of them qualifies.
 pub fn keys(asked: &str) -> Vec<String> {
     let question = Question::read(asked);
     vec![if question.is_whole_program() { program_key(&question.name) } else { command_key(&question.name) }]
 }
 
-/// What is asked for.
+/// The command asked about.
 struct Question {
     /// Program and subcommand.
     name: String,
-    /// Words beyond that.
+    /// Further words.
     more: Vec<String>,
-    /// Whether it only looks: such runs are not counted.
+    /// True if it only looks: such runs are not counted.
     looks: bool,
 }
 
@@ -61,11 +61,11 @@ impl Question {
                 None => more.push(word.clone()),
             }
         }
-        // What was spelled otherwise (`npm t`, `python -m pytest`) is in the name already.
+        // Another spelling (`npm t`, `python -m pytest`) is already part of the name.
         if !of_name.is_empty() {
             more.clear();
         }
-        // What runs a script of a manifest may be left out, and nobody means its permissions.
+        // `run` before a package script may be omitted, and `sudo` does not matter.
         let manages = ["npm", "pnpm", "yarn", "bun"].contains(&program(&last.name));
         more.retain(|word| word != "sudo" && !(manages && word == "run"));
         Self { name: last.name, more, looks: last.looks }
@@ -79,7 +79,7 @@ impl Question {
         if self.is_whole_program() { program(&command.name) == self.name } else { command.name == self.name }
     }
 
-    /// Whether a line has all words that were asked for beyond the name.
+    /// Returns true if a line has all further words that were asked for.
     fn fits_line(&self, line: &str) -> bool {
         let has = |asked: &String| {
             let asked = asked.as_str();
@@ -96,22 +96,22 @@ impl Question {
     }
 }
 
-/// A line over several sessions.
+/// One line over several sessions.
 #[derive(Default)]
 struct Known<'a> {
     runs: Tally,
     last: Option<(&'a Line, &'a str)>,
 }
 
-/// How a command is run, from witnesses of whom the newest comes first; at most `limit` lines. `project` is told as what
-/// the answer is about.
+/// Returns how a command is run, with at most `limit` lines. The newest witness must come first. `project` is reported
+/// as the scope of the answer.
 pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
     let question = Question::read(asked);
     let mut ran: Vec<(&Witness, &Command)> = Vec::new();
     for witness in witnesses {
         ran.extend(witness.outcomes.commands.iter().filter(|command| question.fits(command)).map(|one| (witness, one)));
     }
-    // Of a line that nobody has run, the command is told.
+    // If no line has the further words, the whole command is reported.
     let some = |(_, command): &(&Witness, &Command)| command.lines.iter().any(|line| question.fits_line(&line.text));
     let in_lines = !question.more.is_empty() && ran.iter().any(some);
     let mut all = Tally::default();
@@ -204,7 +204,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     }
 }
 
-/// The answer with what is known of other projects.
+/// Adds the runs in other projects to the answer.
 #[must_use]
 pub fn with_other_projects(how: How, elsewhere: Runs) -> How {
     let rate = elsewhere.success_rate.map(|rate| format!(", {} of {}", percent(rate), elsewhere.rate_of));
@@ -212,7 +212,7 @@ pub fn with_other_projects(how: How, elsewhere: Runs) -> How {
     How { message, elsewhere: Some(elsewhere), ..how }
 }
 
-/// The answer, marked as that of the newest sessions where `more` were not read.
+/// Marks the answer as covering only the newest `read` sessions if `more` were not read.
 #[must_use]
 pub fn of_newest(how: How, read: u32, more: u32) -> How {
     let message = if more == 0 {
@@ -235,7 +235,7 @@ fn line(text: &str, known: &Known<'_>, passes_on: bool) -> Option<HowLine> {
     })
 }
 
-/// The last failure of a line: where it is that of its program, it is kept there.
+/// Returns the last failure of a line; if it is also the last one of its program, only the program stores it.
 fn failure_of<'a>(line: &'a Line, command: &'a Command) -> Option<&'a Said> {
     let failed = line.runs.failed + line.runs.shared_failed + line.runs.piped_failed > 0;
     line.last_failure.as_ref().or(command.last_failure.as_ref().filter(|_| failed))
@@ -248,7 +248,7 @@ fn later<'a>(one: Option<&'a Said>, other: Option<&'a Said>) -> Option<&'a Said>
     }
 }
 
-/// A program with its subcommand as it can be typed: scripts of a manifest are run.
+/// Returns a program with its subcommand as it can be typed: package scripts need `run`.
 pub(super) fn runnable(name: &str) -> String {
     const OWN: [&str; 21] = [
         "install",
@@ -283,7 +283,7 @@ pub(super) fn runnable(name: &str) -> String {
     }
 }
 
-/// The later of two places.
+/// Returns the later of two places.
 pub(super) fn newer(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.at > one.at { other } else { one }),

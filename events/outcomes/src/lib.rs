@@ -1,12 +1,13 @@
-//! What was tried and how it went: from the recorded results of tools, never from what somebody said of them.
+//! What was tried and how it went, from the recorded results of tools alone, never from what anyone said about them.
 //!
 //! [`outcomes`] is a pure function of a session's items and their digest. It counts the runs of each program and line,
-//! ties failures to the later success of the same command or test and to what was changed between, finds what was tried
-//! again and again, and counts which steps followed each other. [`how`], [`fix`], [`blame`] and [`patterns`] put the
-//! outcomes of many sessions together.
+//! links failures to the later success of the same command or test and to what was changed between, finds repeated
+//! failures, and counts which steps followed each other. [`how`], [`fix`], [`blame`] and [`patterns`] combine the
+//! outcomes of many sessions.
 //!
-//! What nobody can know is unknown: neither a failure nor a success. A program whose exit code a pipe hides, or that shares
-//! it with others, counts apart from those that ended by themselves, unless its output says how it went. Of fewer than [`TOO_FEW`] outcomes nothing is claimed.
+//! A result that cannot be known is unknown: neither a failure nor a success. A program whose exit code is hidden by a
+//! pipe, or shared with other programs of its line, is counted separately from programs that ran alone, unless its
+//! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
 
 mod account;
 mod blame;
@@ -43,62 +44,63 @@ use baton_episode::digest::Episode;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Surroundings;
 
-/// Most programs of one session.
+/// Maximum number of programs per session.
 pub const MAX_COMMANDS: usize = 120;
-/// Most different lines of one session, and of one program in it.
+/// Maximum number of distinct lines per session.
 pub const MAX_LINES: usize = 200;
-/// See [`MAX_LINES`].
+/// Maximum number of distinct lines per program in a session.
 pub const MAX_LINES_OF_ONE: usize = 40;
-/// Most failures of one session, the last ones.
+/// Maximum number of failures per session; the last ones are kept.
 pub const MAX_TROUBLES: usize = 100;
-/// Most attempts in vain of one failure, and most files or commands of one attempt.
+/// Maximum number of vain attempts per failure, and of files or commands per attempt.
 pub const MAX_TRIED: usize = 6;
-/// Most runs of failures of one session.
+/// Maximum number of retry loops per session.
 pub const MAX_RETRIES: usize = 30;
-/// Most sequences of two, of three and of four steps of one session.
+/// Maximum number of sequences of two, three and four steps per session.
 pub const MAX_SEQUENCES: [usize; 3] = [80, 50, 50];
-/// Most files of one session: what was changed is kept before what was read.
+/// Maximum number of files per session; changed files are kept before files that were only read.
 pub const MAX_FILES: usize = 300;
-/// Most decisions of one session that have to do with a file, the last ones.
+/// Maximum number of decisions about files per session; the last ones are kept.
 pub const MAX_DECISIONS: usize = 60;
-/// Most renamed files of one session, the last ones.
+/// Maximum number of renamed files per session; the last ones are kept.
 pub const MAX_MOVES: usize = 100;
-/// Most calls of one session that are kept one by one, the first ones: what a fork has copied beyond them counts twice.
+/// Maximum number of calls per session that are kept individually, the first ones. Calls that a fork copied beyond them
+/// count twice.
 pub const MAX_CALLS: usize = 2_000;
-/// Of fewer known outcomes no rate is told.
+/// No rate is given for fewer known outcomes.
 pub const TOO_FEW: u32 = 3;
 
-/// Longest command inside a list, in characters.
+/// Maximum length of a command inside a list, in characters.
 const SHORT_CHARS: usize = 160;
 
-/// A session, with what it tried.
+/// A session and its outcomes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Witness {
-    /// The session's id.
+    /// Id of the session.
     pub session: String,
-    /// The project's directory.
+    /// Directory of its project.
     pub project: Option<String>,
-    /// The session's title; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// When it ended.
+    /// Time at which it ended.
     pub at: Option<Timestamp>,
-    /// What it tried.
+    /// Its outcomes.
     pub outcomes: Outcomes,
-    /// Its calls one by one, as they are stored: [`decode_calls`](baton_events::schema::outcomes::decode_calls).
+    /// Its individual calls in their stored form: [`decode_calls`](baton_events::schema::outcomes::decode_calls).
     pub calls: String,
 }
 
-/// What a session tried and how it went. Total and deterministic; linear in the items but for failures, each of which is
-/// followed over at most 2,000 later calls. Every list is bounded, and what is beyond the bounds is counted. For what is too
-/// long to be held see [`Pieces`].
+/// Returns what a session tried and how it went. Total and deterministic. Linear in the items except for failures, each
+/// of which is followed over at most 2,000 later calls. Every list is bounded; entries beyond the limits are counted.
+/// [`Pieces`] does the same for conversations that are too long to hold.
 pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Outcomes {
     let mut account = account::Account::default();
     account.take(items, episode, at);
     account.finish()
 }
 
-/// The keys by which a session's outcomes are found: its programs; the last parts of the files that it read, changed,
-/// renamed or decided about, their endings, and the directories that they lie in.
+/// Returns the keys by which a session's outcomes are found: its programs; and the last components, the extensions and
+/// the directories of files that it read, changed, renamed or decided about.
 pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for command in &outcomes.commands {
@@ -116,17 +118,18 @@ pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     keys
 }
 
-/// The key of all files with the same last part; marks around it and a line number behind do not count.
+/// Returns the key of all files with the same last component; surrounding punctuation and a trailing line number are
+/// ignored.
 pub fn file_key(path: &str) -> String {
     format!("f:{}", last_part(&blame::normal(path)).to_lowercase())
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 fn last_part(path: &str) -> &str {
     path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// All failures of a session as text, one a line, to find them by.
+/// Returns all failures of a session as text, one per line, for searching.
 pub fn errors_text(outcomes: &Outcomes) -> String {
     let mut text = String::new();
     for trouble in &outcomes.troubles {

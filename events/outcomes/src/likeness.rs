@@ -1,10 +1,10 @@
-//! How alike two failures are, by the words of their names.
+//! How similar two failures are, by the words of their names.
 
 use std::collections::BTreeSet;
 
 use baton_graph::error_name;
 
-/// Words that are in every other failure, or say only that a test failed.
+/// Words that occur in many failures, or only say that a test failed.
 const COMMON: [&str; 35] = [
     "a",
     "an",
@@ -42,14 +42,14 @@ const COMMON: [&str; 35] = [
     "main",
     "thread",
 ];
-/// Two failures with so large a share of common words are alike.
+/// Minimum share of common words of similar failures.
 const ALIKE: f32 = 0.5;
-/// So is one that has all words of the other, if these are at least so many …
+/// A failure that has all words of the other is similar, too, if these are at least so many …
 const WHOLE: usize = 3;
-/// … or so long, in bytes.
+/// … or one of them is at least so long, in bytes.
 const TELLING_BYTES: usize = 8;
 
-/// A failure as it is compared.
+/// A failure, prepared for comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Likeness {
     /// Its name: the line without what differs between two runs.
@@ -59,12 +59,12 @@ pub(super) struct Likeness {
 }
 
 impl Likeness {
-    /// Of a telling line.
+    /// From a line of output.
     pub(super) fn of(line: &str) -> Self {
         Self::named(error_name(line.trim()))
     }
 
-    /// Of a name.
+    /// From a normalised name.
     pub(super) fn named(name: String) -> Self {
         let split = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         let codes = split.clone().filter(|word| is_code(word)).map(str::to_lowercase).collect();
@@ -73,13 +73,13 @@ impl Likeness {
         Self { words, codes, name }
     }
 
-    /// Whether no word of it tells it from any other failure.
+    /// Returns true if it has no word that distinguishes it from other failures.
     pub(super) fn is_general(&self) -> bool {
         self.words.is_empty() && self.codes.is_empty()
     }
 
-    /// How alike: 1 for the same, from a half on for those that are alike, none for all others. Two different error codes
-    /// are two different failures.
+    /// Returns 1 for the same failure, 0.5 and more for a similar one, `None` for any other. Different error codes are
+    /// different failures.
     pub(super) fn to(&self, other: &Self) -> Option<f32> {
         if self.name == other.name {
             return Some(1.0);
@@ -98,12 +98,12 @@ impl Likeness {
         let telling = shorter.len() >= WHOLE || shorter.iter().any(|word| word.len() >= TELLING_BYTES);
         let whole = common == least && telling;
         let alike = share >= ALIKE || whole || same_code;
-        // Never as much as the same.
+        // Always less than 1.
         alike.then(|| if same_code { 0.6 + 0.39 * share } else { (0.5 + 0.45 * share).min(0.95) })
     }
 }
 
-/// Whether a word is an error code: `E0382`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND`, `SQLITE_BUSY`.
+/// Returns true for an error code: `E0382`, `TS2345`, `ENOENT`, `ERR_MODULE_NOT_FOUND`, `SQLITE_BUSY`.
 fn is_code(word: &str) -> bool {
     let upper = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
     let letters = word.bytes().filter(u8::is_ascii_uppercase).count();

@@ -1,4 +1,4 @@
-//! What is done again and again: steps that follow each other, commands that mostly fail, loops.
+//! Recurring patterns: steps that follow each other, commands that mostly fail, retry loops.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,15 +9,15 @@ use super::{Format, TOO_FEW, Witness, draw};
 use baton_events::schema::outcomes::{Command, Sequence, Tally};
 use baton_protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Quote, Runs};
 
-/// Sequences that are compared to leave out those that are part of a longer one.
+/// Maximum number of sequences among which parts of longer ones are dropped.
 const MAX_COMPARED: usize = 300;
-/// A sequence is left out if a longer one has it in it and is at least so often there, in tenths.
+/// A sequence is dropped if a longer one contains it and occurs at least this often in comparison, in tenths.
 const COVERED_TENTHS: u32 = 8;
-/// A command that succeeds in a smaller share fails mostly.
+/// A command with a lower success rate mostly fails.
 const MOSTLY: f64 = 0.5;
 
-/// What sessions do again and again, from witnesses of whom the newest comes first; at most `limit` entries of each kind.
-/// `project` is told as what the answer is about.
+/// Returns the recurring patterns of sessions, at most `limit` of each kind. The newest witness must come first.
+/// `project` is reported as the scope of the answer.
 pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, format: Option<Format>) -> Patterns {
     let all = sequences(witnesses);
     let diagram =
@@ -51,7 +51,7 @@ pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, form
     }
 }
 
-/// All sequences that are there at least [`TOO_FEW`] times, the most frequent first.
+/// Returns all sequences that occur at least [`TOO_FEW`] times, the most frequent first.
 fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
     let mut known: BTreeMap<&[String], (Sequence, u32)> = BTreeMap::new();
     for sequence in witnesses.iter().flat_map(|witness| &witness.outcomes.sequences) {
@@ -79,7 +79,7 @@ fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
     found
 }
 
-/// Without those that are hardly ever there but in a longer one.
+/// Drops sequences that hardly ever occur outside of a longer one.
 fn telling(mut all: Vec<PatternSequence>) -> Vec<PatternSequence> {
     all.truncate(MAX_COMPARED);
     let covered: Vec<bool> = all
@@ -97,7 +97,7 @@ fn telling(mut all: Vec<PatternSequence>) -> Vec<PatternSequence> {
     all
 }
 
-/// Programs that mostly fail, and lines of others that do; those that fail most often first.
+/// Returns programs that mostly fail, and lines of other programs that do; the most failures first.
 fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
     let mut names: BTreeMap<&str, (Tally, Option<Quote>)> = BTreeMap::new();
     let mut lines: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
@@ -137,7 +137,7 @@ fn failure(witness: &Witness, command: &Command) -> Option<Quote> {
     })
 }
 
-/// What was tried again and again, the most failures first.
+/// Returns the retry loops, the most failures first.
 fn loops(witnesses: &[Witness]) -> Vec<PatternLoop> {
     let mut known: BTreeMap<&str, PatternLoop> = BTreeMap::new();
     for (witness, retry) in witnesses.iter().flat_map(|one| one.outcomes.retries.iter().map(move |retry| (one, retry)))

@@ -1,8 +1,8 @@
-//! The outcomes of a conversation that is too long to be held: it is given item by item, and looked at a piece at a time.
+//! Outcomes of a conversation that is too long to hold: it is passed item by item and processed in pieces.
 //!
 //! # Decisions
 //!
-//! - A failure is tied to a success within the same 4 MB of items; counts are of all.
+//! - A failure is linked to a success within the same 4 MB of items; counts cover the whole conversation.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use baton_episode::digest::{Show, digest};
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Surroundings;
 
-/// What a piece takes, by [`Item::weight`], before the next typed prompt ends it.
+/// Size of a piece, by [`Item::weight`]; the next prompt ends it.
 const PIECE_BYTES: usize = 4 * 1024 * 1024;
-/// So many times as much ends it wherever that is: of one prompt, nobody knows how much may follow.
+/// A piece of this many times the size ends anywhere, since the length of one prompt's round is unbounded.
 const TIMES: usize = 2;
-/// Most calls without a result that are taken over into the next piece.
+/// Maximum number of calls without a result that are carried over into the next piece.
 const MAX_OPEN: usize = 64;
-/// Of a piece, as much as they may take.
+/// Divisor of the piece size that gives the limit of the carried calls' bytes.
 const OPEN_PART: usize = 2;
 
-/// Counts a conversation of any length, in a bounded amount of memory. Every call is counted; a failure is tied to a success
+/// Counts a conversation of any length in bounded memory. Every call is counted; a failure is linked only to a success
 /// of the same piece.
 pub struct Pieces<'a> {
     at: Surroundings<'a>,
@@ -30,18 +30,18 @@ pub struct Pieces<'a> {
     account: Account,
     held: Vec<Item>,
     bytes: usize,
-    /// The first working directory, and the one that holds now.
+    /// The first working directory, and the current one.
     first: Option<Item>,
     cwd: Option<Item>,
 }
 
 impl<'a> Pieces<'a> {
-    /// Nothing yet of a session that works here.
+    /// An empty conversation of the session described by `at`.
     pub fn of(at: Surroundings<'a>) -> Self {
         Self { at, piece: PIECE_BYTES, account: Account::default(), held: Vec::new(), bytes: 0, first: None, cwd: None }
     }
 
-    /// Takes the next item.
+    /// Adds the next item.
     pub fn push(&mut self, item: Item) {
         let is_prompt = matches!(item.body, Body::Prompt { .. }) && !item.sidechain;
         if self.bytes > TIMES * self.piece || (is_prompt && self.bytes > self.piece) {
@@ -55,7 +55,7 @@ impl<'a> Pieces<'a> {
         self.held.push(item);
     }
 
-    /// What all of it came to.
+    /// Returns the outcomes of all items.
     pub fn finish(mut self) -> Outcomes {
         self.count();
         self.account.finish()
@@ -69,7 +69,7 @@ impl<'a> Pieces<'a> {
         self.held = self.first.iter().chain(&self.cwd).cloned().chain(open).collect();
     }
 
-    /// The last calls without a result: theirs may come yet.
+    /// Returns the last calls without a result, which may still follow.
     fn open(&self) -> Vec<Item> {
         let mut answered = BTreeSet::new();
         let (mut open, mut bytes) = (Vec::new(), 0);
@@ -108,7 +108,7 @@ mod tests {
     use baton_conversation::item::{Call, Outcome, ToolResult};
     use baton_conversation::record::SessionId;
 
-    /// A piece in a test: a hundred of them are quickly made.
+    /// Size of a piece in tests; a hundred of them are made quickly.
     const SMALL_BYTES: usize = 64 * 1024;
 
     fn item(line: u64, body: Body) -> Item {
@@ -137,7 +137,7 @@ mod tests {
         )
     }
 
-    /// A conversation of so many prompts, each with a run that fails every fifth time, a commit, and much talk.
+    /// A conversation of `prompts` prompts, each with a run that fails every fifth time, a commit, and a long reply.
     fn conversation(prompts: u64, talk: usize) -> Vec<Item> {
         let mut items = vec![item(1, Body::Meta(Meta::Cwd("/srv/shop".to_owned())))];
         for prompt in 0..prompts {
@@ -176,7 +176,7 @@ mod tests {
         let both = told.sequences.iter().find(|sequence| sequence.steps == steps).unwrap();
         assert_eq!((both.ok, both.failed), (1_000, 0));
         assert_eq!((told.troubles.len(), told.left_out), (super::super::MAX_TROUBLES, 100));
-        // But for those whose success stands in the next piece.
+        // Except those whose success is in the next piece.
         let fixed = told.troubles.iter().filter(|trouble| trouble.fix.is_some()).count();
         assert!(fixed > 90, "{fixed} of 100");
         assert_eq!(told.calls.rows.len(), 2_000);
@@ -198,7 +198,7 @@ mod tests {
     fn a_prompt_without_end_is_cut_and_no_call_is_lost() {
         let session = SessionId::new("s").unwrap();
         let mut items = vec![item(1, Body::Prompt { text: "go on".to_owned() })];
-        // Each result comes behind the next two calls.
+        // Each result follows the next two calls.
         for n in 0..3_000u64 {
             items.push(call(2 + n * 3, "make all"));
             items.push(item(3 + n * 3, Body::Reply { text: "x".repeat(500) }));

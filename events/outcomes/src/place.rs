@@ -1,32 +1,32 @@
-//! A path as somebody asks for it: a file, a directory, a pattern; and whether a known file is meant.
+//! A path as it is asked for: a file, a directory or a pattern; and whether a known file matches it.
 
 use std::collections::BTreeSet;
 
 use super::last_part;
 
-/// How well a file fits what was asked for; the earlier the better.
+/// How well a file matches; better matches compare as smaller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// Its whole path.
+    /// The absolute path.
     Whole,
-    /// Its path in the project.
+    /// The path in the project.
     InProject,
-    /// The end of it.
+    /// The end of the path.
     End,
-    /// It lies in the directory, or has the pattern, as the project has it.
+    /// Lies in the directory, or matches the pattern, relative to the project.
     Below,
-    /// It lies in a directory that is called so, or ends in the pattern.
+    /// Lies in a directory whose path ends so, or its end matches the pattern.
     BelowSome,
 }
 
 impl Fit {
-    /// Whether more files than one are asked for.
+    /// Returns true if the question is about several files.
     pub(super) fn is_many(self) -> bool {
         matches!(self, Self::Below | Self::BelowSome)
     }
 }
 
-/// What is asked for.
+/// A path, a directory or a pattern.
 pub(super) struct Asked {
     text: String,
     is_pattern: bool,
@@ -42,7 +42,7 @@ impl Asked {
         &self.text
     }
 
-    /// What is asked for, if it is more than a file: a directory ends in a slash.
+    /// Returns the text of a pattern, or of a directory with a trailing slash.
     pub(super) fn shown(&self) -> String {
         if self.is_pattern { self.text.clone() } else { format!("{}/", self.text) }
     }
@@ -51,7 +51,7 @@ impl Asked {
         self.text.chars().all(|c| matches!(c, '/' | '.'))
     }
 
-    /// The keys of the sessions that may know of it.
+    /// Returns the keys of the sessions that may know it; `None` if any may.
     pub(super) fn keys(&self) -> Option<Vec<String>> {
         if !self.is_pattern {
             let last = last_part(&self.text).to_lowercase();
@@ -65,11 +65,11 @@ impl Asked {
         key.or_else(|| ending.map(|ending| format!("x:{}", ending.to_lowercase()))).map(|key| vec![key])
     }
 
-    /// Whether a file of a project fits, and how well.
+    /// Returns whether a file of a project matches, and how well.
     pub(super) fn fit(&self, project: Option<&str>, path: &str) -> Option<Fit> {
         let asked = self.text.as_str();
         let project = project.map(|project| project.trim_end_matches(['/', '\\']));
-        // What a whole path is below its project.
+        // The part of an absolute path below its project.
         let below = match is_whole(asked) && !is_whole(path) {
             true => match asked.strip_prefix(project?)? {
                 "" => return Some(Fit::Below),
@@ -109,10 +109,10 @@ impl Asked {
     }
 }
 
-/// Most steps of comparing a pattern with a path.
+/// Maximum number of steps for matching a pattern against a path.
 const MAX_STEPS: u32 = 2_000;
 
-/// Whether the parts of a path fit those of a pattern, of which `**` stands for any number.
+/// Matches the components of a path against a pattern, where `**` stands for any number of components.
 fn fits_parts(wanted: &[String], have: &[String], steps: &mut u32) -> bool {
     *steps = steps.saturating_sub(1);
     match (wanted.split_first(), have.split_first()) {
@@ -126,7 +126,7 @@ fn fits_parts(wanted: &[String], have: &[String], steps: &mut u32) -> bool {
     }
 }
 
-/// Whether a part fits, of which `*` stands for any letters and `?` for one. Linear but for the last `*`.
+/// Matches one component, where `*` stands for any characters and `?` for one. Backtracks to the last `*` only.
 fn fits_part(wanted: &str, part: &str) -> bool {
     let (wanted, part): (Vec<char>, Vec<char>) = (wanted.chars().collect(), part.chars().collect());
     let (mut at, mut read) = (0, 0);
@@ -148,7 +148,7 @@ fn fits_part(wanted: &str, part: &str) -> bool {
     wanted[at..].iter().all(|c| *c == '*')
 }
 
-/// The keys of the directories in which a file lies, and of its ending.
+/// Returns the keys of a file's directories and extension.
 pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
     let path = normal(path).to_lowercase();
     let (folders, last) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -158,7 +158,7 @@ pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
     keys
 }
 
-/// Slashes lean forward; no `./` before, no line number behind.
+/// Normalises to forward slashes, without a leading `./` or a trailing line number.
 pub(super) fn normal(asked: &str) -> String {
     let asked = asked.trim().replace('\\', "/");
     let asked = asked.trim_matches('`').trim_start_matches("./").trim_end_matches('/');
@@ -180,19 +180,19 @@ pub(super) fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Whether a path lies in a directory.
+/// Returns true if the path lies in the directory.
 fn starts_in(path: &str, folder: &str) -> bool {
     let head = path.get(..folder.len()).filter(|_| !folder.is_empty());
     head.is_some_and(|head| same(head, folder) && path[head.len()..].starts_with('/'))
 }
 
-/// Whether a path ends in these parts.
+/// Returns true if the path ends with these components.
 fn ends_in(path: &str, end: &str) -> bool {
     let at = path.len().checked_sub(end.len()).filter(|at| path.is_char_boundary(*at) && !end.is_empty());
     at.is_some_and(|at| same(&path[at..], end) && (at == 0 || path[..at].ends_with('/')))
 }
 
-/// Whether a word in a text means a file.
+/// Returns true if a word in a text means the file.
 pub(super) fn is_meant(word: &str, path: &str) -> bool {
     let word = word.trim_start_matches("./");
     ends_in(path, word) || (word.len() > path.len() && ends_in(word, path))

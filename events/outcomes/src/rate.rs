@@ -1,36 +1,36 @@
-//! How often runs succeed, and of which runs that can be said.
+//! Success rates of runs, and which runs they cover.
 //!
 //! # Decisions
 //!
-//! - `ok` and `failed` are what a rate is of; the rest is counted as unknown. `baton reindex` makes episodes of
-//!   older filters anew.
+//! - A rate covers `ok` and `failed`; all other runs count as unknown. `baton reindex` recomputes episodes made by
+//!   older filters.
 
 use super::TOO_FEW;
 use baton_conversation::record::Timestamp;
 use baton_events::schema::outcomes::Tally;
 use baton_protocol::answer::Runs;
 
-/// From so many failures before a pipe on …
+/// A pipe is taken to pass failures on from this number of failures before it …
 const TELLING: u32 = 3;
-/// … that are at least so large a part of all such runs, a pipe passes failures on: `tail` itself never fails, so the shell
-/// is told to (`pipefail`).
+/// … if they are at least one in so many of those runs. `tail` itself never fails, so the shell must have `pipefail`
+/// set.
 const ONE_IN: u32 = 10;
 
-/// Whether a pipe is seen to pass failures on.
+/// Returns true if pipes evidently pass failures on.
 pub(super) fn passes_on(tally: &Tally) -> bool {
     let piped = tally.piped_ok.saturating_add(tally.piped_failed);
     tally.piped_failed >= TELLING && tally.piped_failed.saturating_mul(ONE_IN) >= piped
 }
 
-/// A tally as it is answered: `ok` and `failed` are what the rate is of, all else is unknown.
+/// Converts a tally for an answer: the rate covers `ok` and `failed`, everything else is unknown.
 ///
-/// What is known of a program in a line counts, whether it ran alone or with others; and what ran before a pipe where that
-/// is seen to pass failures on.
+/// Known results count whether the program ran alone or with others in a line; runs before a pipe count if the pipe
+/// evidently passes failures on.
 pub(super) fn runs(tally: &Tally) -> Runs {
     part(tally, passes_on(tally))
 }
 
-/// A part of what a program ran, judged as the whole is: so the parts come to the whole.
+/// Converts part of a program's tally with the verdict on pipes of the whole, so that the parts add up to the whole.
 pub(super) fn part(tally: &Tally, passes_on: bool) -> Runs {
     let mut ok = tally.ok.saturating_add(tally.shared_ok);
     let mut failed = tally.failed.saturating_add(tally.shared_failed);
@@ -54,7 +54,7 @@ pub(super) fn part(tally: &Tally, passes_on: bool) -> Runs {
     }
 }
 
-/// A share with three digits; none of fewer than [`TOO_FEW`].
+/// Returns a share rounded to three digits; `None` if `of` is less than [`TOO_FEW`].
 pub(super) fn share(part: u32, of: u32) -> Option<f64> {
     (of >= TOO_FEW).then(|| (f64::from(part) / f64::from(of) * 1000.0).round() / 1000.0)
 }
@@ -78,12 +78,12 @@ pub(super) fn counted(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A stored time as it is answered.
+/// Formats a stored time for an answer.
 pub(super) fn time(at: Option<i64>) -> Option<String> {
     at.map(|at| Timestamp(at).to_string())
 }
 
-/// How runs ended, in half a sentence.
+/// Describes how runs ended.
 pub(super) fn told(runs: &Runs) -> String {
     let mut parts = Vec::new();
     let known = runs.ok.saturating_add(runs.failed);
@@ -143,7 +143,7 @@ mod tests {
         check((5, 0), (16, 0), (0, 0), Some(1.0), (21, 0));
         check((1, 1), (7, 0), (0, 0), Some(0.889), (8, 1));
         check((0, 0), (2, 2), (0, 0), Some(0.5), (2, 2));
-        // Before a pipe all seems to succeed.
+        // Everything before a pipe seems to succeed.
         check((0, 4), (0, 0), (60, 0), Some(0.0), (0, 4));
         check((0, 0), (0, 0), (60, 2), None, (0, 0));
         check((0, 0), (0, 0), (85, 15), Some(0.85), (85, 15));

@@ -1,4 +1,4 @@
-//! What failed again and again: the same program or tool at least three times in a row.
+//! Repeated failures: the same program or tool failed at least three times in a row.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use super::{MAX_RETRIES, run};
 use baton_episode::digest::{Attempt, What};
 use baton_events::schema::outcomes::{Ended, Retry, millis};
 
-/// Failures in a row that make it worth telling.
+/// Minimum number of consecutive failures.
 const IN_A_ROW: u32 = 3;
-/// Runs of failures that are held at a time, ended ones and others each.
+/// Maximum number of loops held at a time, finished and open ones each.
 const MAX_HELD: usize = 2_000;
 
-/// A run of failures that goes on.
+/// A series of failures that has not ended.
 #[derive(Default)]
 struct Row {
     retry: Retry,
-    /// Edits done when it first failed.
+    /// Number of edits before its first failure.
     edits: u32,
 }
 
-/// Runs of failures, as a session's calls come. What ended nobody knows how neither makes nor breaks one. Bounded: of too
-/// many the shortest are let go, and counted.
+/// Finds series of failures in a session's calls. An unknown result neither extends nor ends one. Bounded: if there are
+/// too many, the shortest are dropped and counted.
 #[derive(Default)]
 pub(super) struct Retries {
     rows: BTreeMap<String, Row>,
@@ -30,7 +30,7 @@ pub(super) struct Retries {
 }
 
 impl Retries {
-    /// Takes the next call.
+    /// Adds the next call.
     pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
         match &attempt.what {
             What::Command { ran, .. } => {
@@ -48,7 +48,7 @@ impl Retries {
         }
     }
 
-    /// Runs of failures in transcript order.
+    /// Returns the loops in transcript order.
     pub(super) fn finish(mut self, left_out: &mut impl FnMut(usize)) -> Vec<Retry> {
         let open = std::mem::take(&mut self.rows).into_values().map(|row| row.retry);
         self.found.extend(open.filter(|retry| retry.times >= IN_A_ROW));
@@ -57,7 +57,7 @@ impl Retries {
         self.found
     }
 
-    /// Keeps the longest, in transcript order.
+    /// Keeps the longest loops, in transcript order.
     fn shorten(&mut self) {
         let found = &mut self.found;
         found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));

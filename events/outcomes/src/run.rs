@@ -1,4 +1,4 @@
-//! Programs and the lines they were run by, with how they ended.
+//! Programs and the lines that ran them, with their results.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use baton_episode::digest::{Attempt, Part, Ran, What};
 use baton_events::schema::outcomes::{Command, Ended, Kind, Line, Said, Tally, millis};
 use baton_graph::is_program;
 
-/// Programs, and lines of all of them, that are held at a time.
+/// Maximum number of programs, and of lines over all programs, held at a time.
 const MAX_HELD: usize = 8_000;
 
-/// The programs of a session, as its calls come. Bounded: of too many lines those that were run least are let go, and
-/// counted.
+/// Collects the programs of a session from its calls. Bounded: if there are too many lines, the least frequent are
+/// dropped and counted.
 #[derive(Default)]
 pub(super) struct Programs {
     known: BTreeMap<String, (Command, BTreeMap<String, Line>)>,
@@ -21,7 +21,7 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Takes the next call. What only looks is left out.
+    /// Adds the next call. Programs that only look are ignored.
     pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
         let What::Command { text, ran, .. } = &attempt.what else { return };
         for program in ran.iter().filter(|program| counts(program)) {
@@ -51,7 +51,7 @@ impl Programs {
         }
     }
 
-    /// Lets go of lines that were run least, then of programs all of whose lines are gone: half of what may be held stays.
+    /// Drops the least frequent lines, then programs without lines, until half of the limit remains.
     fn let_go(&mut self) {
         let mut least = 1;
         while self.lines.max(self.known.len()) > MAX_HELD / 2 {
@@ -68,7 +68,7 @@ impl Programs {
         }
     }
 
-    /// The programs, the most frequent first.
+    /// Returns the programs, the most frequent first.
     pub(super) fn finish(self, left_out: &mut impl FnMut(usize)) -> Vec<Command> {
         left_out(self.left_out);
         let mut commands: Vec<Command> = self
@@ -76,7 +76,7 @@ impl Programs {
             .into_iter()
             .map(|(name, (command, lines))| {
                 let lines = lines.into_iter().map(|(text, line)| {
-                    // What the program has already is not kept twice.
+                    // A failure that its program stores already is not stored again.
                     let last_failure =
                         line.last_failure.filter(|failure| Some(failure) != command.last_failure.as_ref());
                     Line { text, last_failure, ..line }
@@ -99,12 +99,12 @@ impl Programs {
     }
 }
 
-/// Whether a program's runs are counted.
+/// Returns true if runs of the program are counted.
 pub(super) fn counts(program: &Ran) -> bool {
     !program.looks && is_program(&program.name)
 }
 
-/// How a program ended in a line that ended so.
+/// Returns how a program ended, given how its line ended.
 pub(super) fn ended(line: Ended, program: &Ran) -> Ended {
     match (line, program.ended) {
         (Ended::Ok | Ended::Failed, Some(true)) => Ended::Ok,
@@ -114,7 +114,7 @@ pub(super) fn ended(line: Ended, program: &Ran) -> Ended {
     }
 }
 
-/// How a run counts: for its program, for its line with others, for what stood behind its pipe, or as unknown.
+/// Returns how a run counts: alone, with others in its line, before a pipe, or as unknown.
 pub(super) fn kind(line: Ended, program: &Ran) -> Kind {
     match (line, ended(line, program), program.part) {
         (Ended::Ok, _, Part::Piped) => Kind::PipedOk,

@@ -1,4 +1,4 @@
-//! Steps that followed each other within one prompt, and how the last of them ended.
+//! Steps that followed each other within one prompt's round, and how the last one ended.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,39 +7,39 @@ use super::{MAX_SEQUENCES, run};
 use baton_episode::digest::{Attempt, What, one_line};
 use baton_events::schema::outcomes::{Ended, Sequence};
 
-/// Tools that keep the books of the agent: no step of the work.
+/// Tools for the agent's own bookkeeping, which are not steps of the work.
 const BOOKKEEPING: [&str; 8] =
     ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "ToolSearch", "update_plan", "KillShell"];
-/// Longest name of a step, in characters.
+/// Maximum length of a step's name, in characters.
 const NAME_CHARS: usize = 60;
-/// Most steps of a sequence.
+/// Maximum number of steps of a sequence.
 const MAX_STEPS: usize = 4;
-/// Different steps, and different sequences of one length, that are held at a time.
+/// Maximum number of distinct steps, and of distinct sequences of one length, held at a time.
 const MAX_HELD: usize = 20_000;
 
-/// Sequences of two, of three and of four steps, as a session's calls come. The same step several times in a row is one
-/// step. Bounded: of too many those that are there least are let go, and counted.
+/// Counts sequences of two, three and four steps in a session's calls. Consecutive repetitions of a step are one step.
+/// Bounded: if there are too many, the least frequent are dropped and counted.
 #[derive(Default)]
 pub(super) struct Sequences {
     names: Vec<String>,
     numbers: BTreeMap<String, usize>,
     counted: [BTreeMap<Vec<usize>, Sequence>; 3],
     steps: Vec<(usize, Ended)>,
-    /// The first step of these with which no counted sequence ends.
+    /// Index of the first step that no counted sequence ends with.
     fresh: usize,
     round: usize,
     left_out: usize,
 }
 
 impl Sequences {
-    /// Takes the next call, of the round with this number.
+    /// Adds the next call, of the given round.
     pub(super) fn push(&mut self, attempt: &Attempt<'_>, round: usize) {
         if let Some((name, ended)) = step(attempt) {
             self.step(name, ended, round);
         }
     }
 
-    /// Takes the next step.
+    /// Adds the next step.
     pub(super) fn step(&mut self, name: String, ended: Ended, round: usize) {
         if round != self.round {
             self.end_round();
@@ -61,7 +61,7 @@ impl Sequences {
             Some(last) if last.0 == number => last.1 = ended,
             _ => self.steps.push((number, ended)),
         }
-        // A prompt without end is counted as it goes on; the last step may still end otherwise.
+        // A long round is counted as it goes on, except its last step, whose result may still change.
         if self.steps.len() >= MAX_HELD {
             self.count(self.steps.len() - 1);
             self.steps.drain(..self.steps.len() - MAX_STEPS);
@@ -69,7 +69,7 @@ impl Sequences {
         }
     }
 
-    /// Sequences of two, then of three, then of four steps, of each the most frequent first.
+    /// Returns sequences of two, then three, then four steps, each group with the most frequent first.
     pub(super) fn finish(mut self, left_out: &mut impl FnMut(usize)) -> Vec<Sequence> {
         self.end_round();
         let Self { names, counted, left_out: let_go, .. } = self;
@@ -91,7 +91,7 @@ impl Sequences {
         found
     }
 
-    /// All that are held, by their steps.
+    /// Returns all sequences held, by their steps.
     pub(super) fn all(mut self) -> impl Iterator<Item = Sequence> {
         self.end_round();
         let Self { names, counted, .. } = self;
@@ -101,7 +101,7 @@ impl Sequences {
         })
     }
 
-    /// Counts every two to four steps that follow each other, up to the step before `end`, each once.
+    /// Counts every new window of two to four steps before `end`.
     fn count(&mut self, end: usize) {
         for (counted, length) in self.counted.iter_mut().zip(2..=MAX_STEPS) {
             let fresh = (self.fresh + 1).saturating_sub(length);
@@ -136,7 +136,7 @@ fn times(sequence: &Sequence) -> u32 {
     sequence.ok.saturating_add(sequence.failed).saturating_add(sequence.other)
 }
 
-/// What a call is in a sequence: of a command line its last program that does more than look.
+/// Returns the step of a call; for a command line, its last program that does more than look.
 pub(super) fn step(attempt: &Attempt<'_>) -> Option<(String, Ended)> {
     match &attempt.what {
         What::Command { ran, .. } => {

@@ -1,4 +1,4 @@
-//! Sessions in, what was tried out; and what many of them say together.
+//! Sessions in, outcomes out; and the combined outcomes of many sessions.
 
 mod blame;
 
@@ -12,7 +12,7 @@ use baton_conversation::record::SessionId;
 use baton_episode::digest::{Show, digest};
 use baton_events::schema::outcomes::{Ended, Tally, decode, encode};
 
-/// A session as a test writes it: one item a line. Its records have ids that begin with a word, or none.
+/// A scripted session: one item per line. The ids of its records begin with a word, or are missing.
 #[derive(Default)]
 pub(super) struct Script(Vec<Item>, Option<&'static str>);
 
@@ -25,17 +25,17 @@ impl Script {
         self
     }
 
-    /// With ids of its records from here on.
+    /// From here on records have ids.
     pub(super) fn of_records(self) -> Self {
         Self(self.0, Some("r"))
     }
 
-    /// With other ids from here on.
+    /// From here on records have other ids.
     pub(super) fn forked(self) -> Self {
         Self(self.0, Some("fork"))
     }
 
-    /// All of it some seconds later.
+    /// Shifts all items by some seconds.
     pub(super) fn later(mut self, seconds: i64) -> Self {
         for item in &mut self.0 {
             item.at = item.at.map(|at| Timestamp(at.0 + seconds * 1000));
@@ -77,7 +77,7 @@ impl Script {
         self.call("Bash", "command", line, Outcome::Failed, error)
     }
 
-    /// A line that ended with 0, of whose output a verdict is kept.
+    /// A line with exit code 0 whose output contains a verdict.
     fn says(self, line: &str, verdict: &str) -> Self {
         let before = self.0.len();
         let mut script = self.ok(line);
@@ -206,7 +206,7 @@ fn what_never_went_away_is_said_so() {
     let found = &told.matches[0];
     assert!(found.same && found.fixes.is_empty(), "{found:?}");
     assert_eq!(found.tried_in_vain[0].files, ["deploy.json"]);
-    // Where it was seen last.
+    // The last occurrence.
     assert_eq!(found.unresolved.as_ref().map(|place| place.line), Some(7));
     let like = fix_of("connect ECONNREFUSED to the queue", &witness);
     assert_eq!(like.message, "others like it were seen twice in 1 session, never resolved");
@@ -240,7 +240,7 @@ fn what_a_pipe_hides_is_no_success() {
     let of_tests = failing.sequences.iter().filter(|one| one.steps.last().is_some_and(|step| step == "npm test"));
     assert!(of_tests.clone().count() > 0 && of_tests.clone().all(|one| one.ok == 0), "{:?}", failing.sequences);
 
-    // By however many lines it failed, it is one failure a run.
+    // A run that fails with several lines is one failure per run.
     let mut session = Script::default().prompt("repair the parser");
     for line in ["npm test", "npm test -- --bail", "npm test -- p"] {
         session = session.fails(line, error).edit("/srv/shop/src/p.ts");
@@ -248,7 +248,7 @@ fn what_a_pipe_hides_is_no_success() {
     let told = fix_of(error, &[session.ok("npm test").witness("one", "/srv/shop")]);
     assert_eq!(told.message, "seen 3 times in 1 session, went away once");
 
-    // What it prints tells.
+    // The output says how it went.
     let failed = ", says failed: TypeError: parse is not iterable";
     let session = Script::default()
         .prompt("repair the parser")
@@ -316,10 +316,10 @@ fn lines_come_to_what_is_told_of_the_whole() {
         assert_eq!(lines, (count, ok, failed), "the lines of {asked}");
         assert_eq!(of_lines(|runs| runs.unknown), told.runs.unknown, "the lines of {asked}");
     };
-    // `A && B` that ends well proves A, `A; B` does not.
+    // If `A && B` succeeds, A succeeded; `A; B` proves nothing about A.
     check("git add", 15, 10, 0);
     check("git commit", 10, 10, 0);
-    // The pipe passes failures on in all its lines or in none; the loop says nothing.
+    // The pipe passes failures on in all lines or in none; the loop proves nothing.
     check("cargo test", 15, 5, 5);
 }
 

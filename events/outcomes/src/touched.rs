@@ -1,4 +1,4 @@
-//! The files of a session, and the decisions that name one.
+//! The files of a session, and the decisions about them.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use baton_episode::digest::{Attempt, Episode, What};
 use baton_events::schema::outcomes::{Decided, Ended, File, Move, Said, millis};
 use baton_graph::{Surroundings, file_name, renames};
 
-/// Between two prompts that changed more files than so many, a decision is about none of them in particular.
+/// If more files than this changed between two prompts, a decision there is attributed to none of them.
 const MAX_OF_TURN: usize = 4;
 
-/// Longest word that may be a file, in bytes.
+/// Maximum length of a word that may be a file, in bytes.
 const MAX_WORD_BYTES: usize = 200;
-/// Longest ending of a file's name, in bytes.
+/// Maximum length of a file's extension, in bytes.
 const MAX_ENDING_BYTES: usize = 10;
 
-/// Takes note of the files of an episode, by path.
+/// Adds the files of an episode to `files`, by path.
 pub(super) fn note_files(files: &mut BTreeMap<String, File>, episode: &Episode, at: &Surroundings<'_>) {
     let cwd = episode.cwd.as_deref();
     for change in &episode.files_modified {
@@ -33,7 +33,7 @@ pub(super) fn note_files(files: &mut BTreeMap<String, File>, episode: &Episode, 
     }
 }
 
-/// The files, at most so many: what was changed before what was read.
+/// Returns at most `most` files: changed ones before those that were only read.
 pub(super) fn files(files: BTreeMap<String, File>, most: usize, left_out: &mut impl FnMut(usize)) -> Vec<File> {
     let mut files: Vec<File> =
         files.into_iter().filter(|(path, _)| !path.is_empty()).map(|(path, file)| File { path, ..file }).collect();
@@ -43,7 +43,7 @@ pub(super) fn files(files: BTreeMap<String, File>, most: usize, left_out: &mut i
     files
 }
 
-/// The files that were renamed, in transcript order.
+/// Returns the renamed files, in transcript order.
 pub(super) fn moves(attempts: &[Attempt<'_>], episode: &Episode, at: &Surroundings<'_>) -> Vec<Move> {
     let cwd = episode.cwd.as_deref();
     let mut moves: Vec<Move> = Vec::new();
@@ -56,13 +56,13 @@ pub(super) fn moves(attempts: &[Attempt<'_>], episode: &Episode, at: &Surroundin
             at: millis(attempt.at),
         }));
     }
-    // What lies outside of the project is no concern of it.
+    // Files outside of the project do not matter.
     let outside = |path: &str| path.starts_with(['/', '~']) || path.starts_with("..");
     moves.retain(|one| one.from != one.to && !(outside(&one.from) && outside(&one.to)));
     moves
 }
 
-/// The decisions that name a file, or stand between two prompts with the change of a few.
+/// Returns the decisions that name a file, or were made between two prompts together with changes to a few files.
 pub(super) fn decisions(attempts: &[Attempt<'_>], episode: &Episode, at: &Surroundings<'_>) -> Vec<Decided> {
     let cwd = episode.cwd.as_deref();
     let turn = |line: u64| episode.prompts.partition_point(|prompt| prompt.line <= line);
@@ -79,7 +79,7 @@ pub(super) fn decisions(attempts: &[Attempt<'_>], episode: &Episode, at: &Surrou
     for decision in &episode.decisions {
         let files = of_turn.get(&turn(decision.line)).filter(|files| files.len() <= MAX_OF_TURN).cloned();
         let names_one = file_words(&decision.text).next().is_some();
-        // What it names itself it is about.
+        // A decision that names a file is about that file only.
         let files = files.filter(|_| !names_one).unwrap_or_default();
         if names_one || !files.is_empty() {
             let said = Said { text: decision.text.clone(), line: decision.line, at: millis(decision.at) };
@@ -89,8 +89,8 @@ pub(super) fn decisions(attempts: &[Attempt<'_>], episode: &Episode, at: &Surrou
     decisions
 }
 
-/// The words of a text that are called like a file: `src/auth.rs`, `Cargo.toml`, without the marks around them and a line
-/// number behind.
+/// Returns the words of a text that look like files: `src/auth.rs`, `Cargo.toml`, without surrounding punctuation and a
+/// trailing line number.
 pub(super) fn file_words(text: &str) -> impl Iterator<Item = &str> {
     let marks = |c: char| !c.is_alphanumeric() && !matches!(c, '.' | '/' | '_' | '-' | '~');
     text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '`' | '"' | '\''))
@@ -99,7 +99,7 @@ pub(super) fn file_words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| is_file(word))
 }
 
-/// Whether a word has a name and an ending of letters and digits.
+/// Returns true if a word has a stem and an alphanumeric extension.
 fn is_file(word: &str) -> bool {
     let name = super::last_part(word);
     let ending = |ending: &str| {

@@ -1,6 +1,6 @@
-//! What failed, what was tried about it in vain, and what made it go away.
+//! Failures, what was tried against them in vain, and what made them go away.
 //!
-//! Which later success resolves a failure is the digest's to say ([`Episode::errors`]); what was changed between is read
+//! The digest decides which later success resolves a failure ([`Episode::errors`]); what was changed between is read
 //! from the calls between.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +10,12 @@ use baton_episode::digest::{Attempt, Episode, ErrorLine, What, one_line};
 use baton_events::schema::outcomes::{Ended, Fix, Tried, Trouble, millis};
 use baton_graph::{Surroundings, error_name, file_name};
 
-/// Most calls behind a failure that are looked through for what was done about it.
+/// Maximum number of calls after a failure that are inspected.
 const MAX_FOLLOWED: usize = 2_000;
-/// Most later failures of which a failure keeps the lines.
+/// Maximum number of repetitions whose lines a failure keeps.
 const MAX_AGAIN: usize = 40;
 
-/// The failures of a session in transcript order.
+/// Returns the failures of a session in transcript order.
 pub(super) fn troubles(
     attempts: &[Attempt<'_>],
     episode: &Episode,
@@ -29,14 +29,14 @@ pub(super) fn troubles(
     let first = episode.errors.len().saturating_sub(MAX_TROUBLES);
     left_out(first);
     let reader = Reader { attempts, by_result, cwd: episode.cwd.as_deref(), at };
-    // The same result is one failure, by however many lines it is told.
+    // Several error lines of one result are one failure.
     let mut counted: BTreeSet<(String, u64)> = BTreeSet::new();
     episode.errors[first..].iter().map(|error| reader.read(error, &mut counted)).collect()
 }
 
 struct Reader<'r> {
     attempts: &'r [Attempt<'r>],
-    /// Attempts by the line of their result.
+    /// Indices of attempts by the line of their result.
     by_result: BTreeMap<u64, Vec<usize>>,
     cwd: Option<&'r str>,
     at: &'r Surroundings<'r>,
@@ -54,13 +54,13 @@ impl Changed {
         self.files.is_empty() && self.commands.is_empty()
     }
 
-    /// The last ones, in their order.
+    /// Keeps the last entries, in order.
     fn last(mut list: Vec<String>) -> Vec<String> {
         list.split_off(list.len().saturating_sub(MAX_TRIED))
     }
 }
 
-/// The last mention of something counts: it is nearest to what came of it.
+/// Moves a repeated entry to the end: the last change is nearest to the result.
 fn note(list: &mut Vec<String>, text: String) {
     list.retain(|known| *known != text);
     list.push(text);
@@ -87,7 +87,7 @@ impl Reader<'_> {
         trouble
     }
 
-    /// The attempt whose result stands in a line: of several the failed one that a text is of.
+    /// Returns the attempt whose result is at a line; of several, the failed one whose error `text` contains.
     fn result(&self, line: u64, text: Option<&str>) -> Option<(usize, &Attempt<'_>)> {
         let found = self.by_result.get(&line)?;
         let all = || found.iter().filter_map(|index| Some((*index, self.attempts.get(*index)?)));
@@ -97,7 +97,7 @@ impl Reader<'_> {
         failed().find(fits).or_else(|| failed().next()).or_else(|| all().next())
     }
 
-    /// Reads on from a failure to its resolution, or to the end.
+    /// Follows a failure to its resolution, or to the end.
     fn follow(
         &self,
         index: usize,
@@ -114,7 +114,7 @@ impl Reader<'_> {
                 break;
             }
             if resolved_at == Some(attempt.result_line) {
-                // What makes good for a file or a tool is itself the change.
+                // If an edit succeeds after a failure of the tool, the edit itself is the change.
                 if let What::Edit(path) = attempt.what {
                     note(&mut all.files, file_name(path, self.cwd, self.at));
                 }
@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 }
 
-/// What failed: the program that did, else all of the line; of another tool its name.
+/// Returns what failed: the failing programs, otherwise all programs of the line; for another tool its name.
 fn subject(attempt: &Attempt<'_>) -> Vec<String> {
     let What::Command { ran, .. } = &attempt.what else { return vec![attempt.tool.to_owned()] };
     let failed = ran.iter().filter(|program| program.ended == Some(false)).map(|program| program.name.clone());
@@ -175,7 +175,7 @@ fn subject(attempt: &Attempt<'_>) -> Vec<String> {
     if failed.is_empty() { ran.iter().map(|program| program.name.clone()).collect() } else { failed }
 }
 
-/// Whether an attempt is of what failed.
+/// Returns true if an attempt runs what failed.
 fn about(attempt: &Attempt<'_>, subject: &[String]) -> bool {
     match &attempt.what {
         What::Command { ran, .. } => ran.iter().any(|program| subject.contains(&program.name)),
@@ -183,7 +183,7 @@ fn about(attempt: &Attempt<'_>, subject: &[String]) -> bool {
     }
 }
 
-/// An attempt in a few words.
+/// Describes an attempt briefly.
 fn told(attempt: &Attempt<'_>) -> String {
     match &attempt.what {
         What::Command { text, .. } => one_line(text, SHORT_CHARS),

@@ -1,4 +1,4 @@
-//! Which sessions a file is blamed on.
+//! Which sessions touched a file.
 
 use super::*;
 
