@@ -1,4 +1,4 @@
-//! What a question means, and what is told of what was found, within a budget.
+//! Query syntax, the meaning of questions, and the selection of an answer within a token budget.
 
 pub mod query;
 pub mod recall;

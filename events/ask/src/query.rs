@@ -1,8 +1,8 @@
-//! The language of questions: words, `"phrases"`, `prefix*`, `-without`, and filters as `file:auth.rs after:7d`.
+//! Query syntax: words, `"phrases"`, `prefix*`, `-without`, and filters such as `file:auth.rs after:7d`.
 //!
-//! Every text is a question and none is an error: what only looks like an operator is words, and where that may surprise
-//! somebody a note says so. A filter that is one stays one: with a value that there is not, nothing fits it, and a note says
-//! why. Reading is pure, total and linear in the text; the clock comes from outside.
+//! Every text is a valid question: what only looks like an operator is searched for as words, and a note says so where
+//! that may surprise. A filter with an unknown value stays a filter that matches nothing, and a note says why. Parsing
+//! is pure, total and linear in the text; the current time is an argument.
 
 mod moment;
 mod piece;
@@ -18,86 +18,87 @@ use baton_conversation::record::Timestamp;
 use baton_protocol::tool::nearest;
 use baton_redaction::redact;
 
-/// Bytes of a text that are read; what comes behind is left out, and said to be.
+/// Maximum number of bytes of a text that are read; the rest is ignored, with a note.
 pub const MAX_BYTES: usize = 16 * 1024;
-/// Most phrases, prefixes and exclusions together; what comes behind is words.
+/// Maximum number of phrases, prefixes and exclusions together; further ones are words.
 pub const MAX_OPERATORS: usize = 16;
-/// Most filters; what comes behind is words.
+/// Maximum number of filters; further ones are words.
 pub const MAX_FILTERS: usize = 16;
-/// Least characters before the star of a prefix: fewer would be half of all words.
+/// Minimum number of characters before the star of a prefix; shorter ones would match half of all words.
 const PREFIX_CHARS: usize = 2;
-/// Least characters behind the dash of an exclusion: `-n` and `-rf` are flags.
+/// Minimum number of characters after the dash of an exclusion: `-n` and `-rf` are flags.
 const WITHOUT_CHARS: usize = 3;
-/// Characters of what was written that a note repeats.
+/// Maximum number of characters of the input that a note repeats.
 const SHOWN_CHARS: usize = 60;
 
-/// What somebody wants to know.
+/// A parsed question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// What decides the order: all words in the order in which they were written, those of phrases among them.
+    /// All words in their order, including those of phrases; they determine the ranking.
     pub words: String,
-    /// Texts that a passage must have word for word.
+    /// Texts that a passage must contain literally.
     pub phrases: Vec<String>,
-    /// Beginnings of words, without their star.
+    /// Prefixes of words, without their star.
     pub prefixes: Vec<String>,
-    /// What a passage must not have.
+    /// What a passage must not contain.
     pub without: Vec<Without>,
-    /// Which sessions are looked at: one filter of each field that was named must fit, and none that is negated.
+    /// Restrictions of the sessions: for each field, one of its plain filters must match, and no negated one.
     pub filters: Vec<Filter>,
-    /// Only what was said at or after this moment.
+    /// Only what was said at or after this time.
     pub after: Option<Timestamp>,
-    /// Only what was said before this moment.
+    /// Only what was said before this time.
     pub before: Option<Timestamp>,
-    /// Whether a bound names no moment: then nothing fits.
+    /// True if a time bound could not be parsed: then nothing matches.
     pub fits_nothing: bool,
-    /// What was taken in another way than somebody may have meant it; each a sentence without its full stop.
+    /// Notes on input that was read differently than it may have been meant; each a sentence without its full stop.
     pub notes: Vec<String>,
-    /// Whether a secret is in it: then no part of it is to be said again, for a part alone may not look like one.
+    /// True if the question contains a secret. Then no part of it may be repeated, as a part alone may not be
+    /// recognisable as one.
     pub has_secret: bool,
 }
 
-/// What a passage must not have.
+/// What a passage must not contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Without {
     /// A word, in any of its forms, or a name.
     Word(String),
-    /// A text, word for word.
+    /// A literal text.
     Phrase(String),
 }
 
-/// A restriction of the sessions that are looked at.
+/// A restriction of the sessions that are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// Of what.
+    /// The filtered property.
     pub field: Field,
-    /// What it must be, or for a negated filter must not be; for an agent or a state its name in answers.
+    /// The required value, or for a negated filter the excluded one; agents and states by their name in answers.
     pub value: String,
-    /// Whether sessions that fit are left out.
+    /// True if matching sessions are excluded.
     pub negated: bool,
 }
 
-/// What sessions are filtered by, moments apart.
+/// Properties of sessions that can be filtered, except times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
-    /// A directory, or a name that fits exactly one project.
+    /// A directory, or a name that matches exactly one project.
     Project,
-    /// A file that the session read or changed: its path, the end of it, a part of it, or a pattern with `*`.
+    /// A file that the session read or changed: its path, the end or a part of it, or a pattern with `*`.
     File,
     /// A tool that the session used, by its name or a part of it.
     Tool,
-    /// Whose transcript it is.
+    /// The agent that wrote the transcript.
     Agent,
     /// A branch that the session worked on.
     Branch,
-    /// Where the session stands.
+    /// The state of the session.
     State,
 }
 
 impl Field {
-    /// Every value, in the order in which help names them.
+    /// Every field, in the order of the help.
     pub const ALL: [Self; 6] = [Self::Project, Self::File, Self::Tool, Self::Agent, Self::Branch, Self::State];
 
-    /// The name before the colon.
+    /// Name before the colon.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -114,22 +115,22 @@ impl Field {
 const STATES: [&str; 6] = ["active", "inactive", "unindexed", "indexing", "indexed", "failed"];
 
 impl Question {
-    /// Whether nothing is looked for but sessions that fit the filters, all of them where there are none.
+    /// Returns true if the question has only filters: it asks for all matching sessions.
     pub fn is_filters_only(&self) -> bool {
         self.words.trim().is_empty() && self.prefixes.is_empty()
     }
 
-    /// Whether there are words that stand in no phrase.
+    /// Returns true if there are words outside of phrases.
     pub fn has_loose_words(&self) -> bool {
         !self.prefixes.is_empty() || self.words != self.phrases.join(" ")
     }
 
-    /// Whether only some sessions are looked at.
+    /// Returns true if only some sessions are searched.
     pub fn is_restricted(&self) -> bool {
         !self.filters.is_empty() || self.after.is_some() || self.before.is_some() || self.fits_nothing
     }
 
-    /// The values of a field: those that may be, or those that may not.
+    /// Returns the values of a field, either the required or the excluded ones.
     pub fn values(&self, field: Field, negated: bool) -> impl Iterator<Item = &str> {
         let of = move |filter: &&Filter| filter.field == field && filter.negated == negated;
         self.filters.iter().filter(of).map(|filter| filter.value.as_str())
@@ -152,7 +153,7 @@ impl Question {
         self.phrases.len() + self.prefixes.len() + self.without.len() < MAX_OPERATORS
     }
 
-    /// Takes a piece for the filter it looks like; false when it is none.
+    /// Adds a piece as the filter that it looks like; returns false if it is not a filter.
     fn filter(&mut self, name: &str, piece: &Piece<'_>) -> bool {
         let value = piece.text;
         let full = self.filters.len() >= MAX_FILTERS;
@@ -172,7 +173,7 @@ impl Question {
             }
             return false;
         };
-        // `file://…` is an address, `state::Open` a path.
+        // `file://…` is a URL, `state::Open` a path.
         let is_other = !piece.quoted && (value.starts_with("//") || value.starts_with(':'));
         if full || value.trim().is_empty() || is_other {
             return false;
@@ -194,7 +195,7 @@ impl Question {
         true
     }
 
-    /// Says of a filter that nothing fits it, or nothing is left out by it, and why.
+    /// Adds a note that a filter matches, or excludes, nothing, and why.
     fn unfit(&mut self, piece: &Piece<'_>, why: &str) {
         let written = shown(piece.raw);
         match piece.minus {
@@ -204,7 +205,7 @@ impl Question {
     }
 }
 
-/// Reads a text. `now` is what `7d` and `yesterday` are counted from.
+/// Parses a text. `now` is the reference for `7d` and `yesterday`.
 pub fn read(text: &str, now: Timestamp) -> Question {
     let read = head(text);
     let mut asked = Question { has_secret: *redact(read) != *read, ..Question::default() };
@@ -268,7 +269,7 @@ impl Question {
         }
     }
 
-    /// Takes a piece for a bound in time; false when it is none.
+    /// Adds a piece as a time bound; returns false if it is not one.
     fn moment(&mut self, name: &str, piece: &Piece<'_>, now: Timestamp) -> bool {
         let lower = name.to_ascii_lowercase();
         let is_after = matches!(lower.as_str(), "after" | "since");
@@ -283,9 +284,9 @@ impl Question {
             self.fits_nothing |= !piece.minus;
             return true;
         };
-        // What is not after a moment is before it.
+        // Not after a time is before it.
         let is_after = is_after != piece.minus;
-        // Of several the narrowest holds.
+        // Of several bounds the narrowest applies.
         match is_after {
             true => self.after = Some(self.after.map_or(at, |known| known.max(at))),
             false => self.before = Some(self.before.map_or(at, |known| known.min(at))),
@@ -294,28 +295,28 @@ impl Question {
     }
 }
 
-/// The agent of a name as people write it: `claude`, `Claude-Code`, `codex`.
+/// Parses an agent's name as people write it: `claude`, `Claude-Code`, `codex`.
 fn agent(text: &str) -> Option<Agent> {
     let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let fits = |agent: &Agent| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
     Agent::ALL.into_iter().find(fits)
 }
 
-/// Whether `name:value` may be meant as a filter, and is no place in a file, address or path of a language.
+/// Returns true if `name:value` may be meant as a filter, not as a file position, a URL or a path of a language.
 fn may_be_meant(name: &str, value: &str) -> bool {
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
     let near = nearest(name, Field::ALL.into_iter().map(Field::as_str).chain(["before", "after"])).is_some();
     !is_number && !value.starts_with([':', '/', '\\']) && (near || name.len() >= 3)
 }
 
-/// What stands before the star of `migrat*`, if that is enough to look for.
+/// Returns the part before the star of `migrat*`, if it is long enough.
 fn prefix(text: &str) -> Option<&str> {
     let before = text.strip_suffix('*')?;
     let is_plain = before.starts_with(char::is_alphanumeric) && !before.contains('*');
     (is_plain && before.chars().filter(|c| c.is_alphanumeric()).count() >= PREFIX_CHARS).then_some(before)
 }
 
-/// Whether what follows a dash is a word to leave out, and no flag of a command: those are short, or say more than a word.
+/// Returns true if the text after a dash is a word to exclude, not a flag: flags are short, or are more than a word.
 fn is_word_to_leave_out(text: &str) -> bool {
     let is_long = text.chars().count() >= WITHOUT_CHARS || !text.is_ascii();
     is_long && text.starts_with(char::is_alphabetic) && !text.contains(['=', '*', ',', '(', '"'])
@@ -325,7 +326,7 @@ fn has_word(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// The first bytes of a text, whole characters.
+/// Returns the first `MAX_BYTES` bytes of a text, cut at a character boundary.
 fn head(text: &str) -> &str {
     let mut end = MAX_BYTES.min(text.len());
     while !text.is_char_boundary(end) {

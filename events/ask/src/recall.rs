@@ -1,8 +1,9 @@
-//! What an agent wants of the memory in one answer: the sessions that fit a question, a line each, and of them what tells
-//! most, within a budget of tokens.
+//! What an agent recalls in one call: the sessions that match a question, one line each, and their most informative
+//! entries, within a token budget.
 //!
-//! A few kinds of question are known by plain words ([`Kind`]); what they ask for counts more then. Everything here is
-//! pure: sessions with their episodes come in, entries go out, and of them those that answer are [`told`].
+//! A few kinds of question are recognised by plain words ([`Kind`]); entries of the requested kind then weigh more.
+//! Everything here is pure: sessions with their episodes come in, entries go out, and [`told`] selects those that
+//! answer.
 
 mod asked;
 mod gathered;
@@ -22,35 +23,35 @@ use std::collections::BTreeMap;
 
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// What an entry is, as answers name it.
+/// Kind of an entry, as answers name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sort {
-    /// A session: its title and what it was for.
+    /// A session: its title and purpose.
     Session,
-    /// What came of a session: its last answer.
+    /// The result of a session: its last answer.
     Done,
-    /// A passage that fits the words.
+    /// A passage that matches the words.
     Passage,
-    /// What an agent told the memory itself.
+    /// Something that an agent stored in the memory itself.
     Note,
-    /// What was decided, and why.
+    /// A decision with its reason.
     Decision,
-    /// What failed, with what mended it.
+    /// A failure with its fix.
     Fixed,
-    /// What was said not to do, and what failed and was not seen to succeed later.
+    /// Something that was advised against, or that failed without a known later success.
     Failed,
-    /// What is open.
+    /// Something open.
     Open,
-    /// What was said to come next.
+    /// A stated next step.
     Next,
-    /// A file that was changed.
+    /// A changed file.
     File,
-    /// A fact: one that holds, or, marked so, one that held once.
+    /// A fact that holds or, marked so, held once.
     Fact,
 }
 
 impl Sort {
-    /// The name in answers.
+    /// Name in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -71,50 +72,49 @@ impl Sort {
 /// One line of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What it is.
     pub sort: Sort,
-    /// What it says, on one line.
+    /// The text, on one line.
     pub text: String,
-    /// The session that says so.
+    /// The session that says it.
     pub session: SessionId,
-    /// The transcript line that says it; none for what a whole session comes to.
+    /// The transcript line that says it; `None` for a summary of the whole session.
     pub line: Option<u64>,
-    /// When.
+    /// Time of that line.
     pub at: Option<Timestamp>,
-    /// Of a fact, of what a fact says as well, and of a note: its uuid.
+    /// Uuid of a note, or of a fact that is, or says the same as, the entry.
     pub uuid: Option<uuid::Uuid>,
-    /// Since when it does not hold any more; none for what holds, or cannot cease to.
+    /// When it ceased to hold; `None` if it holds, or cannot cease to.
     pub ended: Option<Timestamp>,
-    /// How well it fits what is asked, from 0 to 1.
+    /// How well it matches the question, from 0 to 1.
     pub fit: f32,
-    /// Of a note: whether it says something of the kind that is asked for. Of a passage: whether somebody said it. Of what
-    /// failed: whether it is an error that nothing is known to have mended.
+    /// Note: it says something of the requested kind. Passage: a person or an agent said it. Failure: it is an error
+    /// without a known fix.
     pub answers: bool,
-    /// Whether only a model says it.
+    /// True if only a model says it.
     pub by_model: bool,
-    /// How much it counts beside others; 0 and less: it is left out without being counted.
+    /// Weight compared with other entries; with 0 and less the entry is dropped without being counted.
     pub worth: f32,
 }
 
-/// What something that does not hold any more still counts: it is told below all that is as good and holds.
+/// Factor for what no longer holds: it ranks below everything equally good that holds.
 const PAST: f32 = 0.3;
 
 impl Entry {
-    /// Says how well it fits, and counts so much the less.
+    /// Sets how well the entry matches and scales its worth accordingly.
     #[must_use]
     pub fn fitting(self, fit: f32) -> Self {
         Self { fit, worth: self.worth * fit, ..self }
     }
 
-    /// Marks it as something that ceased to hold then.
+    /// Marks the entry as something that ceased to hold at that time.
     pub fn end(&mut self, at: Timestamp) {
         self.ended = Some(at);
         self.worth *= PAST;
     }
 }
 
-/// Marks decisions that were reversed later: `ended` has the places of facts that do not hold any more, each with when
-/// they ceased to.
+/// Marks decisions that were reversed later: `ended` maps the places of facts that no longer hold to the time when they
+/// ended.
 pub fn reverse(entries: &mut [Entry], ended: &BTreeMap<(SessionId, u64), Timestamp>) {
     let decided = entries.iter_mut().filter(|entry| entry.sort == Sort::Decision && entry.ended.is_none());
     for entry in decided {
@@ -125,8 +125,8 @@ pub fn reverse(entries: &mut [Entry], ended: &BTreeMap<(SessionId, u64), Timesta
     }
 }
 
-/// The best entries that fit into so many tokens together, best first, each whole; and how many others there are. What is
-/// said twice is said once. `cost` is what one takes.
+/// Returns the best entries that fit into the token budget, best first and whole, and the number of others. Repeated
+/// texts are dropped. `cost` returns the tokens of an entry.
 pub fn chosen(mut entries: Vec<Entry>, budget: u64, cost: impl Fn(&Entry) -> u64) -> (Vec<Entry>, usize) {
     entries.retain(|entry| entry.worth > 0.0 && !entry.text.trim().is_empty());
     entries.sort_by(|a, b| b.worth.total_cmp(&a.worth));

@@ -1,7 +1,7 @@
-//! The words that say nothing about what a text is about: English function words, question words, auxiliaries, and
-//! what is left of contractions when the apostrophe is gone. Not `may`: the month is worth more than the auxiliary.
+//! Words that say nothing about the subject of a text: English function words, question words, auxiliaries, and what
+//! remains of contractions without their apostrophe. `may` is not one: the month matters more than the auxiliary.
 
-/// In alphabetical order, which the search in it needs and a test holds.
+/// In alphabetical order, as the binary search requires and a test checks.
 const WORDS: &[&str] = &[
     "a",
     "about",
@@ -178,7 +178,7 @@ const WORDS: &[&str] = &[
     "yourselves",
 ];
 
-/// Whether a lower-cased word is a stop word.
+/// Returns true for a stop word in lower case.
 pub fn is_stop(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }

@@ -1,6 +1,5 @@
-//! Sentences that nobody wrote: the words of which the house's own patterns consist, in any order, said by everybody and
-//! asked as every question. What is made of them does not matter, but that it is made: a text that stops the memory would
-//! cost the session it stands in.
+//! Random sentences of the words in this repository's own patterns, said in every role and asked as every question. The
+//! result does not matter, only that there is one: a text that panics would cost the session that contains it.
 #![expect(clippy::disallowed_methods, reason = "how long it may take, and where it begins, comes from outside")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "in a test a broken assumption is a failed test")]
 
@@ -29,13 +28,13 @@ use serde_json::json;
 use dice::Dice;
 use remember::remember;
 
-/// Worlds that are tried without being asked for more.
+/// Number of worlds tried by default.
 const WORLDS: u64 = 120;
-/// Longest text, in words.
+/// Maximum length of a text, in words.
 const LONGEST: usize = 24;
-/// Longest string of the source that is taken as a pattern, in bytes.
+/// Maximum length of a source string that is taken as a pattern, in bytes.
 const LONGEST_PATTERN: usize = 40;
-/// What stands between words, most of all nothing but a space.
+/// Separators of words, mostly a single space.
 const BETWEEN: &[&str] = &[
     " ",
     " ",
@@ -91,7 +90,7 @@ const BETWEEN: &[&str] = &[
     "\u{a0}",
 ];
 
-/// A text of the words of one room.
+/// Returns a text of the words of one room.
 fn text(dice: &mut Dice, rooms: &[Vec<String>]) -> String {
     let words = &rooms[dice.below(rooms.len())];
     let mut text = String::new();
@@ -102,7 +101,7 @@ fn text(dice: &mut Dice, rooms: &[Vec<String>]) -> String {
     text
 }
 
-/// What stands between quotes in the source, by room: new patterns are tried as soon as they are written.
+/// Returns the quoted strings of the source, by room, so that new patterns are covered without a change here.
 fn patterns_of_the_source() -> Vec<Vec<String>> {
     fn walk(folder: &Path, found: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -132,7 +131,7 @@ fn patterns_of_the_source() -> Vec<Vec<String>> {
     let words = rooms.map(|room| {
         let mut found = BTreeSet::new();
         walk(&source.join(room), &mut found);
-        // One of several (`use|using`) and words of a row are words, too.
+        // Alternatives (`use|using`) and the words of a phrase are words, too.
         let words: Vec<String> = found.iter().flat_map(|text| text.split(['|', ' '])).map(str::to_owned).collect();
         found.extend(words.into_iter().filter(|word| !word.is_empty()));
         found.into_iter().collect::<Vec<String>>()
@@ -140,7 +139,7 @@ fn patterns_of_the_source() -> Vec<Vec<String>> {
     words.into_iter().filter(|words| !words.is_empty()).collect()
 }
 
-/// A transcript in which a person and an agent say these things, and a tool answers.
+/// Returns a transcript in which a person and an agent say these things, and a tool answers.
 fn transcript(texts: &[String; 6]) -> Vec<u8> {
     let [asked, done, command, output, then, last] = texts;
     let call = |id: &str, name: &str, input: serde_json::Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
@@ -182,7 +181,7 @@ fn transcript(texts: &[String; 6]) -> Vec<u8> {
     records.iter().flat_map(|record| (record.to_string() + "\n").into_bytes()).collect()
 }
 
-/// All that is made of a transcript, and all that is asked about it, with the same texts.
+/// Derives everything from a transcript and asks every question about it, with the same texts.
 fn live_through(texts: &[String; 6]) {
     let written = transcript(texts);
     let session = SessionId::new("s").unwrap();
@@ -196,7 +195,7 @@ fn live_through(texts: &[String; 6]) {
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
     let stored = encode(&tried);
     let (tried, calls) = decode_but_calls(&stored).unwrap();
-    // One that has copied all of it, and one of whom nobody can read what is stored.
+    // One that has copied all of it, and one whose stored calls cannot be decoded.
     let witness = |session: &str, calls: &str| Witness {
         session: session.to_owned(),
         project: project.clone(),

@@ -1,10 +1,10 @@
-//! Moments as people write them.
+//! Parses points in time as people write them.
 
 use baton_conversation::record::Timestamp;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// Months by their names, January first.
+/// Names of the months, January first.
 pub const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -20,7 +20,7 @@ pub const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Names of units, the letter first, with their length; months and years are taken as 30 and 365 days.
+/// Names of units with their length, the letter first; months and years count as 30 and 365 days.
 const UNITS: [(&[&str], i64); 5] = [
     (&["h", "hour", "hours"], HOUR_MS),
     (&["d", "day", "days"], DAY_MS),
@@ -28,12 +28,13 @@ const UNITS: [(&[&str], i64); 5] = [
     (&["m", "month", "months"], 30 * DAY_MS),
     (&["y", "year", "years"], 365 * DAY_MS),
 ];
-/// Longest text that is read.
+/// Maximum length of a text that is parsed.
 const MAX_BYTES: usize = 40;
 
-/// The moment that a text names: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`), in UTC as all
-/// times are shown; a time in RFC 3339, also without seconds, with a blank for its `T`, and without a zone, which is UTC; `today` and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`,
-/// `1y`, `10 days`: so long before `now`. `None` for everything else.
+/// Parses a point in time: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`), in UTC like all
+/// times shown; RFC 3339, also without seconds, with a space for its `T`, and without a zone, which means UTC; `today`
+/// and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`, `1y`, `10 days`: that long before `now`. `None`
+/// for everything else.
 pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
     let text = text.trim();
     if text.is_empty() || text.len() > MAX_BYTES || !text.is_ascii() {
@@ -50,7 +51,7 @@ pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
     date(&lower).or_else(|| ago(&lower, now)).or_else(|| time(text))
 }
 
-/// RFC 3339, and what ISO 8601 allows besides: a blank for the `T`, no seconds, no zone, which is UTC.
+/// Parses RFC 3339, and what ISO 8601 also allows: a space for the `T`, no seconds, no zone, which means UTC.
 fn time(text: &str) -> Option<Timestamp> {
     let (day, rest) = text.split_once(['T', 't', ' '])?;
     let digits = rest.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
@@ -60,7 +61,7 @@ fn time(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{day}T{clock}{seconds}{}", zone.to_ascii_uppercase()))
 }
 
-/// `2026`, `2026-03`, `2026-03-14`, also with slashes.
+/// Parses `2026`, `2026-03`, `2026-03-14`, also with slashes.
 fn date(text: &str) -> Option<Timestamp> {
     let parts: Vec<&str> = text.split(['-', '/']).collect();
     let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
@@ -73,7 +74,7 @@ fn date(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{}-{:0>2}-{:0>2}T00:00:00Z", part(0), part(1), part(2)))
 }
 
-/// `7d`, `10 days`, `2w`.
+/// Parses `7d`, `10 days`, `2w`.
 fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

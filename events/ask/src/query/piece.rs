@@ -1,30 +1,30 @@
-//! A text cut into pieces: what stands between white space, or between quotes.
+//! Splits a text into pieces at white space, keeping quoted text together.
 
-/// Longest name of a filter, in bytes.
+/// Maximum length of a filter's name, in bytes.
 const NAME_BYTES: usize = 20;
-/// Quotes that open, each with what closes it.
+/// Opening quotes, each with its closing quote.
 const QUOTES: [(char, char); 3] = [('"', '"'), ('“', '”'), ('„', '“')];
 
 /// One piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece<'a> {
-    /// All of it, as it was written.
+    /// The whole piece as written.
     pub(super) raw: &'a str,
-    /// Whether a single dash stands before it.
+    /// True if a single dash precedes it.
     pub(super) minus: bool,
     /// The name before a colon, letters only.
     pub(super) field: Option<&'a str>,
-    /// What is left: behind dash and colon, between the quotes.
+    /// The rest: after dash and colon, between the quotes.
     pub(super) text: &'a str,
-    /// Whether it stands in quotes.
+    /// True if it is quoted.
     pub(super) quoted: bool,
 }
 
-/// The pieces in order. Only what follows white space has dashes, names and quotes: in the middle of a word they are part
-/// of it. A quote that nothing closes is a character like others.
+/// Returns the pieces in order. Dashes, names and quotes count only at the beginning of a piece; inside a word they are
+/// part of it. A quote without a closing one is an ordinary character.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = text;
-    // What has no closing quote from here on has none further on either.
+    // A quote without a closing one from here on has none later either.
     let mut hopeless = [false; QUOTES.len()];
     std::iter::from_fn(move || {
         rest = rest.trim_start();
@@ -37,7 +37,7 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// The piece that `text` begins with.
+/// Returns the piece that `text` begins with.
 fn first<'a>(text: &'a str, hopeless: &mut [bool; QUOTES.len()]) -> Piece<'a> {
     let word = &text[..text.find(char::is_whitespace).unwrap_or(text.len())];
     let minus = word.starts_with('-') && !word.starts_with("--") && word.len() > 1;
@@ -50,14 +50,14 @@ fn first<'a>(text: &'a str, hopeless: &mut [bool; QUOTES.len()]) -> Piece<'a> {
     Piece { raw: word, minus, field, text: &word[at..], quoted: false }
 }
 
-/// The letters before a colon that something follows.
+/// Returns the letters before a colon if something follows it.
 fn name(word: &str) -> Option<&str> {
     let (name, value) = word.split_once(':')?;
     let is_name = !name.is_empty() && name.len() <= NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_alphabetic());
     (is_name && !value.is_empty()).then_some(name)
 }
 
-/// What stands in quotes from byte `at` on, and where the piece ends: at white space, at the end, or before a mark.
+/// Returns the quoted text at byte `at` and the end of the piece, which must not be followed by a letter or digit.
 fn quoted<'a>(text: &'a str, at: usize, hopeless: &mut [bool; QUOTES.len()]) -> Option<(&'a str, usize)> {
     let opening = text[at..].chars().next()?;
     for ((open, close), hopeless) in QUOTES.into_iter().zip(hopeless) {

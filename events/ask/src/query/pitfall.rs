@@ -1,12 +1,12 @@
-//! What somebody may have meant by a piece that is only a word.
+//! Notes on pieces that look like syntax but are only words.
 
 use super::piece::Piece;
 use super::{Field, PREFIX_CHARS, prefix, shown};
 
-/// Names of filters beside those of fields.
+/// Names of filters other than fields.
 const OTHERS: [&str; 5] = ["path", "before", "until", "after", "since"];
 
-/// A note on a piece that was taken in another way than it may have been meant, by what stands before it.
+/// Returns a note on a piece that may have been meant otherwise, given the piece before it.
 pub(super) fn of(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option<String> {
     if piece.quoted || piece.field.is_some() {
         return None;
@@ -21,13 +21,13 @@ pub(super) fn of(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option<String
     wild(piece.text).map(|why| format!("{written:?} is words: {why}"))
 }
 
-/// `file:`, of which the value is missing.
+/// Returns true for `file:` without a value.
 fn is_without_value(text: &str) -> bool {
     let name = text.strip_suffix(':').unwrap_or_default();
     Field::ALL.into_iter().map(Field::as_str).chain(OTHERS).any(|known| known == name)
 }
 
-/// Why a star or a question mark stands for nothing in a word.
+/// Returns why a star or a question mark in a word is not a wildcard.
 fn wild(text: &str) -> Option<String> {
     let is_word = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '*' | '?' | '.' | '_' | '-' | '/'));
     let asks = text.trim_end_matches('?').contains('?');

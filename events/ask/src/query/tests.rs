@@ -4,7 +4,7 @@ fn now() -> Timestamp {
     Timestamp::parse("2026-03-14T09:26:53Z").unwrap()
 }
 
-/// What a text is taken for: words, `"phrases"`, prefixes with a star, what is left out with a dash, filters, bounds.
+/// Formats a parsed question: words, `"phrases"`, prefixes with a star, exclusions with a dash, filters, bounds.
 fn told(asked: &Question) -> String {
     let mut parts = vec![asked.words.clone()];
     parts.extend(asked.phrases.iter().map(|phrase| format!("<{phrase}>")));
@@ -92,7 +92,7 @@ fn filters_are_known_by_name() {
     check("state:Indexed -state:failed", "state=indexed | -state=failed");
     check("file:C:\\a.rs", "file=C:\\a.rs");
     check("-tokio file:a.rs", "-tokio | file=a.rs");
-    // What there is not stays a filter: nothing fits it.
+    // An unknown value stays a filter that nothing matches.
     check("state:sleeping lock", "lock | state=sleeping");
     check("agent:emacs lock", "lock | agent=emacs");
     check("state::Open", "state::Open");

@@ -1,4 +1,4 @@
-//! A question as it is meant: which kinds of question it is, what it is about, where and when.
+//! The meaning of a question: its kinds, its subject, its projects and its time.
 
 mod naming;
 mod phrasing;
@@ -14,12 +14,12 @@ use self::plain::is_plain;
 use self::signs::KINDS;
 use baton_conversation::record::Timestamp;
 
-/// A kind of question that is known by plain words.
+/// A kind of question that is recognised by plain words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// What was worked on last: the latest sessions and where they stopped.
+    /// The latest work: the last sessions and where they stopped.
     Latest,
-    /// What is still open: unresolved ends and next steps that no later session has settled.
+    /// What is still open: loose ends and next steps that no later session has settled.
     Open,
     /// What the user prefers.
     Preferences,
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name in answers.
+    /// Name in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Latest => "latest",
@@ -48,35 +48,35 @@ impl Kind {
     }
 }
 
-/// A question that was understood.
+/// The meaning of a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The kinds it is, in the order of [`Kind`]; none: it is answered by searching alone.
+    /// Its kinds, in the order of [`Kind`]; if empty, it is answered by search alone.
     pub kinds: Vec<Kind>,
-    /// What it is about: its words in small letters, without those that only make it a question of its kind.
+    /// Its subject: the words in lower case, without those that only mark its kind.
     pub about: Vec<String>,
-    /// The same as it was written, for searching; the whole question where nothing else is left of it.
+    /// The subject as it was written, for searching; the whole question if nothing else is left.
     pub search: String,
-    /// Which projects its words name.
+    /// The projects that it names.
     pub named: Named,
-    /// Which time its words name.
+    /// The time that it names.
     pub span: Option<Span>,
-    /// What stands where a project would be named, where none that is known is.
+    /// The word in the place of a project's name, if no known project is named.
     pub place: Option<String>,
 }
 
 impl Asked {
-    /// Whether it is a question of this kind.
+    /// Returns true if the question is of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }
 
-    /// Whether it has the form of a known question and is about nothing in particular.
+    /// Returns true if the question is of a known kind and has no particular subject.
     pub fn is_general(&self) -> bool {
         self.about.is_empty() && !self.kinds.is_empty()
     }
 
-    /// The share of what it is about that a text has, in any form of the words; 1 when it is about nothing in particular.
+    /// Returns the share of the subject's words that a text has, in any form; 1 if there is no subject.
     pub fn fit(&self, text: &str) -> f32 {
         if self.about.is_empty() {
             return 1.0;
@@ -87,18 +87,18 @@ impl Asked {
     }
 }
 
-/// What reading a question takes from outside.
+/// The context in which a question is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
-    /// Names by which projects may be meant, as [`Named`] gives them back.
+    /// Names of known projects, as [`Named`] returns them.
     pub projects: &'a [String],
-    /// What `yesterday` is counted from.
+    /// Reference time for `yesterday`.
     pub now: Timestamp,
 }
 
-/// Longest question that is looked at, in words.
+/// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
-/// Letters that two words have in common at their beginning to be forms of one.
+/// Minimum length of the common prefix of two forms of a word.
 const STEM_CHARS: usize = 5;
 
 /// Reads a question. Total; linear in its words.
@@ -115,14 +115,15 @@ pub fn read(text: &str, around: &Around<'_>) -> Asked {
         None => Vec::new(),
     };
     let (mut phrasing, kinds, span) = match kinds.is_empty() {
-        // Where nothing is asked for that has a time, its words are words.
+        // If no kind that has a time is recognised, the words of the time are ordinary words.
         true => {
             let kinds = understood(&mut phrasing, false);
             (phrasing, kinds, None)
         }
         false => (timeless, kinds, span),
     };
-    // A search for words is only narrowed where it plainly says so; elsewhere a name may be one of the words.
+    // A search for words is restricted to a project only if it plainly says so; otherwise the name may be one of the
+    // words.
     let named = match named {
         Named::Called { loosely: true, .. } if kinds.is_empty() => {
             phrasing = whole;
@@ -141,7 +142,7 @@ pub fn read(text: &str, around: &Around<'_>) -> Asked {
     Asked { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
 }
 
-/// The kinds of a question; what makes it one of them is left out of its words.
+/// Returns the kinds of a question and removes the words that mark them.
 fn understood(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
     let mut kinds = Vec::new();
     let mut taken = Vec::new();
@@ -166,7 +167,7 @@ fn understood(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
     kinds
 }
 
-/// Runs of letters and digits, in small letters; of scripts without blanks each two neighbours.
+/// Returns the runs of letters and digits in lower case; for scripts without spaces, each pair of neighbours.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for part in text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
@@ -186,12 +187,12 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether a character is of a script that is written without blanks.
+/// Returns true for a character of a script that is written without spaces.
 fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Whether two words are the same but for their endings.
+/// Returns true if two words differ only in their endings.
 pub(super) fn is_form(one: &str, other: &str) -> bool {
     if one == other {
         return true;

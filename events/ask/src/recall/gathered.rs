@@ -1,40 +1,39 @@
-//! What a session has to say to a question.
+//! What a session contributes to the answer of a question.
 
 use super::asked::{Asked, Kind};
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, ErrorLine, Pointed};
 
-/// Longest entry, in characters.
+/// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
-/// Longest objective behind a title.
+/// Maximum length of an objective after a title, in characters.
 const OBJECTIVE_CHARS: usize = 200;
-/// Most entries of one sort of one session.
+/// Maximum number of entries of one sort per session.
 const MOST_OF_A_SORT: usize = 5;
-/// Most files of one session, where they are asked for.
+/// Maximum number of files per session, if they are asked for.
 const MOST_FILES: usize = 20;
-/// What a session's rank takes away from what it says.
+/// How much a session's worth decreases with its rank.
 const DECAY: f32 = 0.2;
-/// What of its session's fit counts for something that says nothing of what is asked itself.
+/// Share of the session's fit that counts for an entry without words of the subject.
 const OF_THE_SESSION: f32 = 0.5;
 
-/// Where a session stands among those that fit.
+/// A session among those that match.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The session.
     pub session: &'a SessionId,
-    /// Its rank, from 1.
+    /// Rank, from 1.
     pub rank: usize,
-    /// Its last word.
+    /// Time of its last message.
     pub at: Option<Timestamp>,
-    /// The last part of its project's directory.
+    /// Last component of its project's directory.
     pub project: Option<&'a str>,
-    /// How well it fits as a whole, from 0 to 1: by [`whole_fit`], and by the passages that were found in it.
+    /// How well the whole session matches, from 0 to 1: by [`whole_fit`] and by the passages found in it.
     pub fit: f32,
 }
 
 impl Place<'_> {
-    /// What counts of something that is worth so much.
+    /// Returns the worth of an entry, reduced by the session's rank.
     pub fn worth(&self, worth: f32) -> f32 {
         worth / (1.0 + DECAY * self.rank.saturating_sub(1) as f32)
     }
@@ -43,13 +42,13 @@ impl Place<'_> {
         self.line(sort, &said.text, Some(said.line), said.at.or(self.at), worth).fitting(fit)
     }
 
-    /// How well something fits that was said in the session: by its own words, or because the session is about it.
+    /// Returns how well something said in the session matches: by its own words, or because the session is about it.
     pub(super) fn near(&self, asked: &Asked, text: &str) -> f32 {
         let fit = asked.fit(text);
         fit + (1.0 - fit) * OF_THE_SESSION * self.fit
     }
 
-    /// An entry of the session, one line of bounded length.
+    /// Creates an entry of the session, on one line of bounded length.
     pub fn line(&self, sort: Sort, text: &str, line: Option<u64>, at: Option<Timestamp>, worth: f32) -> Entry {
         let (text, worth) = (one_line(text, TEXT_CHARS), self.worth(worth));
         let (session, fit) = (self.session.clone(), 1.0);
@@ -57,15 +56,15 @@ impl Place<'_> {
     }
 }
 
-/// How well a session fits as a whole: by its title, its purpose and the files it changed.
+/// Returns how well a whole session matches: by its title, its purpose and the files it changed.
 pub fn whole_fit(episode: &Episode, asked: &Asked) -> f32 {
     let files = episode.files_modified.iter().map(|file| relative(&file.path, episode.cwd.as_deref()));
     let whole: Vec<&str> = [episode.title.as_str(), &episode.objective].into_iter().chain(files).collect();
     asked.fit(&whole.join(" "))
 }
 
-/// What the session's episode has that answers the question, the session's own line first; what is open of it is for
-/// [`still_open`](super::still_open) to say. Bounded in number and length.
+/// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are
+/// left to [`still_open`](super::still_open). Bounded in number and length.
 pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
     let mut entries = vec![session(episode, place)];
     let wanted = |kind: Kind, usual: f32| if asked.is(kind) { 3.0 } else { usual };
@@ -87,9 +86,9 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
         entries.extend(told);
     };
 
-    // Of a question that is searched for only what has its words is told.
+    // Without a known kind, only entries with words of the question count.
     let near = |text: &str| if searched { asked.fit(text) } else { place.near(asked, text) };
-    // What was decided beside that is no answer to why this was.
+    // Other decisions of the session do not answer why this one was made.
     let decided = |text: &str| if asked.is(Kind::Decisions) { asked.fit(text) } else { near(text) };
     let decisions = episode.decisions.iter().map(|said| (said.clone(), decided(&said.text)));
     tell(Sort::Decision, wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 }), decisions.collect());
@@ -106,7 +105,7 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
         list.push((Pointed { text, line: error.line, at: error.at }, fit));
     }
     tell(Sort::Fixed, wanted(Kind::Solved, 0.6), mended);
-    // A command that failed says less than what somebody gave up.
+    // A failed command says less than an abandoned approach.
     let worth = if asked.is(Kind::Failed) || asked.is(Kind::Solved) { 1.5 } else { 0.4 };
     let unsolved = best(failed).into_iter().map(|(said, fit)| {
         let by_model = episode.is_of_model(said.line, &said.text);
@@ -117,18 +116,18 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
     entries
 }
 
-/// Whether what failed and what mended it is a model's, where both are told as one.
+/// Returns true if an error with its fix, shown as one entry, comes from a model.
 fn failed_by_model(episode: &Episode, told: &Pointed) -> bool {
     let is_it = |error: &&ErrorLine| error.line == told.line && told.text.starts_with(&error.text);
     episode.errors.iter().find(is_it).is_some_and(|error| episode.is_of_model(error.line, &error.text))
 }
 
-/// Title, project and purpose in one line.
+/// Returns title, project and purpose on one line.
 fn session(episode: &Episode, place: &Place<'_>) -> Entry {
     let mut text = one_line(&episode.title, TEXT_CHARS);
     let objective = episode.objective.trim();
     let begins = |long: &str, short: &str| long.to_lowercase().starts_with(&short.trim_end_matches('…').to_lowercase());
-    // What was typed last says less of the whole than what was typed first.
+    // A title that is the last prompt says less about the session than its objective.
     let is_repeated = episode.title_is_prompt && !objective.is_empty();
     let mut says_purpose = true;
     if text.is_empty() || is_repeated || begins(objective, &text) {
@@ -146,7 +145,7 @@ fn session(episode: &Episode, place: &Place<'_>) -> Entry {
     Entry { text, fit: place.fit, by_model, ..entry }
 }
 
-/// The files that were changed, those with the most changed lines first.
+/// Returns the changed files, those with the most changed lines first.
 fn files(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
     if !asked.is(Kind::Files) {
         return Vec::new();
@@ -167,7 +166,7 @@ fn relative<'a>(path: &'a str, cwd: Option<&str>) -> &'a str {
     below.and_then(|rest| rest.strip_prefix(['/', '\\'])).unwrap_or(path)
 }
 
-/// Those that fit best, the later of equals first, without those that fit not at all.
+/// Returns the best matches, later lines first among equals; entries that do not match at all are dropped.
 fn best(mut said: Vec<(Pointed, f32)>) -> Vec<(Pointed, f32)> {
     said.retain(|(_, fit)| *fit > 0.0);
     said.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));

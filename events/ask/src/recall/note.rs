@@ -1,4 +1,4 @@
-//! What an agent told the memory itself, as an answer.
+//! Answers from the notes that agents stored in the memory themselves.
 
 use uuid::Uuid;
 
@@ -8,11 +8,11 @@ use super::{Entry, Sort};
 use baton_conversation::record::Timestamp;
 use baton_events::memo;
 
-/// What a note counts where a kind of question is known, and where it is only searched for.
+/// Worth of a note for a plain search, and for a question of a known kind.
 const WORTH: f32 = 2.0;
 const WORTH_OF_A_KIND: f32 = 2.6;
 
-/// A note as an entry: its name, once, and what it says.
+/// Creates the entry of a note: its name, once, and its text.
 pub fn note(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &Asked) -> Entry {
     let session = memo::key(uuid);
     let (name, text) = (name.trim(), text.trim());
@@ -32,7 +32,7 @@ pub fn note(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &A
     Entry { uuid: Some(uuid), answers, ..place.line(Sort::Note, &told, None, at, worth).fitting(fit) }
 }
 
-/// Whether a note says something that a kind of question asks for, by its words.
+/// Returns true if the words of a note address this kind of question.
 fn speaks_of(text: &str, kind: Kind) -> bool {
     let words = super::asked::words(&text.replace(['\'', '’'], ""));
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));

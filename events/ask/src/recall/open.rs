@@ -1,34 +1,34 @@
-//! What is still open: what sessions left, without what later sessions have settled.
+//! What is still open: what sessions left, except what later sessions have settled.
 
 use super::asked::{Asked, Kind, is_form, words};
 use super::{Entry, Place, Sort};
 use baton_episode::digest::{Episode, Pointed};
 
-/// Most open ends of one session.
+/// Maximum number of open ends per session.
 const MOST: usize = 6;
-/// Words that say nothing of what is to be done.
+/// Words that say nothing about what is to be done.
 const IDLE: [&str; 24] = [
     "a", "an", "and", "at", "be", "for", "from", "in", "is", "it", "next", "of", "on", "open", "or", "still", "that",
     "the", "then", "this", "to", "todo", "we", "with",
 ];
-/// The share of an open end's words that what was done later must have to settle it.
+/// Share of an open end's words that later work must have to settle it.
 const SETTLED: f32 = 0.7;
-/// Least words that such a comparison needs: of fewer, chance would settle it.
+/// Minimum number of words for such a comparison; with fewer, coincidence would settle it.
 const LEAST_WORDS: usize = 2;
 
-/// What later sessions have done, as far as it may settle what is open.
+/// What later sessions have done, to decide whether something is still open.
 #[derive(Clone, Debug, Default)]
 pub struct Later {
-    /// Words of each thing that was done or decided.
+    /// Words of everything that was done or decided.
     done: Vec<Vec<String>>,
-    /// Commands that have succeeded.
+    /// Commands that succeeded.
     succeeded: Vec<String>,
-    /// What was open there, too, and is told of the later session.
+    /// Words of what was open there as well, which is reported for the later session.
     open: Vec<Vec<String>>,
 }
 
 impl Later {
-    /// Takes in the next session, going back in time.
+    /// Adds the next session, going back in time.
     pub fn take(&mut self, episode: &Episode) {
         let done = episode.work_completed.values().flatten().chain(&episode.decisions);
         self.done.extend(done.map(|said| telling(&said.text)));
@@ -40,7 +40,7 @@ impl Later {
         self.open.extend(open.map(|said| telling(&said.text)));
     }
 
-    /// Whether something that an earlier session left is settled, or said again.
+    /// Returns true if something that an earlier session left open is settled, or open in a later session as well.
     pub fn settles(&self, left: &str) -> bool {
         let lowered = left.to_lowercase();
         if self.succeeded.iter().any(|command| command.len() > 3 && names(&lowered, command)) {
@@ -55,7 +55,7 @@ impl Later {
     }
 }
 
-/// Whether a text names a command, as its whole beginning or between quotes.
+/// Returns true if a text names a command, at its beginning or in backticks.
 fn names(text: &str, command: &str) -> bool {
     let plain = text.trim_start_matches("bash ");
     plain.strip_prefix(command).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
@@ -69,12 +69,12 @@ fn telling(text: &str) -> Vec<String> {
     telling
 }
 
-/// What a session left open and what was to come next, as far as nothing later has settled it.
+/// Returns the open ends and next steps of a session that nothing later has settled.
 pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Asked, later: &Later) -> Vec<Entry> {
     let worth = if asked.is(Kind::Open) {
         3.0
     } else if asked.is(Kind::Latest) {
-        // So near to the line of its session that it stays with it.
+        // Close to the worth of the session's own line, so that both stay together.
         2.4
     } else {
         0.5

@@ -9,7 +9,7 @@ fn id(text: &str) -> SessionId {
     SessionId::new(text).unwrap()
 }
 
-/// A question in which no project is known, asked on 2026-11-20.
+/// Reads a question asked on 2026-11-20, without known projects.
 fn read(question: &str) -> Asked {
     super::read(question, &Around { projects: &[], now: Timestamp(1_795_168_800_000) })
 }
@@ -45,7 +45,7 @@ fn episode() -> Episode {
     }
 }
 
-/// What a question gets of the episode, best first.
+/// Returns the lines that the episode gives for a question, best first.
 fn told_of(question: &str) -> Vec<String> {
     let (asked, session) = (read(question), id("one"));
     let place = Place { fit: whole_fit(&episode(), &asked), ..place(&session, 1) };

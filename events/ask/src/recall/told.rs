@@ -1,35 +1,36 @@
-//! What of all that was gathered is told: what was asked for, and beside it only what supports it.
+//! Selects what is told from all gathered entries: what was asked for, and only what supports it.
 //!
-//! When the answer is complete it ends: what nobody asked for fills no budget. What fits much worse than the best is left
-//! out, and what one line of a transcript says is told once, whoever drew it out.
+//! A complete answer ends: the budget is not filled with what was not asked for. Entries that match much worse than the
+//! best are dropped, and one transcript line is told once, even if several entries came from it.
 
 use super::asked::{Asked, Kind, is_form, words};
 use super::{Entry, Sort};
 
-/// The share of what a question is about that an entry must have to answer it.
+/// Minimum share of the subject that an entry must have to be an answer.
 const LEAST_FIT: f32 = 0.4;
-/// What an entry that was not asked for must be worth of the best, where nothing that was asked for is known.
+/// Minimum worth, relative to the best entry, of an entry that was not asked for, if nothing that was asked for is
+/// known.
 const LEAST_WORTH: f32 = 0.25;
-/// Most passages beside an answer, and what they must have of what it is about.
+/// Maximum number of passages beside an answer, and their minimum fit.
 const SUPPORTING: usize = 3;
 const SUPPORTING_FIT: f32 = 0.5;
-/// The share of the words of one text that another must have to say the same.
+/// Share of a text's words that another text must have to say the same.
 const SAME: f32 = 0.8;
-/// What stands between what failed and what mended it, in a fact.
+/// Separates the failure from the fix in a fact.
 const FACT_MENDED: &str = " was resolved by ";
 
-/// What is told of a question.
+/// The selected entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// What is told, in no order.
+    /// The entries, in no particular order.
     pub entries: Vec<Entry>,
-    /// Kinds that were asked for and of which nothing is known; none where any of them is.
+    /// Requested kinds of which nothing is known; empty if anything is known of any of them.
     pub unknown: Vec<Kind>,
-    /// Words of what is asked that nothing has that was gathered.
+    /// Words of the subject that no gathered entry has.
     pub unsaid: Vec<String>,
 }
 
-/// Chooses. Entries of a question of no kind are told as far as they are worth it.
+/// Selects the entries to tell. For a question without a known kind, entries are selected by their worth.
 pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
     let unsaid = unsaid(asked, &entries);
     entries.retain(|entry| entry.worth > 0.0 && !entry.text.trim().is_empty());
@@ -42,7 +43,7 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
     let (mut answers, mut others): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| asked.kinds.iter().any(|kind| is_of(entry, *kind)));
     merge(&mut answers);
-    // Who asks for an error that was never mended does not want what mended another one.
+    // A question about an unfixed error is not answered by the fix of another one.
     let is_unsolved = |entry: &Entry| asked.is(Kind::Solved) && entry.sort == Sort::Failed && entry.answers;
     let unsolved = others.iter().filter(|entry| is_unsolved(entry));
     let best = answers.iter().chain(unsolved).map(|entry| entry.fit).fold(0.0, f32::max);
@@ -50,7 +51,7 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
         let share = asked.kinds.iter().filter(|kind| is_of(entry, **kind)).map(|kind| nearness(*kind));
         entry.fit >= LEAST_FIT && entry.fit >= best * share.fold(1.0, f32::min)
     });
-    // A session alone is none of its files.
+    // A session alone does not answer which files belong to it.
     let is_answered = answers.iter().any(|entry| !asked.is(Kind::Files) || entry.sort != Sort::Session);
     if !is_answered {
         others.append(&mut answers);
@@ -58,7 +59,7 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
         others.retain(|entry| match entry.sort {
             Sort::Passage | Sort::Note => true,
             _ if is_unsolved(entry) => entry.fit >= best * nearness(Kind::Solved) && best > 0.0,
-            // One that was found by what is near its words says something only with its passages.
+            // A session found only by similar words is useful only through its passages.
             _ => !general && entry.fit >= LEAST_FIT,
         });
         worth_it(&mut others);
@@ -72,8 +73,8 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
     Told { entries: answers, unknown: Vec::new(), unsaid }
 }
 
-/// Puts what is told of one set of sessions below what is told of another, whatever it is worth; where that knows nothing of
-/// what was asked, this may.
+/// Adds the entries of `lower` with a worth below those of `told`. If only `lower` knows something of what was asked,
+/// its `unsaid` is taken over.
 pub fn below(told: &mut Told, lower: Told) {
     let is_known = |told: &Told| !told.entries.is_empty() && told.unknown.is_empty();
     if is_known(&lower) && !is_known(told) {
@@ -87,13 +88,13 @@ pub fn below(told: &mut Told, lower: Told) {
     told.entries.extend(lower.entries.into_iter().map(sunk));
 }
 
-/// The passages and notes that support answers: below them, unless a decision is asked for and they have more of what it is
-/// about than any answer, for its reason may be told without a word of deciding.
+/// Returns the passages and notes that support the answers, ranked below them. If a decision is asked for and a passage
+/// has more of the subject than any answer, it ranks above: the reason may be given without a word of deciding.
 fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<Entry> {
     let by = |of: fn(&Entry) -> f32, fold: fn(f32, f32) -> f32, from| answers.iter().map(of).fold(from, fold);
     let (least, most) = (by(|entry| entry.worth, f32::min, f32::INFINITY), by(|entry| entry.worth, f32::max, 0.0));
     let best = by(|entry| entry.fit, f32::max, 0.0);
-    // What a tool printed tells of an error, and of nothing that somebody thought.
+    // Tool output is evidence for an error, not for what someone thought.
     let can = |entry: &Entry| entry.sort == Sort::Note || entry.answers || asked.is(Kind::Solved);
     others
         .retain(|entry| matches!(entry.sort, Sort::Passage | Sort::Note) && entry.fit >= SUPPORTING_FIT && can(entry));
@@ -108,14 +109,14 @@ fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<E
     beside
 }
 
-/// The words of what is asked that nothing has.
+/// Returns the words of the subject that no entry has.
 fn unsaid(asked: &Asked, entries: &[Entry]) -> Vec<String> {
     let there: Vec<String> = entries.iter().flat_map(|entry| words(&entry.text)).collect();
     let has = |wanted: &&String| !there.iter().any(|word| is_form(word, wanted));
     asked.about.iter().filter(has).cloned().collect()
 }
 
-/// Whether an entry is what a kind of question asks for.
+/// Returns true if an entry is what a kind of question asks for.
 fn is_of(entry: &Entry, kind: Kind) -> bool {
     match kind {
         _ if entry.sort == Sort::Note => entry.answers,
@@ -129,8 +130,8 @@ fn is_of(entry: &Entry, kind: Kind) -> bool {
     }
 }
 
-/// What an answer must have of the best one's fit. An error or a choice is meant exactly; an approach is mostly told in
-/// other words.
+/// Returns the required fit of an answer, relative to the best one. Errors and decisions are meant exactly; approaches
+/// are usually described in other words.
 fn nearness(kind: Kind) -> f32 {
     match kind {
         Kind::Solved | Kind::Decisions => 0.65,
@@ -144,13 +145,14 @@ fn worth_it(entries: &mut Vec<Entry>) {
     entries.retain(|entry| entry.worth >= best * LEAST_WORTH);
 }
 
-/// Passages of which another entry says all leave.
+/// Drops passages whose content another entry has.
 fn without_told(entries: &mut Vec<Entry>) {
     let others: Vec<Entry> = entries.iter().filter(|entry| entry.sort != Sort::Passage).cloned().collect();
     entries.retain(|entry| entry.sort != Sort::Passage || !others.iter().any(|other| says(other, entry)));
 }
 
-/// Whether an entry stands at a passage's place, or has all of its words; a fact that was taken from a note, those of the note.
+/// Returns true if the entry is at the passage's line or has all of its words; a fact taken from a note, all words of
+/// the note.
 fn says(entry: &Entry, passage: &Entry) -> bool {
     let is_taken = entry.sort == Sort::Fact && passage.sort == Sort::Note;
     entry.session == passage.session
@@ -159,7 +161,7 @@ fn says(entry: &Entry, passage: &Entry) -> bool {
             || is_taken && has_all(&entry.text, stated(&passage.text)))
 }
 
-/// Facts that say what an entry of their session says go into it: it keeps its words, and has the fact's uuid.
+/// Merges facts into entries of the same session that say the same: the entry keeps its text and takes the fact's uuid.
 fn merge(entries: &mut Vec<Entry>) {
     let (facts, mut kept): (Vec<Entry>, Vec<Entry>) = entries.drain(..).partition(|entry| entry.sort == Sort::Fact);
     for fact in facts {
@@ -168,7 +170,7 @@ fn merge(entries: &mut Vec<Entry>) {
                 && match entry.sort {
                     Sort::Decision => entry.line == fact.line && has_all(&fact.text, &entry.text),
                     Sort::Fixed => mended(&fact.text).is_some_and(|error| has_all(&entry.text, error)),
-                    // What has ended of a note that says more is told by itself.
+                    // An ended fact of a note that says more stays separate.
                     Sort::Note => {
                         has_all(&entry.text, stated(&fact.text))
                             && (fact.ended.is_none() || has_all(&fact.text, &entry.text))
@@ -181,7 +183,7 @@ fn merge(entries: &mut Vec<Entry>) {
                 entry.uuid = entry.uuid.or(fact.uuid);
                 entry.ended = entry.ended.or(fact.ended);
                 (entry.worth, entry.fit) = match entry.ended {
-                    // What ceased to hold is not worth more because somebody else says so, too.
+                    // A second source does not raise the worth of what no longer holds.
                     Some(_) => (entry.worth.min(fact.worth), entry.fit.max(fact.fit)),
                     None => (entry.worth.max(fact.worth), entry.fit.max(fact.fit)),
                 };
@@ -192,18 +194,18 @@ fn merge(entries: &mut Vec<Entry>) {
     *entries = kept;
 }
 
-/// What a fact or a note says: without what it is, as in `decided in shop: …`, and without its name.
+/// Returns the content of a fact or note, without its prefix, such as `decided in shop: …` or its name.
 fn stated(told: &str) -> &str {
     told.split_once(": ").map_or(told, |(_, said)| said)
 }
 
-/// What was mended, by a fact: without the project that stands behind it.
+/// Returns the error that a fact says was fixed, without the project after it.
 fn mended(fact: &str) -> Option<&str> {
     let (error, _) = fact.split_once(FACT_MENDED)?;
     Some(error.rsplit_once(" in ").map_or(error, |(error, _)| error))
 }
 
-/// Whether a text has nearly all words of another.
+/// Returns true if a text has nearly all words of another.
 fn has_all(text: &str, other: &str) -> bool {
     let (there, wanted) = (words(text), words(other));
     let has = wanted.iter().filter(|word| there.contains(word)).count();

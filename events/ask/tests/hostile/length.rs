@@ -1,5 +1,5 @@
-//! Texts made to be slow: whatever is repeated in a prompt, a reply or a tool's output, four times as much of it takes about
-//! four times as long, from the transcript to what is searched.
+//! Texts made to be slow: whatever is repeated in a prompt, a reply or a tool's output, four times as much of it takes
+//! about four times as long, from the transcript to the search document.
 #![expect(clippy::disallowed_methods, reason = "time is what is measured")]
 
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use super::{remember, transcript};
 
 const SMALL_BYTES: usize = 25_000;
 const LARGE_BYTES: usize = 4 * SMALL_BYTES;
-/// Above the four of what is linear by noise, far below the sixteen of what is not.
+/// Above the factor four of linear cost plus noise, far below the sixteen of quadratic cost.
 const RATIO_MAX: f64 = 6.0;
-/// What takes no longer than this is not judged: noise is larger.
+/// Shorter times are not judged, as noise is larger.
 const NOISE: Duration = Duration::from_millis(30);
 const ATTEMPTS: usize = 4;
 
@@ -81,14 +81,14 @@ const TRIGGERS: &[&str] = &[
     "Next: do a. ",
 ];
 
-/// How long this thread worked on it; others' work does not count where the system tells it apart.
+/// Returns the CPU time of this thread for it; wall-clock time where the system does not report that.
 fn cost(transcript: &[u8]) -> Duration {
     let (began, worked) = (Instant::now(), worked());
     remember(transcript);
     worked.and_then(|before| self::worked()?.checked_sub(before)).unwrap_or_else(|| began.elapsed())
 }
 
-/// The time that this thread has worked so far.
+/// Returns the CPU time of this thread so far.
 fn worked() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(told.split(' ').next()?.parse().ok()?))

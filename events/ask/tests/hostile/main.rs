@@ -1,4 +1,4 @@
-//! One text said by everybody in a session, taken from the transcript to what is searched: it may be of any shape.
+//! One text in every role of a session, processed from the transcript to the search document, whatever its shape.
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
 mod length;
@@ -34,7 +34,7 @@ fn transcript(text: &str) -> Vec<u8> {
     records.iter().flat_map(|record| (record.to_string() + "\n").into_bytes()).collect()
 }
 
-/// A transcript in the memory.
+/// Processes a transcript up to the search document.
 fn remember(transcript: &[u8]) {
     let session = SessionId::new("s").unwrap();
     let at = Surroundings { session: &session, group: "g", project: Some("/p"), parent: None, follows: None };

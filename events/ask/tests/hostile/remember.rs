@@ -1,4 +1,4 @@
-//! What two tests of hostile text make of a transcript.
+//! Processing of a transcript that two tests of hostile text share.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use baton_conversation::turns;
 use baton_episode::digest::{Episode, Show, digest};
 use baton_graph::{Surroundings, graph};
 
-/// Makes everything of a transcript until it can be searched, and returns what more can be made from.
+/// Derives everything from a transcript up to the search document, and returns the input for further steps.
 pub(crate) fn remember(transcript: &[u8], at: &Surroundings<'_>) -> (Vec<Item>, Episode) {
     let mut items: Vec<Item> = Vec::new();
     let source = Source { agent: Agent::ClaudeCode, subagent: false };

@@ -1,7 +1,7 @@
-//! Characters of two, three and four bytes at every bound that the core has: nothing is cut within one.
+//! Characters of two, three and four bytes at every limit of the core: no character is split.
 //!
-//! A bound counts bytes or characters, and lies at a number that a constant names. Texts are made to end, to begin and to
-//! change at these numbers, and go all the way from the transcript to what is searched.
+//! A limit counts bytes or characters and is a named constant. Texts are made to end, begin and change at these
+//! numbers, and go all the way from the transcript to the search document.
 #![expect(clippy::disallowed_methods, reason = "the constants of the core are read from its files")]
 
 use std::collections::BTreeSet;
@@ -10,16 +10,16 @@ use std::path::Path;
 
 use super::{remember, transcript};
 
-/// Bounds above it are tried with one beginning only.
+/// Larger limits are tried with one beginning only.
 const LARGE: usize = 700;
-/// Bounds above it are not tried: they bound counts, or files.
+/// Larger limits are not tried: they limit counts, or files.
 const LARGEST: usize = 9_000;
 
-/// What texts begin with, so that different readers look at what follows.
+/// Beginnings of the texts, so that different readers see what follows.
 const BEGINNINGS: &[&str] =
     &["", "key=", "password: \"", "curl -u a:", "Error: ", "I decided to use ", "- ", "`", "https://", "Next: ", "> "];
 
-/// Every number that a constant of the core names.
+/// Returns every number that a `usize` constant of the core has.
 fn bounds() -> BTreeSet<usize> {
     fn walk(folder: &Path, found: &mut BTreeSet<usize>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -61,7 +61,7 @@ fn no_bound_of_the_core_parts_a_character() {
             }
             for character in ['ü', '语', '😀'] {
                 let width = character.len_utf8();
-                // So that the bound falls on every byte of a character, whatever stands before the text.
+                // Shifts the limit to every byte of a character, whatever precedes the text.
                 for offset in 0..width {
                     let count = (bound + 2 * width).div_ceil(width);
                     let words = if number % 2 == 0 { "" } else { " a1" };

@@ -2,8 +2,8 @@
 //!
 //! # Hazards
 //!
-//! - A project whose name is a plain word narrows a question only behind `in` or beside `project`. If nothing
-//!   is found there, the question is asked again of all projects, and the answer says so.
+//! - A project whose name is an ordinary word restricts a question only after `in` or beside `project`. If nothing is
+//!   found there, the question is repeated for all projects, and the answer says so.
 
 use std::ops::Range;
 
@@ -16,35 +16,35 @@ pub enum Named {
     /// None.
     #[default]
     None,
-    /// That of the directory in which it is asked: `in this project`.
+    /// The project of the directory in which the question is asked: `in this project`.
     Here,
-    /// Those of these names.
+    /// Known projects.
     Called {
-        /// Each as it is among the names that are known.
+        /// Each as it is in the list of known names.
         names: Vec<String>,
-        /// Whether nothing but the name itself says so: no `in` before it, no `project` beside it.
+        /// True if only the name itself suggests it: no `in` before it, no `project` beside it.
         loosely: bool,
     },
 }
 
-/// Most projects that one question may name.
+/// Maximum number of projects that one question may name.
 const MOST: usize = 4;
-/// Words before a project that say that something is in it.
+/// Prepositions that put something into a project.
 const INSIDE: [&str; 4] = ["in", "within", "inside", "across"];
-/// Words before a project that may say so.
+/// Prepositions that may precede a project.
 const BEFORE: [&str; 9] = ["in", "within", "inside", "across", "for", "of", "on", "from", "at"];
-/// What a project is called.
+/// Words for a project.
 const PROJECT: [&str; 6] = ["project", "repo", "repository", "codebase", "workspace", "app"];
-/// What points at the own one.
+/// Words that point at the current project.
 const THIS: [&str; 5] = ["this", "our", "my", "current", "the"];
 
-/// The projects that are named; their words are taken out, with what makes them names of projects.
+/// Returns the projects that are named and removes their words, including those that mark them as projects.
 pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
     let mut names: Vec<String> = Vec::new();
     let mut loosely = true;
     let mut parts: Vec<(Vec<String>, &String)> =
         known.iter().map(|name| (words(name), name)).filter(|(parts, _)| !parts.is_empty()).collect();
-    // `ledger-api-client` is none of `ledger-api`.
+    // Longest names first: `ledger-api-client` does not name `ledger-api`.
     parts.sort_by_key(|(parts, _)| std::cmp::Reverse(parts.len()));
     for (parts, name) in &parts {
         let mut from = 0;
@@ -72,7 +72,7 @@ pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
     }
 }
 
-/// Where a name stands next, and whether it is written in several words.
+/// Returns the next occurrence of a name, and whether it is written as several words.
 fn next(phrasing: &Phrasing, parts: &[String], from: usize) -> Option<(Range<usize>, bool)> {
     let fits = |start: usize| parts.iter().zip(start..).all(|(part, at)| phrasing.at(at) == Some(part.as_str()));
     let start = (from..phrasing.len()).find(|start| fits(*start))?;
@@ -81,7 +81,7 @@ fn next(phrasing: &Phrasing, parts: &[String], from: usize) -> Option<(Range<usi
     Some((range, !is_piece))
 }
 
-/// The stretch that names a project, with the words that say so; `None` where it may be any word.
+/// Returns the range that names a project, including the words that mark it; `None` if it may be an ordinary word.
 fn whole(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Range<usize>> {
     let is = |place: Option<usize>, list: &[&str]| {
         place.and_then(|place| phrasing.at(place)).is_some_and(|word| list.contains(&word))
@@ -108,7 +108,7 @@ fn whole(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Rang
     (is_said || is_piece && parts > 1).then_some(found)
 }
 
-/// What stands at the end behind `in`: `in nosuchproject`, `in the nosuchproject repo`.
+/// Returns the unknown name at the end, after `in`: `in nosuchproject`, `in the nosuchproject repo`.
 pub(super) fn unknown(phrasing: &Phrasing) -> Option<String> {
     let is = |place: usize, list: &[&str]| phrasing.at(place).is_some_and(|word| list.contains(&word));
     let last = phrasing.len().checked_sub(1)?;
@@ -120,7 +120,7 @@ pub(super) fn unknown(phrasing: &Phrasing) -> Option<String> {
     Some(written.to_owned())
 }
 
-/// `in this project`, `of our repo`, `here` at the end.
+/// Matches `in this project`, `of our repo`, and `here` at the end.
 fn here(phrasing: &Phrasing) -> Option<Range<usize>> {
     let last = phrasing.len().checked_sub(1)?;
     if phrasing.at(last) == Some("here") {

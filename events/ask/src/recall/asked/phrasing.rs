@@ -1,10 +1,10 @@
-//! The words of a question, of which some are taken away as they are understood.
+//! The words of a question, which are removed as they are understood.
 
 use std::ops::Range;
 
 use super::words;
 
-/// Contractions, as they are when the apostrophe is gone or left, and what they say.
+/// Contractions without their apostrophe, and their expansion.
 const CONTRACTIONS: [(&str, &[&str]); 20] = [
     ("whats", &["what", "is"]),
     ("wheres", &["where", "is"]),
@@ -27,7 +27,7 @@ const CONTRACTIONS: [(&str, &[&str]); 20] = [
     ("ive", &["i", "have"]),
     ("weve", &["we", "have"]),
 ];
-/// First words of questions that have a time in them: of what happened, not of why something is so.
+/// First words of questions that can have a time: about what happened, not about why something is so.
 const ASKING_WHEN: [&str; 14] = [
     "what",
     "which",
@@ -45,7 +45,7 @@ const ASKING_WHEN: [&str; 14] = [
     "sessions",
 ];
 
-/// A word, and which piece between blanks it is of.
+/// A word, and the index of the white-space separated piece that contains it.
 #[derive(Clone, Debug)]
 struct Word {
     text: String,
@@ -60,7 +60,7 @@ pub(super) struct Phrasing {
 }
 
 impl Phrasing {
-    /// At most the first so many words of a text.
+    /// Splits at most the first `most` words of a text.
     pub(super) fn of(text: &str, most: usize) -> Self {
         let mut phrasing = Self { words: Vec::new(), pieces: Vec::new() };
         for written in text.split_whitespace() {
@@ -75,7 +75,7 @@ impl Phrasing {
             let mut push = |text: &str| phrasing.words.push(Word { text: text.to_owned(), piece });
             match (CONTRACTIONS.iter().find(|(short, _)| *short == plain), owner) {
                 (Some((_, said)), _) => said.iter().for_each(|word| push(word)),
-                // `ledger-api's` is the ledger-api's, and not the `s` of anything.
+                // `ledger-api's` is a possessive; its `s` is not a word.
                 (None, Some(owner)) => words(owner).iter().for_each(|word| push(word)),
                 (None, None) => words(&bare.replace('\'', "")).iter().for_each(|word| push(word)),
             }
@@ -89,7 +89,7 @@ impl Phrasing {
         self.words.iter().map(|word| word.text.as_str())
     }
 
-    /// The word at a place.
+    /// Returns the word at an index.
     pub(super) fn at(&self, place: usize) -> Option<&str> {
         self.words.get(place).map(|word| word.text.as_str())
     }
@@ -98,13 +98,13 @@ impl Phrasing {
         self.words.len()
     }
 
-    /// The piece that a word is of, as it was written, without the marks around it.
+    /// Returns the piece that contains a word, as written, without surrounding punctuation.
     pub(super) fn written(&self, place: usize) -> Option<&str> {
         let piece = self.pieces.get(self.words.get(place)?.piece)?;
         Some(piece.trim_matches(|c: char| !c.is_alphanumeric()))
     }
 
-    /// Whether a stretch of words is one piece, and all of it.
+    /// Returns true if a range of words is exactly one whole piece.
     pub(super) fn is_piece(&self, range: &Range<usize>) -> bool {
         let piece = |place: usize| self.words.get(place).map(|word| word.piece);
         let own = piece(range.start);
@@ -113,8 +113,8 @@ impl Phrasing {
         own.is_some() && inside && before != own && piece(range.end) != own
     }
 
-    /// Where words stand one right after the other. `^` before the first: at the beginning; `$` behind the last: at the end;
-    /// a star behind a word stands for any ending, alone for any word, which is none of the sign.
+    /// Finds consecutive words. A leading `^` anchors at the beginning, a trailing `$` at the end; a star after a word
+    /// matches any ending. A star alone matches any word, which is not part of the returned places.
     pub(super) fn find(&self, sign: &str) -> Option<Vec<usize>> {
         let (sign, first) = sign.strip_prefix('^').map_or((sign, false), |rest| (rest, true));
         let (sign, last) = sign.strip_suffix('$').map_or((sign, false), |rest| (rest, true));
@@ -128,25 +128,25 @@ impl Phrasing {
         Some(parts.iter().zip(at..).filter(|(part, _)| **part != "*").map(|(_, place)| place).collect())
     }
 
-    /// Empties the words at these places; what stands behind them keeps its place.
+    /// Empties the words at these places; the places of other words do not change.
     pub(super) fn empty(&mut self, places: &[usize]) {
         for place in places {
             self.words.get_mut(*place).into_iter().for_each(|word| word.text.clear());
         }
     }
 
-    /// Takes a stretch out, so that what stands around it comes together.
+    /// Removes a range, so that the words around it become neighbours.
     pub(super) fn cut(&mut self, range: Range<usize>) {
         let end = range.end.min(self.words.len());
         self.words.drain(range.start.min(end)..end);
     }
 
-    /// Leaves out what fits, and what was emptied.
+    /// Removes the words that match, and emptied ones.
     pub(super) fn leave_out(&mut self, is_aside: impl Fn(&str) -> bool) {
         self.words.retain(|word| !word.text.is_empty() && !is_aside(&word.text));
     }
 
-    /// The pieces of which a word is left, in their order.
+    /// Returns the pieces of the remaining words, in order.
     pub(super) fn as_written(&self) -> String {
         let mut pieces: Vec<usize> = self.words.iter().map(|word| word.piece).collect();
         pieces.dedup();
@@ -154,13 +154,13 @@ impl Phrasing {
         written.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether it may ask for what happened in a time.
+    /// Returns true if the question may ask about a time.
     pub(super) fn asks_when(&self) -> bool {
         self.at(0).is_some_and(|first| ASKING_WHEN.contains(&first))
     }
 }
 
-/// Whether a word is what a part of a sign asks for.
+/// Returns true if a word matches a part of a sign.
 pub(super) fn fits(word: &str, part: &str) -> bool {
     part.strip_suffix('*').map_or(word == part, |start| word.starts_with(start))
 }

@@ -1,8 +1,8 @@
-//! Words of a question that stand for nothing by themselves.
+//! Words of a question that mean nothing by themselves.
 
 use crate::stopwords::is_stop;
 
-/// Words that say nothing of what a question is about, and much elsewhere; sorted.
+/// Words that say nothing about the subject of a question, but much elsewhere; sorted.
 const ASKING: [&str; 21] = [
     "already",
     "anything",
@@ -27,7 +27,7 @@ const ASKING: [&str; 21] = [
     "yet",
 ];
 
-/// Whether a lower-cased word says nothing of what a question is about.
+/// Returns true if a word in lower case says nothing about the subject of a question.
 pub(super) fn is_plain(word: &str) -> bool {
     is_stop(word) || ASKING.contains(&word)
 }

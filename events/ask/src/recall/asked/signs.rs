@@ -1,19 +1,19 @@
-//! Words by which kinds of question are known. A list is a guess that helps: what it lacks is searched for as words.
+//! Words by which kinds of question are recognised. The lists are heuristic: words that are missing are searched for.
 //!
-//! A sign is words that stand one right after the other, see [`find`](super::phrasing::Phrasing::find). Words that are
-//! everyday names of things as well (a pending order, a choice field, the todo app) are signs only beside others.
+//! A sign is a sequence of consecutive words, see [`find`](super::phrasing::Phrasing::find). Words that are also
+//! everyday names of things (a pending order, a choice field, the todo app) are signs only together with others.
 
 use super::Kind;
 
-/// A kind and the words that it is known by.
+/// A kind and the words that mark it.
 pub(super) struct Known {
     pub(super) kind: Kind,
     pub(super) signs: &'static [&'static str],
-    /// Signs where a time is named.
+    /// Signs that count only if a time is named.
     pub(super) timed: &'static [&'static str],
-    /// Signs where the question is of no other kind.
+    /// Signs that count only if no kind was recognised.
     pub(super) weak: &'static [&'static str],
-    /// Words that say nothing more beside a sign of the kind.
+    /// Words that add nothing beside a sign of the kind.
     pub(super) beside: &'static [&'static str],
 }
 

@@ -1,5 +1,5 @@
-//! Which time a question names: `yesterday`, `last week`, `on Monday`, `since 2026-03-14`, `on 18 November`, `from October 1 to
-//! October 15`, both days included. All in UTC, as all times are shown.
+//! Which time a question names: `yesterday`, `last week`, `on Monday`, `since 2026-03-14`, `on 18 November`, `from
+//! October 1 to October 15`, both days included. All times are UTC, like all times shown.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use baton_conversation::record::Timestamp;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// Days, the first of a week first.
+/// Weekdays, the first of the week first.
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// Words before a month that say that it is none but a month: `may` and `march` are verbs as well.
+/// Words before a month that show that it is a month: `may` and `march` are verbs as well.
 const BEFORE_MONTHS: [&str; 14] =
     ["in", "on", "before", "after", "since", "until", "till", "by", "during", "from", "to", "between", "and", "of"];
 
-/// A stretch of time.
+/// A span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// From then on.
+    /// Inclusive start.
     pub after: Option<Timestamp>,
-    /// Until just before then.
+    /// Exclusive end.
     pub before: Option<Timestamp>,
 }
 
-/// The time that is named; its words are taken out.
+/// Returns the time that is named and removes its words.
 pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
     let today = now.0 - now.0.rem_euclid(DAY_MS);
     let (mut range, span) = (0..phrasing.len()).find_map(|at| at_place(phrasing, at, now, today))?;
@@ -41,7 +41,7 @@ pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
         match phrasing.at(before) {
             Some("since" | "after") => span.before = None,
             Some("before" | "until") => span = Span { after: None, before: span.after },
-            // What was worked on last week was not worked on a last week.
+            // `worked on last week` means work during last week.
             Some("on")
                 if matches!(phrasing.at(range.start), Some("today" | "yesterday" | "this" | "last" | "past")) =>
             {
@@ -56,7 +56,7 @@ pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
     Some(span)
 }
 
-/// The words that name a time and another behind it, and all that lies between: `between … and …`, `from … to …`.
+/// Returns a span between two times with its words: `between … and …`, `from … to …`.
 fn stretch(
     phrasing: &Phrasing,
     first: &Range<usize>,
@@ -73,7 +73,7 @@ fn stretch(
     Some((before.unwrap_or(first.start)..second.end, from.start.min(to.start)..from.end.max(to.end)))
 }
 
-/// The day of a month from a place on, with its year or the last one that there was; and how many words that takes.
+/// Returns the day of a month at `at`, in its year or the last one in which it has passed, and the number of its words.
 fn day_of_month(phrasing: &Phrasing, at: usize, is_said: bool, now: Timestamp) -> Option<(usize, Timestamp)> {
     let word = |offset: usize| phrasing.at(at + offset).unwrap_or_default();
     let of = usize::from(word(1) == "of");
@@ -89,19 +89,19 @@ fn day_of_month(phrasing: &Phrasing, at: usize, is_said: bool, now: Timestamp) -
     [this, this - 1].into_iter().filter_map(begins).find(|begins| *begins <= now).map(|begins| (length, begins))
 }
 
-/// `18`, `18th`.
+/// Parses `18`, `18th`.
 fn day(text: &str) -> Option<i64> {
     let bare = ["st", "nd", "rd", "th"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     bare.parse().ok().filter(|day| (1..=31).contains(day) && bare.len() <= 2)
 }
 
-/// The number of a month, from 1, by its name or the beginning of it.
+/// Returns the number of a month, from 1, from its name or its first three letters.
 fn month_named(text: &str) -> Option<usize> {
     let is_short = |month: &str| text.len() == 3 && month.starts_with(text) || text == "sept" && month == "september";
     MONTHS.iter().position(|month| *month == text || is_short(month)).map(|month| month + 1)
 }
 
-/// The words from a place on that name a time, and which.
+/// Returns the words from `at` that name a time, and that time.
 fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Option<(Range<usize>, Range<i64>)> {
     let word = |offset: usize| phrasing.at(at + offset).unwrap_or_default();
     let days = |from: i64, length: i64| from..from + length * DAY_MS;
@@ -175,7 +175,7 @@ fn number(text: &str) -> Option<i64> {
     known.or(few).or_else(|| text.parse().ok().filter(|number| (1..=10_000).contains(number)))
 }
 
-/// Its length.
+/// Returns the length of a unit, in milliseconds.
 fn unit(text: &str) -> Option<i64> {
     Some(match text {
         "hour" | "hours" => HOUR_MS,
@@ -187,7 +187,7 @@ fn unit(text: &str) -> Option<i64> {
     })
 }
 
-/// The month so many months from now, as milliseconds.
+/// Returns the month at this offset from the current one, in milliseconds.
 fn month(now: Timestamp, offset: i64) -> Option<Range<i64>> {
     let text = now.to_string();
     let (year, month) = (text.get(..4)?.parse::<i64>().ok()?, text.get(5..7)?.parse::<i64>().ok()?);
@@ -205,7 +205,7 @@ fn year(now: Timestamp, offset: i64) -> Option<Range<i64>> {
     Some(begin(year * 12, now)?.0..begin((year + 1) * 12, now)?.0)
 }
 
-/// The beginning of a month, counted from the year 0.
+/// Returns the beginning of a month, given as a count of months since year 0.
 fn begin(months: i64, now: Timestamp) -> Option<Timestamp> {
     moment(&format!("{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1), now)
 }

@@ -52,7 +52,7 @@ fn kinds_are_known_by_plain_words() {
     check("reason code of the order", "", "reason code order");
     check("unresolved import in main.rs", "", "unresolved import main rs");
     check("authentication failed for user postgres", "", "authentication failed user postgres");
-    // What is asked about is not lost.
+    // The subject is kept.
     check("why did the user session time change", "decisions", "user session time change");
     check("fix the file list", "", "fix file list");
     check("", "", "");
@@ -81,7 +81,7 @@ fn projects_that_are_named_are_no_words_of_the_question() {
     check("what is still open here?", "here", "", "what is still open here?");
     check("how did we fix E0382 in our repo", "here", "e0382", "E0382");
     check("webhooks in ledger-api", "ledger-api", "webhooks", "webhooks");
-    // A name alone is a word of what is searched for, and so is a part of another.
+    // A name alone is a search word, and so is a part of another name.
     check("harbor-ui still sends ?page", "", "harbor ui sends page", "harbor-ui sends ?page");
     check("why does src/shop/cart.rs lock", "", "src shop cart rs lock", "src/shop/cart.rs lock");
     check("why did the shop window break", "", "shop window break", "shop window break");
@@ -137,7 +137,7 @@ fn a_time_that_is_named_bounds_the_question() {
     }
     check("what did we do on December 24", "latest", "", Some(("2025-12-24", "2025-12-25")));
     check("what may 5 users do", "", "may 5 users", None);
-    // Why something is so, and what is only said, has no time.
+    // The reason for a state, and plain statements, have no time.
     check("why is the test red since yesterday", "decisions", "test red yesterday", None);
     check("dates.test.ts is red since yesterday", "", "dates test ts red yesterday", None);
     check("what may we delete", "", "may delete", None);
