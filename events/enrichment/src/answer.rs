@@ -1,4 +1,4 @@
-//! What a model answered, as far as it is believed.
+//! A model's answer after checking.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,130 +6,126 @@ use std::fmt;
 use baton_events::session::{CallOutcome, GaveUp};
 use baton_graph::Label;
 
-/// Longest answer that is looked at, in bytes: many times what a bound on its tokens lets through.
+/// Maximum length of an answer that is parsed, in bytes; many times what the token limit allows.
 pub const MAX_ANSWER_BYTES: usize = 512 * 1024;
 
-/// An answer that was checked: bounded, redacted, on one line each, and pointing at lines of the transcript alone.
+/// A checked answer: bounded, redacted, each text on one line, and every claim refers to a line of the transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// What the session was for.
+    /// Purpose of the session.
     pub objective: String,
-    /// What was done, by category.
+    /// Work that was done, by category.
     pub work_completed: BTreeMap<String, Vec<Claim>>,
-    /// What was looked up outside.
+    /// External information that was looked up.
     pub external_research: Vec<Claim>,
-    /// What was stored elsewhere, by tool.
+    /// Information that was stored elsewhere, by tool.
     pub knowledge_stored: BTreeMap<String, Vec<Claim>>,
-    /// What was decided.
     pub decisions: Vec<Claim>,
-    /// What failed.
+    /// Failures.
     pub errors: Vec<Failed>,
-    /// What is open.
+    /// Open matters.
     pub unresolved: Vec<Claim>,
-    /// What comes next.
     pub next_steps: Vec<Claim>,
-    /// One paragraph for whoever continues.
+    /// One paragraph for the next person or agent.
     pub continuation_context: String,
-    /// Things that it names.
+    /// Entities that the model names.
     pub entities: Vec<Entity>,
-    /// How they bear on each other.
+    /// Relations between them.
     pub facts: Vec<Fact>,
-    /// Claims of lines that the transcript does not have; dropped.
+    /// Number of claims dropped because the transcript does not have their lines.
     pub dropped: u32,
-    /// Claims beyond the bounds.
+    /// Number of claims beyond the limits.
     pub left_out: u32,
 }
 
-/// See [`Answer::dropped`] and [`Answer::left_out`].
+/// Number of claims lost; see [`Answer::dropped`] and [`Answer::left_out`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Of lines that are not there.
+    /// Claims whose lines do not exist.
     pub dropped: u32,
-    /// Beyond a bound.
+    /// Claims beyond a limit.
     pub left_out: u32,
 }
 
-/// A claim, and the transcript line that says it.
+/// A claim and the transcript line that supports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The claim.
     pub text: String,
-    /// The line, from 1; the transcript has it.
+    /// Line number, from 1; the line exists.
     pub line: u64,
 }
 
-/// A failure, and what resolved it.
+/// A failure and its resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// What failed.
+    /// The failure.
     pub error: Claim,
-    /// What resolved it.
+    /// Its resolution.
     pub resolution: Option<Claim>,
 }
 
-/// A thing that a model names.
+/// An entity that a model names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
-    /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub label: Label,
-    /// What it is said to be.
+    /// Its description.
     pub summary: String,
-    /// The first of the lines that support it.
+    /// The first line that supports it.
     pub line: u64,
 }
 
-/// How two things are said to bear on each other.
+/// A relation between two entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is and its name.
+    /// Kind and name.
     pub source: (Label, String),
-    /// In capital letters: `USES`.
+    /// In upper case: `USES`.
     pub relation: String,
-    /// What it is and its name.
+    /// Kind and name.
     pub target: (Label, String),
-    /// The fact in a sentence.
+    /// The fact as a sentence.
     pub fact: String,
-    /// The first of the lines that support it.
+    /// The first line that supports it.
     pub line: u64,
 }
 
-/// How an endpoint says that an answer ended.
+/// How an answer ended, as the endpoint reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// It is whole, or nothing is said of it.
+    /// Complete, or not reported.
     Stop,
-    /// It reached the bound of its length.
+    /// It reached its length limit.
     Length,
-    /// The model declined, or a filter has cut it.
+    /// The model declined, or a filter cut the answer.
     Refusal,
 }
 
-/// Why an answer cannot be used: told to the model when it is asked once more, and to people. Never has a word of the answer.
+/// Why an answer is unusable, told to the model on the second request and to people. Never contains text of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Complaint {
     /// The model declined.
     Refused,
-    /// It was cut off.
+    /// The answer was cut off.
     Cut,
-    /// It has more bytes than are looked at.
+    /// The answer is longer than [`MAX_ANSWER_BYTES`].
     TooLong,
-    /// It is no JSON object.
+    /// The answer is not a JSON object.
     NoObject,
-    /// A field has another type than its schema says, or is missing.
+    /// A field is missing or does not have the type of the schema.
     Field {
-        /// Where, as `decisions[2].line`.
+        /// Path of the field: `decisions[2].line`.
         path: String,
-        /// What is wanted there.
+        /// What is expected there.
         wanted: &'static str,
     },
-    /// It says nothing of the session.
+    /// The answer says nothing about the session.
     Nothing,
 }
 
 impl Complaint {
-    /// As a call's outcome names it.
+    /// Returns the outcome that is recorded for the call.
     pub fn outcome(&self) -> CallOutcome {
         match self {
             Self::Refused => CallOutcome::Refused,
@@ -138,7 +134,7 @@ impl Complaint {
         }
     }
 
-    /// What is told to people, and what they may do about it.
+    /// Returns the message for people, with what they can do.
     pub fn told(&self) -> String {
         let what = match self {
             Self::Refused => "declined",
@@ -160,7 +156,7 @@ impl Complaint {
         format!("the model was asked twice and {what}{detail}; {}", step.next_step())
     }
 
-    /// What is told to the model when only the recorded outcome of the call before is left, after a restart.
+    /// Recreates the complaint from the recorded outcome of the previous call, after a restart.
     pub fn of_outcome(outcome: CallOutcome) -> Self {
         match outcome {
             CallOutcome::Refused => Self::Refused,
@@ -186,7 +182,7 @@ impl fmt::Display for Complaint {
 }
 
 impl Answer {
-    /// The answer to a request that joins others, of which so much was lost.
+    /// Adds the losses of the answers that the request for this one joined.
     pub fn after(mut self, lost: &Lost) -> Self {
         self.dropped = self.dropped.saturating_add(lost.dropped);
         self.left_out = self.left_out.saturating_add(lost.left_out);

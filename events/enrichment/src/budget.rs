@@ -1,51 +1,51 @@
-//! Whether a call may be made: known before it is spent.
+//! Decides before a call whether the budgets allow it.
 
 use baton_conversation::record::Timestamp;
 use baton_events::prices::Price;
 use baton_events::session::{CallTokens, DAY_MS};
 
-/// What may be spent, in thousandths of a millionth of a US dollar.
+/// Spending limits, in nano-dollars (10⁻⁹ US dollars).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// On one session over its life; `None` for no bound.
+    /// Per session over its lifetime; `None` for no limit.
     pub session_nanos: Option<u64>,
-    /// On one day (UTC); `None` for no bound.
+    /// Per day (UTC); `None` for no limit.
     pub daily_nanos: Option<u64>,
 }
 
-/// Whether a call can be afforded.
+/// Whether the budgets allow a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afford {
-    /// It can.
+    /// They do.
     Yes,
     /// It waits for a larger `llm.session_budget_usd`.
     OverSession {
-        /// What the session would have spent with it, at most.
+        /// Maximum spending of the session including the call.
         nanos: u64,
-        /// What it may.
+        /// The limit.
         budget: u64,
     },
-    /// It waits for another day, or for a larger `llm.daily_budget_usd`.
+    /// It waits for the next day, or for a larger `llm.daily_budget_usd`.
     OverDay {
-        /// What the day would have spent with it, at most.
+        /// Maximum spending of the day including the call.
         nanos: u64,
-        /// What it may.
+        /// The limit.
         budget: u64,
-        /// When the next day begins.
+        /// Beginning of the next day.
         until: Timestamp,
     },
 }
 
-/// What was spent so far; what is unknown or under way counts as estimated.
+/// Spending so far, in nano-dollars; calls with unknown cost and running calls count with their estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
-    /// On the session.
+    /// Of the session.
     pub session_nanos: u64,
-    /// On the day.
+    /// Of the day.
     pub day_nanos: u64,
 }
 
-/// Whether calls that cost at most `nanos` fit both budgets. What costs nothing always does.
+/// Checks whether a call that costs at most `nanos` fits both budgets. A free call always does.
 pub fn afford(nanos: u64, spent: &Spending, budget: &Budget, now: Timestamp) -> Afford {
     let session = spent.session_nanos.saturating_add(nanos);
     let day = spent.day_nanos.saturating_add(nanos);
@@ -60,17 +60,17 @@ pub fn afford(nanos: u64, spent: &Spending, budget: &Budget, now: Timestamp) -> 
     }
 }
 
-/// What is to be spent on one conversation, at most, in thousandths of a millionth of a US dollar.
+/// Maximum cost of the calls for one conversation, in nano-dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// On the next call.
+    /// The next call.
     pub next: u64,
-    /// On all that are left to be made, the next one included.
+    /// All remaining calls, including the next.
     pub all: u64,
 }
 
-/// Whether the next call fits both budgets, and all that are left the session's: nothing is begun that could not be brought to
-/// its end. What does not fit a day goes on with the next one.
+/// Checks the next call against both budgets, and all remaining calls against the session's: nothing is started that
+/// could not be finished. Calls that exceed the day's budget continue the next day.
 pub fn afford_all(wanted: &Wanted, spent: &Spending, budget: &Budget, now: Timestamp) -> Afford {
     let of_session = Budget { daily_nanos: None, ..*budget };
     match afford(wanted.all.max(wanted.next), spent, &of_session, now) {
@@ -79,13 +79,17 @@ pub fn afford_all(wanted: &Wanted, spent: &Spending, budget: &Budget, now: Times
     }
 }
 
-/// The most that a request costs: nothing where there is no price.
+/// Returns the maximum cost of a request in nano-dollars; 0 without a price.
 pub fn estimate(price: Option<&Price>, tokens_in: u64, tokens_out: u64) -> u64 {
     price.map_or(0, |price| price.nanos(&CallTokens { input: tokens_in, output: tokens_out, cached: 0 }))
 }
 
-/// Whether a model may be asked: one without a price only on this machine, or where no budget is set that it could exceed
-/// unseen. Which key helps, if not.
+/// Checks whether a model may be called: a model without a price only on this machine, or if no budget is set that it
+/// could exceed unnoticed.
+///
+/// # Errors
+///
+/// The configuration key that would allow it.
 pub fn may_ask(price: Option<&Price>, is_loopback: bool, budget: &Budget) -> Result<(), &'static str> {
     let is_bound = budget.session_nanos.is_some() || budget.daily_nanos.is_some();
     match price.is_some() || is_loopback || !is_bound {
@@ -127,7 +131,7 @@ mod tests {
             (5, 11, 0, 0, Afford::OverSession { nanos: 11, budget: 10 }),
             (2, 2, 8, 4, Afford::Yes),
             (2, 2, 9, 0, Afford::OverSession { nanos: 11, budget: 10 }),
-            // The rest goes on tomorrow.
+            // The rest continues tomorrow.
             (5, 9, 1, 2, Afford::OverDay { nanos: 7, budget: 6, until }),
             (5, 0, 0, 0, Afford::Yes),
             (0, 0, 99, 99, Afford::Yes),

@@ -1,76 +1,76 @@
-//! Into how many parts a conversation goes, and how the answers to them are joined until one is left.
+//! Divides a conversation into parts, and plans how their answers are joined until one is left.
 //!
-//! As few parts as its context lets them be. Their answers are joined as many at a time as one request holds: the answers to
-//! that are joined again, and so on. All but the last are shorter than an answer may be, so that some fit together.
+//! There are as few parts as the context allows. As many answers as one request can hold are joined at a time, the
+//! results are joined again, and so on. All answers except the last are limited to a shorter length, so that several
+//! fit together.
 //!
 //! # Hazards
 //!
 //! - Parts beyond `MAX_PARTS` (parts and the steps that join their answers cost up to twice as many calls) are
-//!   `Plan::left_out`: the requests around the gap tell the model, `unseen` keeps the count, and people see it.
-//!   What `Abridged` does not hold of a giant (`Plan::not_held`) is kept beside it: no context helps against
-//!   that, so it counts in no comparison. A wish to ask again ends by `enrichment_given_up` with
-//!   `no_more_to_send` where no more would be sent. The shape of parts and steps follows from items and limits
-//!   alone.
+//!   `Plan::left_out`: the requests around the gap tell the model, `unseen` keeps the count, and people see it. What
+//!   `Abridged` does not hold of a giant (`Plan::not_held`) is counted separately: a larger context does not help, so
+//!   it is part of no comparison. A request to ask again ends with `enrichment_given_up` and `no_more_to_send` if no
+//!   more would be sent. The shape of parts and steps depends only on items and limits.
 
 use super::form;
 use super::telling::Told;
 use baton_conversation::tokens;
 
-/// Tokens that are left free in a context: what the endpoint adds by itself, and what an estimate is wrong by.
+/// Tokens of the context that are kept free for what the endpoint adds, and for errors of the estimate.
 const MARGIN_TOKENS: u64 = 500;
-/// Share of a context, in percent, that the estimate may take, which is a high one: tokenizers differ.
+/// Percentage of a context that the estimate, a high one, may fill: tokenizers differ.
 const FILL_PERCENT: u64 = 95;
-/// Least room for the conversation in one request, in tokens, however small the context.
+/// Minimum room for the conversation in one request, in tokens, however small the context.
 const MIN_ROOM_TOKENS: u64 = 1_000;
-/// An answer beside a full request takes one part in so many of what there is, at most.
+/// An answer to a full request takes at most one part in this many of the usable context.
 const ANSWER_SHARE: u64 = 3;
-/// Answers are asked no shorter than this, in tokens, as long as two of them fit into one request.
+/// Minimum length of requested answers, in tokens, as long as two of them fit into one request.
 const SHORT_TOKENS: u64 = 600;
-/// How many answers shall fit into the request that joins them.
+/// Number of answers that should fit into the request that joins them.
 const JOINED: u64 = 4;
-/// Most parts of one conversation: they and the steps that join them cost twice as many calls at most.
+/// Maximum number of parts of one conversation; with the steps that join them they cost at most twice as many calls.
 pub(super) const MAX_PARTS: usize = 64;
-/// Tokens of the frame of one part's answer in the request that joins.
+/// Tokens of the frame around one part's answer in the request that joins answers.
 const FRAME_TOKENS: u64 = 64;
 
-/// What a model can take.
+/// Limits of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens of request and answer together.
+    /// Maximum tokens of request and answer together.
     pub context_tokens: u64,
-    /// Tokens of the answer; fewer where the context has no room for so many.
+    /// Maximum tokens of the answer; less if the context has no room for it.
     pub max_output_tokens: u64,
 }
 
 impl Limits {
-    /// The longest answer, in tokens, that the context has room for beside a conversation, however short, where the wanted one
-    /// is longer: answers are asked no longer than fits. None where it fits.
+    /// If the context has no room for an answer of `max_output_tokens` beside even a short conversation, returns the
+    /// longest answer that fits, in tokens; answers are then limited to that. `None` if it fits.
     pub fn longest_answer(&self) -> Option<u64> {
         let longest = Rooms::of(self).usable.saturating_sub(MIN_ROOM_TOKENS).max(1);
         (self.max_output_tokens > longest).then_some(longest)
     }
 }
 
-/// What follows of the limits, in tokens.
+/// Sizes that follow from the limits, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rooms {
-    /// What goes with each request.
+    /// What accompanies each request.
     pub(super) overhead: u64,
-    /// What telling and answer may take together.
+    /// Conversation and answer together.
     usable: u64,
-    /// Longest answer that is wanted.
+    /// Configured maximum of the answer.
     wanted: u64,
-    /// Longest answer beside a full request.
+    /// Maximum answer to a full request.
     pub(super) answer: u64,
-    /// Longest answer that is joined with others.
+    /// Maximum answer that is joined with others.
     pub(super) short_answer: u64,
-    /// What is told in a request for an answer.
+    /// Conversation in a request for an answer of full length.
     pub(super) whole: u64,
-    /// What is told in a request for a short one.
+    /// Conversation in a request for a short answer.
     pub(super) part: u64,
 }
 
-/// What a step joins: the answers to parts, counted from 0, and, counted on behind them, to the steps before.
+/// The answers that a step joins, by index: first the parts, then the earlier steps.
 pub(super) type Joins = Vec<usize>;
 
 impl Rooms {
@@ -86,34 +86,34 @@ impl Rooms {
         Self { overhead, usable, wanted, answer, short_answer, whole, part: room(short_answer) }
     }
 
-    /// Longest answer to a request that tells a whole conversation of so many tokens.
+    /// Returns the maximum answer to a request with a whole conversation of `tokens` tokens.
     pub(super) fn answer_to(&self, tokens: u64) -> u64 {
         self.wanted.min(self.usable.saturating_sub(tokens).max(self.answer))
     }
 
-    /// What a request tells of a conversation of so many tokens.
+    /// Returns the room for conversation in a request, for a conversation of `tokens` tokens.
     pub(super) fn for_length(&self, tokens: u64) -> u64 {
-        // With the shorter answer it would fit, and then it is no part.
+        // With the shorter answer it would fit, and then it is not a part.
         if tokens <= self.part { self.whole } else { self.part }
     }
 
-    /// Tokens of one answer in the request that joins it with others.
+    /// Returns the tokens of one answer in the request that joins it with others.
     pub(super) fn joined(&self) -> u64 {
         self.short_answer + FRAME_TOKENS
     }
 
-    /// Tokens of the frame of such an answer.
+    /// Returns the tokens of the frame around such an answer.
     pub(super) fn frame(&self) -> u64 {
         FRAME_TOKENS
     }
 
-    /// How the answers to so many parts are joined, step by step; the last step gives the answer to all. None for one.
+    /// Returns the steps that join the answers to `parts` parts; the last step covers all of them. Empty for one part.
     pub(super) fn steps(&self, parts: usize) -> Vec<Joins> {
         let fit = |room: u64| usize::try_from(room / self.joined()).unwrap_or(usize::MAX).max(2);
         let (at_last, before) = (fit(self.whole), fit(self.part));
         let (mut level, mut steps): (Joins, Vec<Joins>) = ((0..parts).collect(), Vec::new());
         while level.len() > at_last {
-            // More than one, and as even as can be: what stays alone is joined later.
+            // At least two groups of almost equal size; an answer alone in its group is joined later.
             let groups = level.len().div_ceil(before).max(2);
             let (size, longer) = (level.len() / groups, level.len() % groups);
             let mut rest = level.as_slice();
@@ -138,13 +138,13 @@ impl Rooms {
     }
 }
 
-/// Tokens of what goes with each request: what to do, and the form of the answer.
+/// Returns the tokens that accompany each request: instructions, schema and margin.
 fn overhead_tokens() -> u64 {
     tokens::at_most(form::SYSTEM) + tokens::at_most(&form::response_format().to_string()) + MARGIN_TOKENS
 }
 
-/// A conversation in parts that fit, cut between exchanges where they fit whole. Of too many the first and the last ones stay,
-/// and how much is in none of them, behind the first, is counted.
+/// Divides a conversation into parts that fit, between exchanges if those fit whole. If there are too many parts, the
+/// first and the last ones are kept. Returns the parts and the number of items omitted after the first part.
 pub(super) fn divided(told: Vec<Told>, room: u64) -> (Vec<String>, u64) {
     let mut parts: Vec<(String, u64, u64)> = Vec::new();
     let mut exchange: Vec<Told> = Vec::new();
@@ -163,7 +163,7 @@ pub(super) fn divided(told: Vec<Told>, room: u64) -> (Vec<String>, u64) {
     (parts.into_iter().map(|(text, ..)| text).collect(), left_out)
 }
 
-/// Adds an exchange to the last part, or to a new one; one that is too long for a part is cut where it must be.
+/// Adds an exchange to the last part or to a new one; an exchange that is longer than a part is split.
 fn add(parts: &mut Vec<(String, u64, u64)>, exchange: Vec<Told>, room: u64) {
     let whole: u64 = exchange.iter().map(|told| told.tokens).sum();
     let fits = |parts: &[(String, u64, u64)], tokens| parts.last().is_some_and(|(_, used, _)| used + tokens <= room);
@@ -203,7 +203,7 @@ mod tests {
             let of = limits(context_tokens, max_output_tokens);
             let longest = of.longest_answer();
             assert_eq!(longest.is_none(), fits, "{of:?}: {longest:?}");
-            // Whoever does as he is told is told no more, and has his answers as long as he says.
+            // With the reported limit nothing more is reported, and answers may have exactly that length.
             let Some(longest) = longest.filter(|_| context_tokens > 0) else { continue };
             let of = limits(context_tokens, longest);
             assert_eq!((of.longest_answer(), Rooms::of(&of).answer_to(MIN_ROOM_TOKENS)), (None, longest), "{of:?}");
@@ -226,7 +226,7 @@ mod tests {
                 let most = overhead_tokens() + (rooms.whole + rooms.answer).max(rooms.part + rooms.short_answer);
                 assert!(most <= context_tokens, "{context_tokens} {max_output_tokens}: {most}");
             }
-            // Each is kept until the last step has joined them.
+            // Every answer is kept until the last step has joined them.
             assert!(MAX_PARTS + rooms.steps(MAX_PARTS).len() - 1 <= MAX_ANSWERS, "{context_tokens}");
             for parts in 2..=MAX_PARTS {
                 let steps = rooms.steps(parts);

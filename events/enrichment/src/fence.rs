@@ -1,11 +1,11 @@
-//! Marks around what a model shall read as data and never as instructions.
+//! Marks around text that a model must read as data and never as instructions.
 
 use sha2::{Digest, Sha256};
 
 use baton_conversation::hex;
 
-/// What is told of it, and the text between its marks. The mark is a digest of the text, and it is made sure that the text
-/// does not have it: whoever writes the text cannot close the fence.
+/// Returns the text between an opening and a closing mark. The mark is a digest of the text and does not occur in it,
+/// so the author of the text cannot close the fence.
 pub(super) fn fenced(name: &str, text: &str) -> String {
     let mark = mark_for(text);
     format!("<{name} {mark}>\n{text}</{name} {mark}>\n")
@@ -16,7 +16,7 @@ fn mark_for(text: &str) -> String {
     loop {
         let digest = Sha256::new().chain_update(salt.to_be_bytes()).chain_update(text).finalize();
         let mark = hex::encode(&digest[..8]);
-        // A text has fewer places than there are salts.
+        // A text has fewer positions than there are salts.
         if !text.contains(&mark) || salt == u32::MAX {
             return mark;
         }
@@ -35,7 +35,7 @@ mod tests {
         let mark = mark_for(text);
         assert_eq!(fenced.matches(&mark).count(), 2, "{fenced}");
         assert!(fenced.ends_with(&format!("</conversation {mark}>\n")));
-        // Even a text that has its mark gets another one.
+        // A text that contains its mark gets another one.
         let forged = format!("{text}{mark}");
         assert!(!forged.contains(&mark_for(&forged)));
     }

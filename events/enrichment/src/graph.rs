@@ -1,4 +1,4 @@
-//! What a model says of the world, beside what rules have found: marked as the model's, and gone with its episode.
+//! Adds a model's entities and facts to the graph: marked as the model's, and removed with its episode.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,10 @@ use uuid::Uuid;
 
 use crate::{Answer, Lines};
 
-/// Most entities that a model adds to one session.
+/// Maximum number of entities that a model adds to one session.
 const MAX_MENTIONS: usize = 150;
 
-/// The graph of a session with what a model says of it. What rules have found stays as it is: of an entity or a fact that
-/// they know the model adds nothing.
+/// Returns the graph with the model's entities and facts added. Entities and facts found by rules are not changed.
 pub fn with_model(mut graph: Graph, answer: &Answer, at: &Surroundings<'_>, cwd: Option<&str>, lines: &Lines) -> Graph {
     let mut known: BTreeSet<Uuid> = graph.mentions.iter().map(|mention| mention.uuid).collect();
     let mut facts: BTreeSet<Uuid> = graph.assertions.iter().map(|assertion| assertion.uuid).collect();

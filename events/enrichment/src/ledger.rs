@@ -1,16 +1,16 @@
-//! What models have cost: a projection of what each session has kept of its calls.
+//! Costs of model calls: a projection of what each session records of its calls.
 
 use std::collections::BTreeMap;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Cost, DAY_MS, State};
 
-/// By what costs are told apart.
+/// Grouping of costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// By session.
     Session,
-    /// By the project that a session works in.
+    /// By project of the session.
     Project,
     /// By model.
     Model,
@@ -19,10 +19,10 @@ pub enum By {
 }
 
 impl By {
-    /// Every value.
+    /// Every grouping.
     pub const ALL: [Self; 4] = [Self::Session, Self::Project, Self::Model, Self::Day];
 
-    /// The name in commands and answers.
+    /// Name in commands and answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -32,30 +32,30 @@ impl By {
         }
     }
 
-    /// The value of a name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|by| by.as_str() == text)
     }
 }
 
-/// What calls took together.
+/// Totals of some calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Calls, those of which nothing is known and those under way included.
+    /// Number of calls, including running ones and those with unknown cost.
     pub calls: u64,
-    /// Those of them of which it is not known what they cost: they were cut off.
+    /// Number of calls whose cost is unknown because they were cut off.
     pub unknown: u64,
-    /// Those of them that are under way.
+    /// Number of running calls.
     pub running: u64,
-    /// Tokens read, as reported.
+    /// Input tokens, as reported.
     pub tokens_in: u64,
-    /// Tokens written, as reported.
+    /// Output tokens, as reported.
     pub tokens_out: u64,
-    /// Tokens read from a cache, as reported.
+    /// Cached input tokens, as reported.
     pub tokens_cached: u64,
-    /// What is known to be spent, in thousandths of a millionth of a US dollar.
+    /// Known cost, in nano-dollars.
     pub nanos: u64,
-    /// What the unknown ones, and those under way, are taken to cost at most.
+    /// Maximum cost of the calls with unknown cost and the running ones, in nano-dollars.
     pub unknown_nanos: u64,
 }
 
@@ -71,22 +71,23 @@ impl Spent {
         self.unknown_nanos = self.unknown_nanos.saturating_add(cost.unknown_nanos);
     }
 
-    /// What counts against a budget.
+    /// Returns what counts against a budget, in nano-dollars.
     pub fn counted_nanos(&self) -> u64 {
         self.nanos.saturating_add(self.unknown_nanos)
     }
 }
 
-/// What was spent, told apart by one thing; see [`costs`].
+/// Costs by group; see [`costs`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// What each took: sessions, projects and models by what they cost, most first; days in their order, newest first.
+    /// Totals of each group: sessions, projects and models by cost, highest first; days newest first.
     pub lines: Vec<(String, Spent)>,
-    /// All of it.
+    /// Totals of all groups.
     pub total: Spent,
 }
 
-/// What was spent on days from `from_day` on, counted from 1970 as [`day`] does. A session of no project is told by `-`.
+/// Sums the costs from `from_day` on, a day number as returned by [`day`]. Sessions without a project are in the group
+/// `-`.
 pub fn costs<'a>(sessions: impl Iterator<Item = (&'a SessionId, &'a State)>, by: By, from_day: i64) -> Costs {
     let mut lines: BTreeMap<String, Spent> = BTreeMap::new();
     let mut total = Spent::default();
@@ -110,23 +111,23 @@ pub fn costs<'a>(sessions: impl Iterator<Item = (&'a SessionId, &'a State)>, by:
     Costs { lines, total }
 }
 
-/// What counts against the budget of a day.
+/// Returns what counts against the budget of a day, in nano-dollars.
 pub fn spent_on<'a>(states: impl Iterator<Item = &'a State>, day: i64) -> u64 {
     let of_day = states.flat_map(of).filter(|(cost, _)| cost.day == day);
     of_day.fold(0, |sum, (cost, _)| sum.saturating_add(cost.nanos).saturating_add(cost.unknown_nanos))
 }
 
-/// The day of a moment, in days since 1970 (UTC).
+/// Returns the day of a time, in days since 1970 (UTC).
 pub fn day(at: Timestamp) -> i64 {
     at.0.div_euclid(DAY_MS)
 }
 
-/// A day as it is written: `2026-03-14`.
+/// Formats a day: `2026-03-14`.
 pub fn day_name(day: i64) -> String {
     Timestamp(day.saturating_mul(DAY_MS)).to_string().chars().take(10).collect()
 }
 
-/// What a session keeps of its calls, the one under way at its estimate; and how many are under way.
+/// Returns the recorded costs of a session, with 0, and its running call at its estimate, with 1.
 fn of(state: &State) -> impl Iterator<Item = (Cost, u64)> {
     let known = state.enrichment();
     let ended = known.map(|known| known.costs.as_slice()).unwrap_or_default().iter().map(|cost| (cost.clone(), 0));

@@ -1,9 +1,9 @@
-//! What a model is asked about a session, what is believed of its answer, and what it costs.
+//! Requests to a model about a session, the checks of its answer, and the costs.
 //!
-//! The conversation goes to the model as data between marks that no transcript can forge, each physical line behind the
-//! number of the transcript line that says it. What comes back is not trusted: it is read against a schema, bounded,
-//! redacted, and every claim whose lines are not in the transcript is dropped and counted. The same conversation makes
-//! the same requests, so an answer that is stored is never asked for again.
+//! The conversation is sent as data between marks that no transcript can forge; each line begins with the number of its
+//! transcript line. The answer is not trusted: it is parsed against a schema, bounded and redacted, and every claim
+//! whose lines are not in the transcript is dropped and counted. The same conversation gives the same requests, so a
+//! stored answer is never requested again.
 
 pub mod answer;
 pub mod budget;

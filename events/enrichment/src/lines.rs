@@ -1,4 +1,4 @@
-//! The lines of a transcript that a model is told, with their times: what a claim may point to.
+//! The transcript lines that a model is shown, with their times: what a claim may refer to.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use baton_conversation::queued_prompts::Withdrawn;
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::Show;
 
-/// See the module. Eight bytes and a time for each line that says something.
+/// See the module. Eight bytes and a time per line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines(BTreeMap<u64, Option<Timestamp>>);
 
 impl Lines {
-    /// Of a conversation, as far as a model is told of it. Linear, but for a logarithm.
+    /// Collects the lines of a conversation that a model is shown. O(n log n).
     pub fn of<'a>(items: impl IntoIterator<Item = &'a Item> + Clone, show: &Show) -> Self {
         let withdrawn = Withdrawn::from_items(items.clone());
         let mut lines = Self::default();
@@ -21,36 +21,36 @@ impl Lines {
         lines
     }
 
-    /// Takes note of the next item, unless it is withdrawn.
+    /// Adds the line of an item, which must not be withdrawn.
     pub fn note(&mut self, item: &Item) {
         if says_something(&item.body) {
             self.0.entry(item.line).or_insert(item.at);
         }
     }
 
-    /// Whether the transcript has the line, and says something in it.
+    /// Returns true if the transcript has the line and the model was shown it.
     pub fn has(&self, line: u64) -> bool {
         self.0.contains_key(&line)
     }
 
-    /// When a line was written, where that is known.
+    /// Returns the time of a line, if known.
     pub fn at(&self, line: u64) -> Option<Timestamp> {
         self.0.get(&line).copied().flatten()
     }
 
-    /// How many there are.
+    /// Returns the number of lines.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// What is told to a model: neither thinking, which is no result, nor the harness' summary, which repeats, nor what only
-/// says something of the session.
+/// Returns true for what a model is shown: not thinking, which is no result, nor the harness's summary, which repeats,
+/// nor metadata.
 pub(super) fn says_something(body: &Body) -> bool {
     match body {
         Body::Prompt { .. } | Body::Answer { .. } | Body::Reply { .. } | Body::Call(_) | Body::Result(_) => true,

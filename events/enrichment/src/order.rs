@@ -1,23 +1,22 @@
-//! In which order sessions are enriched: whom somebody waits for, then what was closed by somebody who said so, then what a
-//! query has hit, then the rest; of equals the one that has waited longest.
+//! The order in which sessions are enriched: those that someone waits for, then explicitly closed ones, then those that
+//! a query has hit, then the rest; within each group the longest waiting first.
 
 use std::cmp::Reverse;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::EnrichJob;
 
-/// A session that waits.
+/// A waiting session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The session.
     pub session: SessionId,
-    /// What is owed.
+    /// The owed job.
     pub job: EnrichJob,
-    /// Whether a query has hit it since it waits.
+    /// True if a query has hit it while it was waiting.
     pub hit: bool,
 }
 
-/// Puts those first that are to be asked about first, whenever they are due.
+/// Sorts by urgency, then by due time, whether due or not.
 pub fn order(candidates: &mut [Candidate]) {
     candidates.sort_by_key(|it| {
         let urgency = (Reverse(it.job.asked), Reverse(it.job.explicit), Reverse(it.hit));
@@ -25,7 +24,7 @@ pub fn order(candidates: &mut [Candidate]) {
     });
 }
 
-/// The first that is due, and when the next of the others is.
+/// Returns the first candidate that is due, and the time at which the next of the others is.
 pub fn next(candidates: &[Candidate], now: Timestamp) -> (Option<&Candidate>, Option<Timestamp>) {
     let waiting = candidates.iter().map(|it| it.job.due).filter(|due| *due > now);
     (candidates.iter().find(|it| it.job.due <= now), waiting.min())

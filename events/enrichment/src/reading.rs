@@ -1,9 +1,9 @@
-//! An answer read against its schema: every type checked, every text redacted and bounded, every line looked up.
+//! Parses an answer against its schema: every type is checked, every text redacted and bounded, every line looked up.
 //!
 //! # Hazards
 //!
-//! - No claim of a model may begin as a person's words do (`User: `, `User refused `): that is taken off, for
-//!   rules and decisions of people are known by it.
+//! - No claim of a model may begin like a person's words (`User: `, `User refused `), which is how rules and
+//!   decisions of people are recognised; such a beginning is removed.
 
 use std::collections::BTreeMap;
 
@@ -17,30 +17,34 @@ use baton_graph as graph;
 use baton_graph::Label;
 use baton_redaction::redact;
 
-/// Longest objective, in characters.
+/// Maximum length of an objective, in characters.
 const OBJECTIVE_CHARS: usize = 720;
-/// Longest paragraph for whoever continues, in characters.
+/// Maximum length of the continuation context, in characters.
 const CONTINUATION_CHARS: usize = 1_600;
-/// Longest claim, in characters.
+/// Maximum length of a claim, in characters.
 const CLAIM_CHARS: usize = 400;
-/// Longest name of a category or a tool, in characters.
+/// Maximum length of a category's or a tool's name, in characters.
 const KEY_CHARS: usize = 60;
-/// Most categories or tools.
+/// Maximum number of categories or tools.
 const MAX_KEYS: usize = 20;
-/// Most entities, and most facts.
+/// Maximum number of entities, and of facts.
 const MAX_THINGS: usize = 100;
-/// Longest name of a relation, in characters.
+/// Maximum length of a relation's name, in characters.
 const RELATION_CHARS: usize = 40;
-/// How a digest marks what a person said, and what a person refused.
+/// Prefixes by which a digest marks what a person said, and what a person refused.
 const PERSON: &str = "User:";
 const REFUSED: &str = "User refused ";
-/// Category of work that has none.
+/// Category of work without one.
 const NO_CATEGORY: &str = "work";
-/// Name of a relation that has none.
+/// Name of a relation without one.
 const NO_RELATION: &str = "RELATES_TO";
 
-/// Checks what a model wrote. Any text may come. A claim whose lines the transcript does not have is dropped and counted;
-/// what has another form than asked for is refused as a whole.
+/// Checks a model's answer, which may be any text. Claims whose lines the transcript does not have are dropped and
+/// counted.
+///
+/// # Errors
+///
+/// A cut or refused answer, and one that does not match the schema, as a whole.
 pub fn check(text: &str, finish: Finish, lines: &Lines) -> Result<Answer, Complaint> {
     match finish {
         Finish::Stop => {}
@@ -50,7 +54,7 @@ pub fn check(text: &str, finish: Finish, lines: &Lines) -> Result<Answer, Compla
     Reading::of(text, lines)?.answer()
 }
 
-/// An answer on its way to be believed.
+/// An answer being parsed.
 struct Reading<'a> {
     fields: Map<String, Value>,
     lines: &'a Lines,
@@ -59,7 +63,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// The JSON object of a text, also one that stands in a code fence or between other words.
+    /// Finds the JSON object of a text, also inside a code fence or other words.
     fn of(text: &str, lines: &'a Lines) -> Result<Self, Complaint> {
         if text.len() > MAX_ANSWER_BYTES {
             return Err(Complaint::TooLong);
@@ -103,7 +107,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A list of the answer's own fields; those beside the eight keys may be missing.
+    /// Removes a list from the fields; only the eight keys (`is_key`) are required.
     fn list(&mut self, key: &str, is_key: bool) -> Result<Vec<Value>, Complaint> {
         match self.fields.remove(key) {
             Some(Value::Array(entries)) => Ok(entries),
@@ -134,7 +138,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A claim with its line; none if the transcript does not have the line, or if nothing is left of the text.
+    /// Parses a claim; `None` if the transcript does not have its line, or if no text is left.
     fn claim(&mut self, path: &str, entry: &Value) -> Result<Option<Claim>, Complaint> {
         let entry = fields(path, entry)?;
         let text = own_words(&clean(text(path, entry, "text")?, CLAIM_CHARS));
@@ -142,7 +146,7 @@ impl<'a> Reading<'a> {
         Ok(line.filter(|_| !text.is_empty()).map(|line| Claim { text, line }))
     }
 
-    /// The first line of an entry that the transcript has. Both spellings are taken: `line` and `lines`.
+    /// Returns the first line of an entry that the transcript has, from `line` or `lines`.
     fn line(&mut self, path: &str, entry: &Map<String, Value>) -> Result<Option<u64>, Complaint> {
         let one = entry.get("line").into_iter();
         let numbers: Vec<&Value> = match entry.get("lines") {
@@ -154,13 +158,13 @@ impl<'a> Reading<'a> {
             let wanted = if wanting.is_null() { "an integer, not null" } else { "an integer" };
             return Err(wrong(&format!("{path}.line"), wanted));
         }
-        // Negative, broken and huge numbers are lines that no transcript has.
+        // Negative, fractional and huge numbers are lines that no transcript has.
         let found = numbers.into_iter().filter_map(Value::as_u64).find(|line| self.lines.has(*line));
         self.dropped = self.dropped.saturating_add(u32::from(found.is_none()));
         Ok(found)
     }
 
-    /// Claims by category: a list of objects that name theirs, or an object of lists.
+    /// Parses claims by category: a list of objects with their category, or an object of lists.
     fn by_key(&mut self, key: &str, named: &str, unnamed: &str) -> Result<BTreeMap<String, Vec<Claim>>, Complaint> {
         let mut found: BTreeMap<String, Vec<Claim>> = BTreeMap::new();
         match self.fields.remove(key) {
@@ -246,13 +250,13 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// On one line, without secrets, without what nobody sees, and bounded. Redacted as a whole first: half a key is no longer
-/// known for one, nor is one with something unseen in it.
+/// Returns the text on one line, without secrets and invisible characters, and bounded. It is redacted before it is
+/// cut: half a key would not be recognised, nor one with an invisible character inside.
 fn clean(text: &str, max_chars: usize) -> String {
     one_line(&redact(&text.replace(is_unseen, "")), max_chars)
 }
 
-/// A claim without what marks the words of the person who types the prompts: no model speaks for them.
+/// Removes the marks of a person's words from a claim: a model does not speak for people.
 fn own_words(claim: &str) -> String {
     let mut said = claim;
     while let Some(rest) = said.get(..PERSON.len()).filter(|head| head.eq_ignore_ascii_case(PERSON)) {
@@ -276,12 +280,12 @@ fn text<'v>(path: &str, entry: &'v Map<String, Value>, key: &str) -> Result<&'v 
     entry.get(key).and_then(Value::as_str).ok_or_else(|| wrong(&format!("{path}.{key}"), "a string"))
 }
 
-/// A type that nobody offered is a topic: nothing is lost by it.
+/// A label that was not offered becomes a topic, so that the entity is kept.
 fn label(name: &str) -> Label {
     Label::parse(name).filter(|label| super::form::LABELS.contains(label)).unwrap_or(Label::Topic)
 }
 
-/// The name of a relation as the graph writes names: capital letters, digits and underlines.
+/// Normalises the name of a relation: upper-case letters, digits and underscores.
 fn relation(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars().take(RELATION_CHARS) {

@@ -1,10 +1,10 @@
-//! What is sent: one request for a conversation that fits, else one for each part and those that join their answers.
+//! The requests for a conversation: one if it fits, otherwise one per part and those that join the answers.
 //!
 //! # Hazards
 //!
-//! - A request is known by its hash: a change of the system text asks anew for the parts of long conversations
-//!   that are under way, never for what is enriched. Answers, superseded ones too, stay as notes until the
-//!   session is forgotten.
+//! - A request is identified by its hash: changing the system prompt repeats the requests for parts of long
+//!   conversations in progress, but never for sessions that are enriched. Answers, including superseded ones, are
+//!   stored as notes until the session is forgotten.
 
 use sha2::{Digest, Sha256};
 
@@ -21,52 +21,52 @@ use baton_conversation::tokens;
 use baton_episode::digest::{Abridged, Show};
 use baton_events::session::{Ask, EnrichedBy};
 
-/// Words that a model is told to keep to for each hundred tokens that it may write: JSON takes its part.
+/// Maximum number of words asked for per hundred tokens of the answer's limit, as the JSON takes its share.
 const WORDS_PER_HUNDRED_TOKENS: u64 = 50;
 
-/// One request. [`form::response_format`] goes with each.
+/// One request; [`form::response_format`] accompanies each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Which request of the conversation's.
+    /// Kind of the request.
     pub ask: Ask,
-    /// With [`Ask::Part`] which part, from 1; with [`Ask::Merge`] which step, from 1, or 0 for the last one; else 0.
+    /// For [`Ask::Part`] the part, from 1; for [`Ask::Merge`] the step, from 1, or 0 for the last one; else 0.
     pub part: u32,
-    /// Into how many parts the conversation is divided.
+    /// Number of parts of the conversation.
     pub parts: u32,
-    /// What the model is told to do.
+    /// System prompt.
     pub system: String,
     /// The data, fenced.
     pub user: String,
-    /// What was wrong with the answer before, if it is asked once more: another message of the user's.
+    /// On the second attempt: what was wrong with the first answer, sent as another user message.
     pub correction: Option<String>,
-    /// Estimated tokens of all that.
+    /// Estimated tokens of the request.
     pub tokens_in: u64,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the answer.
     pub tokens_out: u64,
-    /// Claims that were dropped from the answers that it joins, and such as were beyond a bound.
+    /// Claims lost from the answers that this request joins.
     pub lost: Lost,
 }
 
 impl Request {
-    /// `tokens`: those of what goes with each request, and most of the answer.
+    /// `tokens`: what accompanies each request, and the maximum answer.
     fn new(ask: Ask, part: u32, parts: u32, user: String, tokens: (u64, u64)) -> Self {
         let (system, (overhead, tokens_out)) = (form::SYSTEM.to_owned(), tokens);
         let tokens_in = overhead + tokens::at_most(&user);
         Self { ask, part, parts, system, user, correction: None, tokens_in, tokens_out, lost: Lost::default() }
     }
 
-    /// Whether the answer to it makes the episode.
+    /// Returns true if the answer gives the episode.
     pub fn is_last(&self) -> bool {
         self.ask.is_last(self.part)
     }
 
-    /// Hash of what it asks: the same for one that is asked once more.
+    /// Returns the hash of system prompt and data, which a correction does not change.
     pub fn hash(&self) -> ContentHash {
         let digest = Sha256::new().chain_update(&self.system).chain_update([0]).chain_update(&self.user);
         ContentHash(digest.finalize().into())
     }
 
-    /// The same request, with what was wrong with the answer to it.
+    /// Returns the request with a correction for the second attempt.
     pub fn again(mut self, complaint: &Complaint) -> Self {
         let correction = format!("{} {complaint}", form::CORRECTION);
         self.tokens_in += tokens::at_most(&correction);
@@ -78,31 +78,32 @@ impl Request {
 /// All requests for one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// One for the whole, or one for each part in their order; none for a conversation in which nothing was said.
+    /// One for the whole, or one per part in order; none for an empty conversation.
     pub requests: Vec<Request>,
-    /// Things said or done that are in none of them, for there is a bound to the parts.
+    /// Number of items in no part, because the number of parts is limited.
     pub left_out: u64,
-    /// Things that were not given to be told, for there is a bound to what is held of a conversation.
+    /// Number of items not passed in, because the memory for a conversation is limited.
     pub not_held: u64,
-    /// Of the requests, in their order.
+    /// Hashes of the requests, in their order.
     hashes: Vec<ContentHash>,
     steps: Vec<Joins>,
     rooms: Rooms,
 }
 
-/// What is left to be asked.
+/// The remaining requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// What is next.
+    /// The next request.
     pub request: Request,
-    /// Estimated tokens of it and of all requests after it.
+    /// Estimated input tokens of the next and all later requests.
     pub tokens_in: u64,
-    /// Most tokens of their answers.
+    /// Maximum tokens of their answers.
     pub tokens_out: u64,
 }
 
-/// The requests for a conversation, always the same for the same items, limits and `show`: what a digest shall not show is
-/// not told. Linear in the items. Items beyond what a digest holds ([`Abridged`](baton_episode::digest::Abridged)) need not be given.
+/// Returns the requests for a conversation, deterministic in items, limits and `show`: what a digest must not show is
+/// not sent. Linear in the items. Items that a digest does not hold ([`Abridged`](baton_episode::digest::Abridged)) may
+/// be missing.
 pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
     let rooms = Rooms::of(limits);
     let told = told(&without_withdrawn(items), show, rooms.whole);
@@ -126,7 +127,7 @@ pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
     Plan { steps: rooms.steps(requests.len()), hashes, requests, left_out, not_held: 0, rooms }
 }
 
-/// The same for a conversation that was given item by item, and the lines to which a claim about it may point.
+/// Like [`plan`], for a conversation that was passed item by item; also returns the lines to which claims may refer.
 pub fn plan_of(abridged: Abridged, limits: &Limits, show: &Show) -> (Plan, Lines) {
     let not_held = abridged.left_out();
     let items = abridged.into_items();
@@ -134,33 +135,37 @@ pub fn plan_of(abridged: Abridged, limits: &Limits, show: &Show) -> (Plan, Lines
 }
 
 impl Rooms {
-    /// Words that a short answer may have.
+    /// Returns the number of words asked for in a short answer.
     fn words(&self) -> u64 {
         (self.short_answer * WORDS_PER_HUNDRED_TOKENS / 100).max(1)
     }
 }
 
 impl Plan {
-    /// How much of the conversation no model is sent.
+    /// Returns the number of items that no model is sent.
     pub fn unseen(&self) -> u64 {
         self.left_out.saturating_add(self.not_held)
     }
 
-    /// Whether it tells more of the conversation than the model was sent that has enriched it.
+    /// Returns true if the plan sends more of the conversation than the model that enriched it received.
     pub fn tells_more_than(&self, before: &EnrichedBy) -> bool {
-        // For a while what is not held was counted and not kept apart.
+        // Older records count what was not held as part of `unseen`.
         let is_same = before.not_held == 0 && before.unseen == self.unseen();
         self.left_out < before.beyond_context() && !is_same
     }
 
-    /// Whether answers have to be joined.
+    /// Returns true if answers have to be joined.
     pub fn merges(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// What is asked next, where `answer_to` gives the answer to the request of a hash, if it has one: the first part without,
-    /// then the first step that joins. None of a conversation in which nothing was said; the last step is never taken for
-    /// answered. The error is that of `answer_to`.
+    /// Returns the next request: the first part without an answer, then the first step that joins. `answer_to` returns
+    /// the stored answer to the request with a hash. `None` if nothing was said in the conversation; the last step
+    /// never counts as answered.
+    ///
+    /// # Errors
+    ///
+    /// Those of `answer_to`.
     pub fn next<E>(
         &self,
         mut answer_to: impl FnMut(&ContentHash) -> Result<Option<Answer>, E>,
@@ -185,7 +190,7 @@ impl Plan {
             match request {
                 _ if answer.is_some() => {}
                 Some(request) => add(&mut left, request.tokens_in, request.tokens_out, || request.clone()),
-                // There is one before it, so this is only counted.
+                // An earlier request is missing, so this one is only counted.
                 None => {
                     let read = self.rooms.overhead.saturating_add(joins.len() as u64 * self.rooms.joined());
                     add_tokens(&mut left, read, self.longest(at));
@@ -196,18 +201,18 @@ impl Plan {
         Ok(left)
     }
 
-    /// Estimated tokens of all requests and most tokens of all answers.
+    /// Returns the estimated input tokens of all requests and the maximum tokens of all answers.
     pub fn tokens(&self) -> (u64, u64) {
         let all: Result<_, std::convert::Infallible> = self.next(|_| Ok(None));
         all.ok().flatten().map_or((0, 0), |left| (left.tokens_in, left.tokens_out))
     }
 
-    /// Longest answer to a step, in tokens.
+    /// Returns the maximum answer to a step, in tokens.
     fn longest(&self, at: usize) -> u64 {
         if at + 1 == self.steps.len() { self.rooms.answer } else { self.rooms.short_answer }
     }
 
-    /// The request that joins these answers.
+    /// Returns the request that joins these answers.
     fn step(&self, at: usize, answers: &[&Answer]) -> Request {
         let (parts, is_last) = (number(self.requests.len()), at + 1 == self.steps.len());
         let room = if is_last { self.rooms.whole } else { self.rooms.part };
@@ -235,12 +240,12 @@ impl Plan {
         Request { lost, ..Request::new(Ask::Merge, part, parts, user, (self.rooms.overhead, self.longest(at))) }
     }
 
-    /// The first and the last part of which an answer is made.
+    /// Returns the first and the last part that an answer covers.
     fn covers(&self, joined: usize) -> (u32, u32) {
         let Some(step) = joined.checked_sub(self.requests.len()) else {
             return (number(joined + 1), number(joined + 1));
         };
-        // A step joins only what stands before it.
+        // A step joins only earlier answers.
         let joins = self.steps.get(step).map(Vec::as_slice).unwrap_or_default();
         let first = joins.first().map_or(1, |first| self.covers(*first).0);
         (first, joins.last().map_or(first, |last| self.covers(*last).1))
@@ -251,7 +256,7 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// One more that is left: the first of them is what is asked next.
+/// Counts a remaining request; the first one is the next to send.
 fn add(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64, request: impl FnOnce() -> Request) {
     match left {
         Some(_) => add_tokens(left, tokens_in, tokens_out),

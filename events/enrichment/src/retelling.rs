@@ -1,5 +1,5 @@
-//! The episode that an extractive one becomes by a model's answer: what programs have measured and people have said stays,
-//! and what only the model says is marked as the model's.
+//! Merges a model's answer into an extractive episode: measurements and people's words are kept, and what only the
+//! model says is marked.
 
 use std::collections::BTreeSet;
 
@@ -7,18 +7,19 @@ use super::answer::{Answer, Claim};
 use super::lines::Lines;
 use baton_episode::digest::{Episode, ErrorLine, Pointed};
 
-/// How a decision of the person who types the prompts begins, or goes on where it answers a question.
+/// Prefix of a person's decision, or of a person's answer after a question.
 const PERSON: &str = "User: ";
-/// How one begins with which that person refused something.
+/// Prefix of what a person refused.
 const REFUSED: &str = "User refused ";
-/// The share of the fewer words of two texts that both have where they say the same, of one line and of any.
+/// Minimum share of the shorter text's words that two statements with the same meaning have in common, on one line and
+/// on different ones.
 const SAME_OF_LINE: f32 = 0.6;
 const SAME: f32 = 0.9;
 
 impl Answer {
-    /// The episode that an extractive one becomes by it. What programs and files say stays the digest's: files, commands,
-    /// changes, prompts, title and numbers, what failed and what resolved it, what was looked up and stored; so does what the
-    /// person decided. Of which the answer says nothing, stays too. A claim whose line is not among `lines` is left out.
+    /// Merges the answer into an extractive episode. Measured fields are kept: files, commands, changes, prompts, title
+    /// and numbers, errors and their resolutions, research and stored knowledge; so are the person's decisions, and
+    /// fields on which the answer says nothing. Claims whose lines are not in `lines` are dropped.
     pub fn tell(&self, mut episode: Episode, lines: &Lines) -> Episode {
         let teller = Teller { lines };
         let mut said = BTreeSet::new();
@@ -48,7 +49,7 @@ impl Answer {
             std::mem::take(&mut episode.decisions).into_iter().partition(|said| is_of_person(&said.text));
         episode.decisions = match decisions.is_empty() {
             true => joined(agent, person),
-            // In their own words.
+            // In the person's own words.
             false => {
                 let new = decisions.into_iter().filter(|claim| !person.iter().any(|said| says_the_same(said, claim)));
                 let new: Vec<Pointed> = new.collect();
@@ -56,7 +57,7 @@ impl Answer {
                 joined(new, person)
             }
         };
-        // What was measured stays, and what a model says of the same line stands beside it.
+        // Measured entries are kept; the model's claims about other things stand beside them.
         let research = new_of(teller.all(&self.external_research), &episode.external_research);
         mark(&research);
         episode.external_research = joined(research, std::mem::take(&mut episode.external_research));
@@ -68,7 +69,7 @@ impl Answer {
         }
         episode.knowledge_stored.retain(|_, list| !list.is_empty());
 
-        // What was measured and is open is open whatever a model says.
+        // A measured open failure stays open whatever a model says.
         let failed: BTreeSet<u64> = episode.errors.iter().map(|error| error.line).collect();
         for (claims, list) in [(&self.unresolved, &mut episode.unresolved), (&self.next_steps, &mut episode.next_steps)]
         {
@@ -105,7 +106,7 @@ impl Answer {
     }
 }
 
-/// Knows the lines.
+/// Converts claims whose lines exist.
 struct Teller<'a> {
     lines: &'a Lines,
 }
@@ -121,7 +122,7 @@ impl Teller<'_> {
     }
 }
 
-/// What a model claims and what was there before, in the order of the lines.
+/// Merges a model's claims with the existing entries, in the order of their lines.
 fn joined(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
     let is_mixed = !before.is_empty();
     let mut all: Vec<Pointed> = before.into_iter().chain(claims).collect();
@@ -131,14 +132,14 @@ fn joined(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
     all
 }
 
-/// The claims that say more than what is known of their lines.
+/// Returns the claims that say more than the known entries of their lines.
 fn new_of(claims: Vec<Pointed>, known: &[Pointed]) -> Vec<Pointed> {
     let is_known =
         |claim: &Pointed| known.iter().any(|it| it.line == claim.line && adds_nothing(&it.text, &claim.text));
     claims.into_iter().filter(|claim| !is_known(claim)).collect()
 }
 
-/// Whether a claim has no word that is not known already.
+/// Returns true if every word of the claim is known.
 fn adds_nothing(known: &str, claim: &str) -> bool {
     words(claim).is_subset(&words(known))
 }
@@ -148,14 +149,14 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a digest has a decision from the person who types the prompts.
+/// Returns true if a decision of a digest comes from the person who types the prompts.
 fn is_of_person(decision: &str) -> bool {
-    // An answer stands behind its question.
+    // An answer follows its question.
     let is_answer = || decision.find(PERSON).is_some_and(|at| decision[..at].ends_with(' '));
     decision.starts_with(PERSON) || decision.starts_with(REFUSED) || is_answer()
 }
 
-/// Whether a claim says what somebody has said.
+/// Returns true if a claim repeats what a person said.
 fn says_the_same(said: &Pointed, claim: &Pointed) -> bool {
     let (said_words, claim_words) = (words(&said.text), words(&claim.text));
     let both = said_words.intersection(&claim_words).count() as f32;

@@ -1,14 +1,15 @@
-//! An answer made to fit where it is read again: models do not always keep to the length that they are told.
+//! Shortens an answer to fit into the request that reads it, as models do not always respect the length limit.
 
 use super::answer::Answer;
 use baton_conversation::tokens;
 
-/// Of what is too long so much stays, in percent, of what would fit by its length: entries differ.
+/// Percentage that is kept of what would fit by the average length, since entries differ.
 const KEPT_PERCENT: u64 = 90;
 
 impl Answer {
-    /// The answer with so many entries as its stored form has room for, in tokens; of each list the first ones stay, and the
-    /// rest is counted among what was [left out](Self::left_out). A room that holds no texts at all is too small.
+    /// Shortens the answer until its stored form has at most `tokens` tokens. The first entries of each list are kept;
+    /// the others are counted as [left out](Self::left_out). If `tokens` is too small for any text, the result is
+    /// longer.
     pub fn within(mut self, tokens: u64) -> Self {
         loop {
             let has = tokens::at_most(&self.json());
@@ -40,7 +41,7 @@ impl Answer {
             && self.continuation_context.is_empty()
     }
 
-    /// Of each list so many percent, which are under a hundred.
+    /// Keeps this percentage, less than 100, of each list.
     fn keep(&mut self, percent: u64) {
         let mut gone = 0;
         let mut most = |len: usize| {

@@ -1,5 +1,5 @@
-//! Stored shape of a model's answer: one line of JSON beside the conversation. A new form gets the next number and is read
-//! beside the old ones.
+//! Stored form of a model's answer: one line of JSON beside the conversation. A new form gets the next version and is
+//! read beside the old ones.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Answer, Claim, Entity, Fact, Failed};
 use baton_graph::Label;
 
-/// The form that is written.
+/// Version that is written.
 const V: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -79,7 +79,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Answer {
-    /// An answer as one line of JSON: the same answer always gives the same line.
+    /// Encodes the answer as one line of JSON; deterministic.
     pub fn json(&self) -> String {
         let claims = |claims: &[Claim]| claims.iter().map(ClaimV1::from).collect::<Vec<_>>();
         let by_key =
@@ -125,11 +125,11 @@ impl Answer {
             dropped: self.dropped,
             left_out: self.left_out,
         };
-        // A struct of strings and integers always has a JSON form.
+        // A struct of strings and integers can always be serialised.
         serde_json::to_string(&shape).unwrap_or_default()
     }
 
-    /// The answer of such a line; `None` for anything else.
+    /// Decodes such a line; `None` for anything else. The content was bounded and checked before it was stored.
     pub fn stored(text: &str) -> Option<Self> {
         let shape: AnswerV1 = serde_json::from_str(text).ok()?;
         if shape.v != V {

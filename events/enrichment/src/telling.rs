@@ -1,4 +1,4 @@
-//! A conversation as a model reads it: who said what, each physical line behind the number of its transcript line.
+//! Renders a conversation for a model: who said what, each line with the number of its transcript line.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,23 +12,23 @@ use baton_conversation::tokens;
 use baton_episode::digest::Show;
 use baton_redaction::redact;
 
-/// Most characters of one thing that was said.
+/// Maximum length of a prompt, answer or reply, in characters.
 const SAID_CHARS: usize = 24_000;
-/// Most characters of the parameters of a call.
+/// Maximum length of a call's parameters, in characters.
 const CALL_CHARS: usize = 2_000;
-/// Most characters of the result of a tool, or of news of the harness.
+/// Maximum length of a tool's result or a message of the harness, in characters.
 const RESULT_CHARS: usize = 2_000;
 
-/// One item, told.
+/// One rendered item.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
     pub(super) text: String,
     pub(super) tokens: u64,
-    /// Whether somebody typed it: an exchange begins.
+    /// True if a person typed it, which begins an exchange.
     pub(super) begins: bool,
 }
 
-/// The items that say something and may be shown, in their order; of each about so many tokens at most, which are hundreds.
+/// Renders the items that may be shown, in order, each with at most about `max_tokens` tokens, which must be hundreds.
 pub(super) fn told(items: &[Item], show: &Show, max_tokens: u64) -> Vec<Told> {
     let is_told = |item: &&Item| says_something(&item.body) && show.keeps(&item.body);
     items.iter().filter(is_told).filter_map(|item| tell(item, show, max_tokens)).collect()
@@ -46,7 +46,7 @@ fn tell(item: &Item, show: &Show, max_tokens: u64) -> Option<Told> {
         Body::Notice { text } => ("harness", Cow::Borrowed(text.as_str()), RESULT_CHARS),
         Body::Media { .. } | Body::Thinking { .. } | Body::Summary { .. } | Body::Meta(_) => return None,
     };
-    // Redacted as a whole: half a key is no longer known for one.
+    // Redacted before it is cut: half a key would not be recognised.
     let clean = redact(&text);
     let whose = if item.sidechain { "subagent's " } else { "" };
     let head = format!("{}| {whose}{who}: ", item.line);
@@ -57,7 +57,7 @@ fn tell(item: &Item, show: &Show, max_tokens: u64) -> Option<Told> {
         if tokens <= max_tokens || max_chars == 0 {
             break (text, tokens);
         }
-        // So much shorter as it is too long; what stands in its middle may be dearer than the rest.
+        // Shortened in proportion; repeated, as the remaining text may have more tokens per character.
         let fits =
             u64::try_from(max_chars.min(clean.chars().count())).unwrap_or(u64::MAX).saturating_mul(max_tokens) / tokens;
         max_chars = usize::try_from(fits).unwrap_or(usize::MAX).min(max_chars - 1);
@@ -65,7 +65,7 @@ fn tell(item: &Item, show: &Show, max_tokens: u64) -> Option<Told> {
     Some(Told { text, tokens, begins: matches!(item.body, Body::Prompt { .. }) && !item.sidechain })
 }
 
-/// A text behind its head, line by line.
+/// Renders a text after its head, line by line.
 fn lines(head: &str, text: &str) -> String {
     let mut told = String::with_capacity(text.len() + 32);
     let mut head = Cow::Borrowed(head);
@@ -77,7 +77,8 @@ fn lines(head: &str, text: &str) -> String {
     told
 }
 
-/// Whatever somebody may take for the end of a line: a line of the text never looks like one of ours.
+/// Returns true for every character that may be taken for a line end, so that no line of the text looks like a new
+/// item.
 fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -97,7 +98,7 @@ fn ended(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Beginning and end of a text that is too long, with what was between them as a number.
+/// Keeps beginning and end of a text that is too long, with the number of characters between.
 fn cut(text: &str, max_chars: usize) -> Cow<'_, str> {
     let chars = text.chars().count();
     if chars <= max_chars {

@@ -1,4 +1,4 @@
-//! Requests and answers, by tables: what a transcript may say, and what a model may.
+//! Requests and answers, by tables: what a transcript may contain, and what a model may answer.
 
 mod answers;
 mod costs;
@@ -9,12 +9,13 @@ use baton_conversation::item::{Body, Call, Item, Meta, Outcome, ToolResult};
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::Show;
 
-/// Where everything may be shown.
+/// A plan that may show everything.
 fn plan(items: &[Item], limits: &Limits) -> Plan {
     request::plan(items, limits, &Show::default())
 }
 
-/// One item a line: `5 user text`; `\n` in it is a line break.
+/// One item per line: `5 user text`; `
+/// ` in it is a line break.
 fn items(story: &str) -> Vec<Item> {
     story.lines().map(str::trim).filter(|line| !line.is_empty()).map(item).collect()
 }
@@ -57,7 +58,7 @@ fn item(line: &str) -> Item {
     Item { line: number, at, uuid: None, message: None, sidechain: false, body }
 }
 
-/// A session in which little happens.
+/// A short session.
 const STORY: &str = "
     1 cwd /home/dev/ledger
     2 user fix the test of rounding

@@ -1,4 +1,4 @@
-//! What is believed of an answer.
+//! What is accepted of an answer.
 
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ fn a_claim_of_lines_that_do_not_exist_is_dropped_and_counted() {
     for (line, kept) in [
         (json!(7), true),
         (json!(2), true),
-        // The transcript has no line 0, 8 or 99, and says nothing of the session in 1 and 3.
+        // The transcript has no line 0, 8 or 99, and 1 and 3 are not shown to the model.
         (json!(0), false),
         (json!(1), false),
         (json!(3), false),
@@ -221,7 +221,7 @@ fn no_claim_passes_for_a_word_of_the_person_who_types_the_prompts() {
         let answer = checked(&with("decisions", json!([{ "text": claim, "line": 7 }]))).unwrap();
         assert_eq!(answer.decisions[0].text, kept, "{claim}");
     }
-    // Where nothing else is said nothing is claimed.
+    // An empty claim is dropped.
     assert!(checked(&with("decisions", json!([{ "text": "User: ", "line": 7 }]))).unwrap().decisions.is_empty());
 }
 
@@ -288,7 +288,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     };
     let told = answer.tell(before.clone(), &lines());
     let texts = |list: &[Pointed]| list.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
-    // The person's words stay, and what says the same again goes; the agent's are the model's to tell.
+    // The person's words are kept and repetitions of them dropped; the agent's are replaced by the model's.
     assert_eq!(
         texts(&told.decisions),
         [
@@ -336,7 +336,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert!(claims.contains(&"a third one") && !claims.concat().contains("never floats"), "{claims:?}");
     assert_eq!(apart.replace([MODEL_BEGINS, MODEL_ENDS], ""), told.content(), "it has the same words");
     assert_eq!((before.clone().marked(), before.clone().told_apart()), (before.clone(), before.content()));
-    // Whoever writes such characters himself passes for nobody else by them.
+    // A text that contains the mark does not pass for the model's.
     let mut odd = told.clone();
     let tricks = ["a\u{fdd0}b", "c\u{fdd1}d"].map(|text| Pointed { text: text.to_owned(), line: 2, at: None });
     odd.prompts.push(tricks[0].clone());
@@ -349,7 +349,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
         assert!(odd.contains(line), "{line:?}: {odd}");
     }
     assert_eq!(odd.matches(MODEL_BEGINS).count(), by_model.len() + 1);
-    // The marks take no room from the words.
+    // The marks do not count towards the length of the text.
     let mut full = told.clone();
     for line in 1..=200_u64 {
         let claim = Pointed { text: format!("{line} {}", "word ".repeat(8)), line, at: None };
@@ -418,7 +418,7 @@ fn a_stored_answer_is_this_line() {
 }
 
 proptest::proptest! {
-    /// Whatever a model writes nothing panics, and what is taken points at lines of the transcript.
+    /// No text of a model causes a panic, and accepted claims refer to lines of the transcript.
     #[test]
     fn any_answer_is_checked(at in 0_usize..2_000, byte in 0_u8..128, cut in proptest::bool::ANY, line in proptest::num::i64::ANY) {
         let mut text = with("decisions", json!([{ "text": "x", "line": line }])).into_bytes();

@@ -1,12 +1,12 @@
-//! What models have cost, by what is asked for.
+//! Costs of model calls, by each grouping.
 
 use super::*;
 use crate::ledger::{By, costs, day, day_name, spent_on};
 use baton_conversation::record::SessionId;
 use baton_events::session::{Cost, DAY_MS, Enrichment, ModelCall, Place, State};
 
-/// A session of a project with `day model calls unknown nanos unknown_nanos` rows, and perhaps a call under way that costs at
-/// most so much.
+/// A session of a project with rows `day model calls unknown nanos unknown_nanos`, and optionally a running call with
+/// its day and maximum cost.
 fn session(project: Option<&str>, rows: &[(i64, &str, u64, u64, u64, u64)], running: Option<(i64, u64)>) -> State {
     let cost = |(day, model, calls, unknown, nanos, unknown_nanos): &(i64, &str, u64, u64, u64, u64)| Cost {
         calls: *calls,

@@ -1,4 +1,4 @@
-//! What is sent.
+//! The requests for a conversation.
 
 use std::convert::Infallible;
 
@@ -7,10 +7,10 @@ use crate::request::Left;
 use baton_events::session::Ask;
 
 const LIMITS: Limits = Limits { context_tokens: 100_000, max_output_tokens: 2_000 };
-/// Little room, so that a few things said make parts.
+/// A small context, so that a few items make parts.
 const SMALL: Limits = Limits { context_tokens: 3_900, max_output_tokens: 500 };
 
-/// The lines between the marks.
+/// Returns the lines between the marks.
 fn data(request: &Request) -> Vec<&str> {
     let lines: Vec<&str> = request.user.lines().collect();
     let begins = lines.iter().position(|line| line.starts_with('<')).unwrap();
@@ -103,7 +103,7 @@ fn no_secret_is_sent_and_what_is_too_long_is_cut_in_its_middle() {
     assert_eq!(data(&request).len(), 3);
 }
 
-/// A session of exchanges, each of a prompt and a reply of so many words.
+/// A session of exchanges, each of a prompt and a reply of `words` words.
 fn exchanges(count: u64, words: usize) -> Vec<Item> {
     let story: String = (0..count)
         .map(|at| format!("{} user question {at}\n{} agent {}\n", 2 * at + 1, 2 * at + 2, "word ".repeat(words)))
@@ -111,7 +111,8 @@ fn exchanges(count: u64, words: usize) -> Vec<Item> {
     items(&story)
 }
 
-/// All requests of a plan in their order, each answered with so many claims, two of which were dropped; what was left at each.
+/// Answers all requests of a plan in order, each with `claims` claims and two dropped ones; returns what was left
+/// before each.
 fn asked(plan: &Plan, claims: usize) -> Vec<Left> {
     let (mut answers, mut asked) = (std::collections::BTreeMap::new(), Vec::<Left>::new());
     loop {
@@ -147,7 +148,7 @@ fn a_long_conversation_is_cut_between_exchanges_and_joined_step_by_step() {
         let numbers: Vec<_> = plan.requests.iter().map(|it| (it.ask, it.part, it.parts as usize)).collect();
         assert_eq!(numbers, (1..=parts as u32).map(|part| (Ask::Part, part, parts)).collect::<Vec<_>>(), "{name}");
         assert!(parts > 1 && plan.requests.iter().all(|it| data(it)[0].contains("| user: question")), "{name}");
-        // Every line is in exactly one part, in its order.
+        // Every line is in exactly one part, in order.
         let told: Vec<u64> = plan.requests.iter().flat_map(|it| data(it)).map(line_of).collect();
         assert_eq!((told, plan.left_out), ((1..=2 * count).collect(), 0), "{name}");
         let asked = asked(&plan, 4);
@@ -159,14 +160,14 @@ fn a_long_conversation_is_cut_between_exchanges_and_joined_step_by_step() {
         let last = &asked.last().unwrap().request;
         assert_eq!((last.ask, last.part, last.parts as usize), (Ask::Merge, 0, parts), "{name}");
         assert_eq!(last.tokens_out, limits.max_output_tokens.min(last.tokens_out), "{name}");
-        // Every answer is read by one step, and what was dropped of it is not lost.
+        // Every answer is read by one step, and its dropped claims stay counted.
         let steps: Vec<&Request> = asked[parts..].iter().map(|left| &left.request).collect();
         let read: usize = steps.iter().map(|step| data(step).len()).sum();
         assert_eq!(read, asked.len() - 1, "{name}");
         assert!(steps.iter().all(|step| step.lost.dropped as usize == 2 * data(step).len()), "{name}");
         let numbers: Vec<u32> = steps.iter().map(|step| step.part).collect();
         assert_eq!(numbers, (1..steps.len() as u32).chain([0]).collect::<Vec<_>>(), "{name}");
-        // What was known before is no less than what was sent, and not much more.
+        // The estimate made before is no less than what was sent, and not much more.
         let sent = |of: fn(&Request) -> u64| asked.iter().map(|left| of(&left.request)).sum::<u64>();
         let (read, written) = plan.tokens();
         assert_eq!(written, sent(|it| it.tokens_out), "{name}");
@@ -179,7 +180,7 @@ fn a_long_conversation_is_cut_between_exchanges_and_joined_step_by_step() {
     }
 }
 
-/// The number at the head of a line.
+/// Returns the number at the head of a line.
 fn line_of(line: &str) -> u64 {
     line.split_once('|').unwrap().0.parse().unwrap()
 }
@@ -235,7 +236,7 @@ fn there_is_a_bound_to_the_parts_and_what_is_left_out_is_counted_and_said() {
         };
         assert_eq!(request.user.contains(&gap), holds, "{}", request.user);
     }
-    // One exchange that no part holds, and one thing said that is longer than a part.
+    // An exchange that no part holds, and a message that is longer than a part.
     let story: String = (1..=40).map(|at| format!("{at} agent {}\n", "word ".repeat(200))).collect();
     let parts = super::plan(&items(&format!("0 user go\n{story}")), &Limits { context_tokens: 16_000, ..SMALL });
     assert!(parts.requests.iter().all(|it| it.tokens_in <= 16_000 - 500), "{:?}", parts.requests.len());
@@ -243,7 +244,7 @@ fn there_is_a_bound_to_the_parts_and_what_is_left_out_is_counted_and_said() {
     assert!(giant.requests.len() == 1 && giant.requests[0].tokens_in + 500 <= SMALL.context_tokens);
 }
 
-/// What a conversation may grow large by, and no model is told.
+/// An item that makes a conversation large without being shown to a model.
 fn thought(line: u64) -> Item {
     Item { line, body: Body::Thinking { text: "x".repeat(100_000) }, ..item("1 user go") }
 }
@@ -281,7 +282,7 @@ fn of_a_giant_more_is_told_by_a_larger_context_alone_whatever_is_not_held() {
         let (answer, model) = (baton_conversation::hash::ContentHash([1; 32]), "m".to_owned());
         baton_events::session::EnrichedBy { answer, model, unseen, not_held, at: Timestamp(0) }
     };
-    // Recorded now, and as it was before what is not held was counted.
+    // As recorded now, and as recorded before `not_held` existed.
     for before in [by(small.unseen(), small.not_held), by(small.left_out, 0)] {
         assert!(large.tells_more_than(&before) && !small.tells_more_than(&before), "{before:?}");
         assert_eq!(before.beyond_context(), small.left_out);
@@ -305,7 +306,7 @@ fn asked_once_more_it_is_the_same_request_with_the_complaint() {
 
 #[test]
 fn what_a_tokenizer_may_take_more_of_is_told_in_smaller_parts_and_reckoned_dearer() {
-    // As many characters, once of ASCII and once such as a tokenizer may take two tokens for.
+    // The same number of characters, in ASCII and in characters that may take two tokens each.
     let said = |word: &str| -> Vec<Item> {
         let of = |at: u64| format!("{} user question {at}\n{} agent {}\n", 2 * at + 1, 2 * at + 2, word.repeat(200));
         items(&(0..10).map(of).collect::<String>())
