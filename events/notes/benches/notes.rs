@@ -1,4 +1,4 @@
-//! How fast notes are brought into files that are long already.
+//! Speed of merging notes into files that are long already.
 
 use baton_notes::{Body, Line, Note, Section, conflicts, merge, verify};
 
@@ -6,7 +6,7 @@ fn main() {
     divan::main();
 }
 
-/// A page with so many lines, and one that is to be added.
+/// A page with `lines` lines, and a note with one more.
 fn page(lines: usize) -> (String, Note) {
     let line = |at: usize| Line::alone(format!("- [[claude/projects/shop/entities/src-part{at}.rs|src/part{at}.rs]]"));
     let note = |lines: Vec<Line>| Note {

@@ -2,34 +2,34 @@
 //!
 //! # Decisions
 //!
-//! - A note carries what is needed to merge into it: a hash in each opening marker and one line behind the
-//!   frontmatter for keys. Status and dates change only with another change of the note, so that a second run
-//!   writes nothing.
+//! - A note carries what is needed to merge into it: a hash in each opening marker, and one line after the
+//!   frontmatter for its keys. Status and dates change only together with another change of the note, so that a second
+//!   run writes nothing.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-/// What begins every marker.
+/// Beginning of every opening marker.
 const OPEN: &str = "<!-- baton:";
 const CLOSE: &str = "<!-- /baton:";
 const END: &str = " -->";
-/// What may stand beside a marker.
+/// Characters that may surround a marker.
 const BLANK: [char; 2] = [' ', '\t'];
-/// The marker of a note, which no block has for a key.
+/// Key of the note's own marker; no block has it.
 const NOTE: &str = "note";
 
-/// A block: two markers and what stands between them.
+/// A block: two markers and the lines between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) key: String,
-    /// The line of its opening marker, from 0.
+    /// Line of its opening marker, from 0.
     pub(super) open: usize,
-    /// The line of its closing marker.
+    /// Line of its closing marker.
     pub(super) close: usize,
-    /// What the opening marker says that Baton wrote last.
+    /// Hash of what Baton wrote last, from the opening marker.
     pub(super) hash: String,
-    /// Whether that is what stands there.
+    /// True if the content has that hash.
     pub(super) is_intact: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Block {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocks {
     pub(super) found: Vec<Block>,
-    /// Markers without a counterpart: the line, and the key.
+    /// Markers without a counterpart: line and key.
     pub(super) stray: Vec<(usize, String)>,
 }
 
@@ -74,17 +74,17 @@ impl Blocks {
         all
     }
 
-    /// The block that Baton may write in: the last of its key that is as Baton left it.
+    /// Returns the block that Baton may write: the last intact one with this key.
     pub(super) fn own(&self, key: &str) -> Option<&Block> {
         self.found.iter().rev().find(|block| block.key == key && block.is_intact)
     }
 
-    /// Blocks of a key that a person has taken over.
+    /// Returns the blocks with this key that a person has taken over.
     pub(super) fn taken<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Block> {
         self.found.iter().filter(move |block| block.key == key && !block.is_intact)
     }
 
-    /// Of so many lines, whether each is a marker or between two.
+    /// Returns for each of the first `lines` lines whether it belongs to a block.
     pub(super) fn mask(&self, lines: usize) -> Vec<bool> {
         let mut within = vec![false; lines];
         for block in &self.found {
@@ -93,15 +93,15 @@ impl Blocks {
         within
     }
 
-    /// What a person has changed in blocks, counted.
+    /// Returns the number of blocks that a person changed and of stray markers.
     pub(super) fn conflicts(&self) -> usize {
         self.found.iter().filter(|block| !block.is_intact).count() + self.stray.len()
     }
 }
 
-/// What a line is, if it is a marker: nothing else stands in it.
+/// Parses a line that contains nothing but a marker.
 fn marker(line: &str) -> Option<Marker<'_>> {
-    // Some programs put spaces at the ends of lines.
+    // Some programs add spaces at line ends.
     let line = bare(line).trim_matches(BLANK);
     if let Some(key) = line.strip_prefix(CLOSE).and_then(|rest| rest.strip_suffix(END)) {
         return is_key(key).then_some(Marker::Close(key));
@@ -114,8 +114,8 @@ fn is_key(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// What Baton wrote last in each key and block of a note, by the marker of the note: its line, and a hash for each key; those
-/// of blocks begin with `#`.
+/// Returns the line of the note's marker and the hashes of what Baton wrote last, by key; keys of blocks begin with
+/// `#`.
 pub(super) fn written(lines: &[&str]) -> Option<(usize, BTreeMap<String, String>)> {
     lines.iter().enumerate().find_map(|(at, line)| Some((at, written_in(line)?)))
 }
@@ -126,12 +126,12 @@ fn written_in(line: &str) -> Option<BTreeMap<String, String>> {
     Some(pairs?.into_iter().map(|(key, hash)| (key.to_owned(), hash.to_owned())).collect())
 }
 
-/// The same of a whole text, which is not taken apart behind that line.
+/// Like [`written`], for a text that is not split into lines; reads no further than the marker.
 pub(super) fn note_of(text: &str) -> Option<BTreeMap<String, String>> {
     text.split('\n').find_map(written_in)
 }
 
-/// A text without the pairs in the marker of the note whose keys end so.
+/// Removes the pairs from the note's marker whose keys end with this character.
 pub(super) fn without_pairs(text: &str, end: char) -> String {
     let Some(line) = text.split_inclusive('\n').find(|line| written_in(line).is_some()) else { return text.to_owned() };
     let is_kept = |word: &&str| !word.split_once('=').is_some_and(|(key, _)| key.ends_with(end));
@@ -139,13 +139,13 @@ pub(super) fn without_pairs(text: &str, end: char) -> String {
     text.replacen(line, &kept.join(" "), 1)
 }
 
-/// The marker of a note.
+/// Formats the note's marker.
 pub(super) fn note_marker(written: &BTreeMap<String, String>) -> String {
     let pairs: String = written.iter().map(|(key, hash)| format!(" {key}={hash}")).collect();
     format!("{OPEN}{NOTE}{pairs}{END}\n")
 }
 
-/// The text with the marker of the note as it is now.
+/// Replaces the note's marker, if there is one.
 pub(super) fn with_written(rest: &str, written: &BTreeMap<String, String>, eol: &str) -> String {
     let mut lines: Vec<String> = rest.split_inclusive('\n').map(str::to_owned).collect();
     let at = self::written(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(|(at, _)| at);
@@ -155,30 +155,30 @@ pub(super) fn with_written(rest: &str, written: &BTreeMap<String, String>, eol: 
     lines.concat()
 }
 
-/// A block with its markers; `content` ends without a line break.
+/// Formats a block with its markers; `content` has no trailing line break.
 pub(super) fn block(key: &str, content: &str) -> String {
     let hash = hash(content);
     let content = if content.is_empty() { String::new() } else { format!("{content}\n") };
     format!("{OPEN}{key} {hash}{END}\n{content}{CLOSE}{key}{END}\n")
 }
 
-/// What stands in lines, whatever they end in: without the last line break.
+/// Joins lines, whatever their line ends, without a trailing line break.
 pub(super) fn content(lines: &[&str]) -> String {
     let lines: Vec<&str> = lines.iter().map(|line| bare(line)).collect();
     lines.join("\n")
 }
 
-/// A line without its end, however often that was converted.
+/// Strips the line end, including repeated carriage returns.
 pub(super) fn bare(line: &str) -> &str {
     line.strip_suffix('\n').unwrap_or(line).trim_end_matches('\r')
 }
 
-/// 16 hex digits of SHA-256.
+/// Returns the first 16 hex digits of the SHA-256.
 pub(super) fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// 8 hex digits of it: enough to see that something has changed.
+/// Returns the first 8 hex digits: enough to detect a change.
 pub(super) fn short(text: &str) -> String {
     let mut hash = hash(text);
     hash.truncate(8);

@@ -1,5 +1,5 @@
-//! What a session's note comes to when it is compacted: dated lines in the notes of entities, topics and preferences, a copy
-//! in the archive, and links back. The original stays, marked.
+//! The notes that compacting a session's note writes: dated lines in the notes of entities, topics and preferences, a
+//! copy in the archive, and links back. The original is kept and marked.
 //!
 //! ```text
 //! measure is over ─► plan.updates merged ─► copy written, read back ─► plan.backlinks merged ─► original marked
@@ -14,25 +14,25 @@ use super::session::OVER_THRESHOLD;
 use super::told::{Said, Topic};
 use super::{Day, Merged, Told, markdown, merge, start};
 
-/// What is said where the copy could not be read back.
+/// Value of `archive_error` if the copy could not be read back.
 pub const UNVERIFIED: &str = "Verification failed";
-/// Longest error in a note, in characters.
+/// Maximum length of an error in a note, in characters.
 const ERROR_CHARS: usize = 300;
 
-/// Everything that compacting a note writes into others, in order.
+/// Everything that compacting a note writes into other notes, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What was learned, in the notes that it belongs to.
+    /// The lessons of the session, in the notes that they belong to.
     pub updates: Vec<Wanted>,
-    /// Where the copy goes, below the vault; where another note lies there already, see [`is_same`].
+    /// Path of the copy below the vault; if another note is there already, see [`is_same`].
     pub archive: String,
-    /// Links back from every note of an entity or topic that was updated, once the copy is verified.
+    /// Links back from every updated note of an entity or topic, written once the copy is verified.
     pub backlinks: Vec<Wanted>,
-    /// Dated lines in all.
+    /// Number of dated lines.
     pub lines: usize,
 }
 
-/// What compacting comes to. It is the same however often it is asked for.
+/// Plans the compaction; idempotent.
 pub fn plan(told: &Told, layout: &Layout, today: Day) -> Plan {
     let about = &told.about;
     let mut all: Vec<Lines> = told.entities.iter().map(|_| Lines::default()).collect();
@@ -91,25 +91,24 @@ fn backlink(path: &str, session: &str, today: Day) -> Wanted {
     Wanted { path: path.to_owned(), note: Note { header, sections: vec![section] } }
 }
 
-/// The copy for the archive of a note as it lies there; `reason` is [`OVER_THRESHOLD`] or
-/// [`ON_REQUEST`](super::session::ON_REQUEST).
+/// Returns the archive copy of a note; `reason` is [`OVER_THRESHOLD`] or [`ON_REQUEST`](super::session::ON_REQUEST).
 pub fn archived(text: &str, today: Day, reason: &str) -> String {
     set(text, archive_fields(today, reason, When::Forced)).text
 }
 
-/// The original after its copy was verified: it stays, and says so; what went wrong before is gone.
+/// Marks the original as archived after its copy was verified, and clears earlier errors.
 pub fn marked(text: &str, today: Day, reason: &str) -> Merged {
     set(text, archive_fields(today, reason, When::Always))
 }
 
-/// Whether a note in the archive is this copy: all but the dates on which it was made, and why.
+/// Returns true if a note in the archive is this copy, apart from its dates and reason.
 pub fn is_same(there: &str, copy: &str) -> bool {
     let same_day =
         Day::parse("2000-01-01").map(|day| (archived(there, day, OVER_THRESHOLD), archived(copy, day, OVER_THRESHOLD)));
     same_day.is_some_and(|(there, copy)| there == copy)
 }
 
-/// The original after compacting has failed: it stays active for the next try.
+/// Marks the original after a failed compaction; it stays in place for the next attempt.
 pub fn failed(text: &str, error: &str, today: Day) -> Merged {
     set(
         text,
@@ -122,7 +121,7 @@ pub fn failed(text: &str, error: &str, today: Day) -> Merged {
     )
 }
 
-/// The original after its copy could not be read back as it was written.
+/// Marks the original after its copy could not be read back as written.
 pub fn unverified(text: &str, today: Day) -> Merged {
     set(
         text,
@@ -135,7 +134,7 @@ pub fn unverified(text: &str, today: Day) -> Merged {
     )
 }
 
-/// The original when it turns out to be below the thresholds after all: whatever went wrong is gone.
+/// Marks the original as active again if it is below the thresholds after all; clears errors.
 pub fn active(text: &str) -> Merged {
     let fields =
         vec![Field::text("status", "active", When::Always), Field::gone("error"), Field::gone("archive_error")];

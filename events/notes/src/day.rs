@@ -1,4 +1,4 @@
-//! Days, as notes date their lines: in UTC, `2026-03-14`.
+//! Days in UTC, as notes write them: `2026-03-14`.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use baton_conversation::record::Timestamp;
 pub struct Day(Date);
 
 impl Day {
-    /// The day of a moment; moments outside the years 0 to 9999 are clamped.
+    /// Returns the day of a time; times outside of the years 0 to 9999 are clamped.
     pub fn of(at: Timestamp) -> Self {
         let text = at.to_string();
         Self::parse(text.get(..10).unwrap_or_default()).unwrap_or(Self(OffsetDateTime::UNIX_EPOCH.date()))
     }
 
-    /// Reads `2026-03-14`, alone or before a time.
+    /// Parses `2026-03-14`, alone or followed by a time.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (date, rest) = (text.get(..10)?, &text[10..]);
@@ -36,7 +36,7 @@ impl Day {
         Date::from_calendar_date(i32::from(year), month, u8::try_from(day).ok()?).ok().map(Self)
     }
 
-    /// Whole days from `earlier` to this one; negative when that one is later.
+    /// Returns the number of days from `earlier` to this one; negative if `earlier` is later.
     pub fn since(self, earlier: Self) -> i64 {
         i64::from(self.0.to_julian_day()) - i64::from(earlier.0.to_julian_day())
     }

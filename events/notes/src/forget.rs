@@ -1,4 +1,4 @@
-//! A session out of the notes that tell of it. What people wrote stays.
+//! Removes a session from the notes that mention it. What people wrote is kept.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use super::header::{self, Document, Head};
 use super::note::{Field, Line, Note, When};
 use super::{knowledge, merge, session, trace};
 
-/// What is left of a note.
+/// Result of removing a session from a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing in it was of the session.
+    /// The note did not mention the session.
     Unchanged,
-    /// This.
+    /// The remaining text.
     Text(String),
-    /// Nothing that anybody wrote: the file may go.
+    /// Nothing that a person or another session wrote is left: the file may be deleted.
     Nothing,
 }
 
-/// Headings of notes besides those of sessions and entities.
+/// Headings of notes other than those of sessions and entities.
 const OTHER_HEADINGS: [&str; 6] = ["Patterns", "Preferences", "Projects", "Sessions", "Entities", "Topics"];
-/// What is nothing at the ends of a text.
+/// Characters that are ignored at the ends of a text.
 const BLANK: [char; 5] = ['\u{feff}', ' ', '\t', '\r', '\n'];
-/// The heading on the page that leads to all projects.
+/// Heading on the start page of all projects.
 const ABOUT_HEADING: &str = "About The User";
 
-/// The session's own note, and its copies in the archive: every block, every key and every heading that is Baton's goes.
+/// Removes everything of Baton's from a session's own note or an archive copy: blocks, keys and headings.
 pub fn own(text: &str) -> Left {
     let rest = without_own(text);
     match rest.trim_matches(BLANK).is_empty() {
@@ -35,8 +35,9 @@ pub fn own(text: &str) -> Left {
     }
 }
 
-/// Any other note: lines that lead to `target` go, and those that it alone supported, with the traces of such lines. `target` is what a link names: the name
-/// of a session's note, or the whole path of another, without extension.
+/// Removes from any other note the lines that link to `target` and those that only it supported, with the traces of
+/// such lines. `target` is written as in links: the name of a session's note, or the whole path of another note,
+/// without extension.
 pub fn lines(text: &str, target: &str) -> Left {
     let document = Document::of(text);
     let eol = Document::eol(text);
@@ -65,7 +66,7 @@ pub fn lines(text: &str, target: &str) -> Left {
         out.splice(block.open - gap..=block.close, [text]);
         changed = true;
     }
-    // Also of what a person has thrown out.
+    // This includes traces of lines that a person removed.
     changed |= trace::forget(&mut written, target);
     if !changed {
         return Left::Unchanged;
@@ -78,7 +79,8 @@ pub fn lines(text: &str, target: &str) -> Left {
     }
 }
 
-/// The note of another session: what it continues goes out of its head. A list that a person has changed is theirs.
+/// Removes sessions from the frontmatter of another session's note that continues them. A list that a person changed is
+/// left alone.
 pub fn continued(text: &str, sessions: &[&str]) -> Left {
     let Some(identity) = session::identity(text).filter(|identity| identity.is_sure) else { return Left::Unchanged };
     let is_gone = |id: &String| sessions.contains(&id.as_str()) && identity.own.as_ref() != Some(id);
@@ -91,27 +93,27 @@ pub fn continued(text: &str, sessions: &[&str]) -> Left {
     if merged.changed { Left::Text(merged.text) } else { Left::Unchanged }
 }
 
-/// A note as it is read by who does not merge into it: without the traces of what was told.
+/// Returns a note for readers that do not merge into it: without the traces.
 pub fn without_traces(text: &str) -> String {
     trace::without(text)
 }
 
-/// The tags of all sessions and notes that a note has told of, also where it does not name them any more: see [`tag`].
+/// Returns the tags of all sessions and notes that a note ever mentioned, see [`tag`].
 pub fn remembered(text: &str) -> BTreeSet<String> {
     block::note_of(text).map(|written| trace::tags(&written)).unwrap_or_default()
 }
 
-/// What stands for a target of [`lines`] in [`remembered`].
+/// Returns the tag by which [`remembered`] lists a target of [`lines`].
 pub fn tag(target: &str) -> String {
     trace::tag(target)
 }
 
-/// Sections of a session's note that tell what it was about.
+/// Sections of a session's note that identify the session.
 const TELLING: [&str; 5] = ["goal", "work-log", "decisions", "errors", "open"];
-/// A block of fewer bytes may be in notes of two sessions.
+/// A shorter block may occur in the notes of two sessions, in bytes.
 const TELLING_BYTES: usize = 40;
 
-/// By what a session's note is known that has no head any more: the hashes of what Baton wrote in it.
+/// Returns hashes of what Baton wrote, by which a session's note without a frontmatter is recognised.
 pub fn prints(text: &str) -> BTreeSet<String> {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
@@ -123,19 +125,20 @@ pub fn prints(text: &str) -> BTreeSet<String> {
     blocks.iter().filter(is_telling).map(|block| block.hash.clone()).collect()
 }
 
-/// Whether nobody but Baton has written in a note.
+/// Returns true if only Baton wrote in the note.
 pub fn is_own(text: &str) -> bool {
     without_own(text).trim_matches(BLANK).is_empty()
 }
 
-/// Whether every line that a person wrote in a note stands in another one too.
+/// Returns true if every line that a person wrote in a note is also in the other one.
 pub fn is_told_in(text: &str, other: &str) -> bool {
     let (theirs, others) = (without_own(text), without_own(other));
     let others: BTreeSet<&str> = others.lines().map(str::trim).collect();
     theirs.lines().map(str::trim).filter(|line| !line.is_empty()).all(|line| others.contains(line))
 }
 
-/// Whether a note has nothing left that anybody wrote, and no line of any session: that it is shared is none.
+/// Returns true if nothing that a person wrote, and no line of a session, is left; a link to a shared note does not
+/// count.
 pub fn is_empty(text: &str) -> bool {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
@@ -148,7 +151,7 @@ pub fn is_empty(text: &str) -> bool {
     without_own(text).trim_matches(BLANK).is_empty()
 }
 
-/// The lines of a block without those of a target; `None` if it has none.
+/// Returns the lines of a block without those of a target; `None` if it has none.
 fn without_line(lines: &[&str], target: &str) -> Option<String> {
     let mut changed = false;
     let mut kept: Vec<String> = Vec::new();
@@ -173,7 +176,7 @@ fn leads_to(text: &str, target: &str) -> bool {
     [format!("[[{target}]]"), format!("[[{target}|")].iter().any(|link| text.contains(link.as_str()))
 }
 
-/// The text without intact blocks, without markers, own keys, and own headings under which nothing stands.
+/// Returns the text without intact blocks, markers, own keys, and own headings over empty sections.
 fn without_own(text: &str) -> String {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
@@ -184,7 +187,7 @@ fn without_own(text: &str) -> String {
         gone[block.open] = true;
         gone[block.close] = true;
         if block.is_intact {
-            // With the empty line before it.
+            // Including the empty line before it.
             let gap = usize::from(block.open > 0 && lines[block.open - 1].trim().is_empty());
             gone[block.open - gap..=block.close].fill(true);
         }
@@ -205,7 +208,7 @@ fn without_own(text: &str) -> String {
     format!("{}{head}{rest}", document.bom)
 }
 
-/// Marks Baton's headings under which nothing is left, and the empty lines below them.
+/// Marks Baton's headings over empty sections, and the empty lines below them.
 fn empty_headings(lines: &[&str], gone: &mut [bool]) {
     let own = session::SECTIONS.iter().chain(&knowledge::ENTITY_SECTIONS).map(|(_, heading)| *heading);
     let own: Vec<String> = own.chain(OTHER_HEADINGS).chain([ABOUT_HEADING]).map(|name| format!("## {name}")).collect();

@@ -1,43 +1,43 @@
-//! The frontmatter of a note: only Baton's keys are ever changed; all others, their order and remarks stay.
+//! The frontmatter of a note: only Baton's keys are changed; other keys, their order and comments are kept.
 //!
 //! # Hazards
 //!
-//! - The last of `session_ids` alone says which session a note is of, as long as Baton wrote the list; those
-//!   before it are what it continues, and have notes of their own. A note whose list was changed is found by
-//!   the register alone (`Identity::is_sure`).
+//! - The last of `session_ids` alone says which session a note belongs to, as long as Baton wrote the list; those
+//!   before it are the sessions that it continues, which have notes of their own. A note whose list was changed is
+//!   found only through the register (`Identity::is_sure`).
 
 use std::collections::BTreeMap;
 
 use super::note::{Field, Value, When};
 use super::{block, yaml};
 
-/// A text taken apart at its frontmatter.
+/// A text split at its frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Document<'a> {
-    /// A mark of byte order, if the file begins with one.
+    /// The byte order mark, or empty.
     pub(super) bom: &'a str,
     pub(super) head: Head<'a>,
-    /// Everything behind the frontmatter.
+    /// Everything after the frontmatter.
     pub(super) rest: &'a str,
 }
 
-/// What stands at the head of a text.
+/// The beginning of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Head<'a> {
     /// No frontmatter.
     None,
-    /// One that is not understood: it is left as it is. All of it, and the line, from 1, that is odd.
+    /// Frontmatter that cannot be parsed and is left as it is: its text, and the offending line, from 1.
     Odd(&'a str, usize),
-    /// Its fences, and what stands between them.
+    /// The fences, and the entries between them.
     Read { open: &'a str, entries: Vec<Entry<'a>>, close: &'a str },
 }
 
-/// Some lines of a frontmatter: a key with its value, or a remark.
+/// Lines of a frontmatter: a key with its value, or a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
-    /// Empty for a remark or a blank line.
+    /// Empty for a comment or a blank line.
     pub(super) key: &'a str,
-    /// All its lines with their ends.
+    /// All its lines with their line ends.
     pub(super) lines: Vec<&'a str>,
 }
 
@@ -68,11 +68,11 @@ impl<'a> Document<'a> {
                 _ => odd = odd.or(Some(at + 2)),
             }
         }
-        // Never closed: a line across, and no frontmatter.
+        // A fence that is never closed is a horizontal rule, not frontmatter.
         none
     }
 
-    /// The frontmatter as it stands, fences and all.
+    /// Returns the frontmatter with its fences.
     pub(super) fn head_text(&self) -> String {
         match &self.head {
             Head::None => String::new(),
@@ -84,7 +84,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// How lines of the text end: as the first does.
+    /// Returns the line end of the text's first line.
     pub(super) fn eol(text: &str) -> &'static str {
         match text.find('\n') {
             Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -93,7 +93,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The key of a line, if it has one.
+/// Returns the key of a line, if it has one.
 fn key(line: &str) -> Option<&str> {
     let at = line.find(':').filter(|at| line[at + 1..].is_empty() || line[at + 1..].starts_with([' ', '\t']))?;
     let key = line[..at].trim_end();
@@ -101,7 +101,7 @@ fn key(line: &str) -> Option<&str> {
     (begins && !key.is_empty()).then(|| unquoted(key))
 }
 
-/// What a key is called that stands in quotes: the same key must not be written beside it.
+/// Strips quotes from a key, so that the same key is not written again beside it.
 fn unquoted(key: &str) -> &str {
     let within = |quote: char| key.strip_prefix(quote)?.strip_suffix(quote).filter(|key| !key.is_empty());
     within('"').or_else(|| within('\'')).unwrap_or(key)
@@ -112,18 +112,18 @@ fn continues(line: &str) -> bool {
 }
 
 impl Entry<'_> {
-    /// Its value; `None` for what is more than a text or a list of texts.
+    /// Parses the value; `None` for anything but a text or a list of texts.
     pub(super) fn value(&self) -> Option<Value> {
         let (inline, below) = self.spelled()?;
         yaml::read(inline, &below)
     }
 
-    /// Whether its value is no YAML.
+    /// Returns true if the value is not valid YAML.
     pub(super) fn is_broken(&self) -> bool {
         self.spelled().is_some_and(|(inline, below)| yaml::is_broken(inline, &below))
     }
 
-    /// What stands behind its key, and below.
+    /// Returns the text after the key, and the lines below.
     fn spelled(&self) -> Option<(&str, Vec<&str>)> {
         let (first, below) = self.lines.split_first().filter(|_| !self.key.is_empty())?;
         let quotes = ['"', '\''];
@@ -133,7 +133,7 @@ impl Entry<'_> {
         Some((inline, below.iter().map(|line| block::bare(line)).collect()))
     }
 
-    /// What tells whether it is as it was written, however it is spelled. A remark in it is a change.
+    /// Returns a hash that detects changes of the value regardless of its spelling. An added comment is a change.
     fn print(&self) -> String {
         let raw = || self.lines.iter().map(|line| format!("{}\n", block::bare(line))).collect::<String>();
         match self.value() {
@@ -161,8 +161,8 @@ fn print(value: &Value) -> String {
     }
 }
 
-/// Brings wanted keys in, and gives the new frontmatter, fences and all, where it changes. `written` is what Baton wrote last;
-/// it is brought up to date. `touched` tells whether the note has changed otherwise.
+/// Merges the wanted keys and returns the new frontmatter with its fences if it changes. `written` holds what Baton
+/// wrote last and is updated. `touched`: the note has other changes.
 pub(super) fn bring_in(
     head: &Head<'_>,
     wanted: &[Field],
@@ -171,7 +171,7 @@ pub(super) fn bring_in(
     eol: &str,
 ) -> Option<String> {
     let none = (eol_line("---", eol), Vec::new(), eol_line("---", eol));
-    // A person has taken it away as a whole, or it cannot be seen as one any more: some of its keys alone would be another note's.
+    // The whole frontmatter was removed or is damaged; writing single keys would start one for another note.
     if *head == Head::None && is_lost(written) && !wanted.iter().any(|field| field.when == When::Forced) {
         return None;
     }
@@ -199,7 +199,7 @@ pub(super) fn bring_in(
             _ if is_own => Step::Write,
             _ => Step::Leave,
         };
-        // A date of change alone is no change.
+        // A new date alone is not a change.
         let step = if is_touch && !(touched || changed) && step == Step::Write { Step::Leave } else { step };
         match (step, &field.value) {
             (Step::Leave, _) => {}
@@ -231,7 +231,7 @@ pub(super) fn bring_in(
     })
 }
 
-/// Whether Baton has written a frontmatter, by what it wrote last.
+/// Returns true if Baton has written a frontmatter, according to the note's marker.
 pub(super) fn is_lost(written: &BTreeMap<String, String>) -> bool {
     written.keys().any(|key| !key.starts_with('#'))
 }
@@ -249,7 +249,7 @@ enum Step {
     Write,
 }
 
-/// A key that is not there: never written, or taken away by a person.
+/// Decides for a key that is absent: never written, or removed by a person.
 fn missing(field: &Field, known: Option<&str>, want: Option<&str>) -> Step {
     match (known, want, field.when) {
         (_, None, _) => Step::Leave,
@@ -269,7 +269,7 @@ fn eol_line(line: &str, eol: &str) -> String {
     format!("{line}{eol}")
 }
 
-/// The keys of a frontmatter whose values can be read; the first of each.
+/// Returns the keys of a frontmatter whose values can be parsed; the first of repeated keys.
 pub(super) fn fields(text: &str) -> BTreeMap<String, Value> {
     let mut fields = BTreeMap::new();
     if let Head::Read { entries, .. } = Document::of(text).head {
@@ -282,7 +282,7 @@ pub(super) fn fields(text: &str) -> BTreeMap<String, Value> {
     fields
 }
 
-/// Those of them that are texts.
+/// Returns those that are texts.
 pub(super) fn texts(text: &str) -> BTreeMap<String, String> {
     let text_of = |(key, value)| match value {
         Value::Text(text) => Some((key, text)),
@@ -291,7 +291,7 @@ pub(super) fn texts(text: &str) -> BTreeMap<String, String> {
     fields(text).into_iter().filter_map(text_of).collect()
 }
 
-/// Whether a key of a text stands there once, as Baton wrote it last.
+/// Returns true if a key occurs once, as Baton wrote it last.
 pub(super) fn is_as_written(text: &str, key: &str) -> bool {
     let document = Document::of(text);
     let Head::Read { entries, .. } = &document.head else { return false };
@@ -300,7 +300,7 @@ pub(super) fn is_as_written(text: &str, key: &str) -> bool {
     block::note_of(document.rest).is_some_and(|written| is_own(entry, &written))
 }
 
-/// Whether a key is as Baton wrote it last.
+/// Returns true if a key is as Baton wrote it last.
 pub(super) fn is_own(entry: &Entry<'_>, written: &BTreeMap<String, String>) -> bool {
     written.get(entry.key).is_some_and(|known| *known == entry.print())
 }

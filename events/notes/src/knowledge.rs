@@ -1,7 +1,8 @@
-//! Notes that many sessions write: entities of a project, topics, the person's preferences, entities of several projects.
+//! Notes that many sessions write: entities of a project, topics, the person's preferences, entities of several
+//! projects.
 //!
-//! Every line names the sessions that support it, so that two sessions, or two homes, add to one note without knowing each
-//! other, and a forgotten session takes along exactly what only it supported.
+//! Every line names the sessions that support it, so that two sessions, or two homes, can add to one note
+//! independently, and forgetting a session removes exactly what only it supported.
 
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Line, Note, Section, Wanted, When};
@@ -9,12 +10,12 @@ use super::session::tags;
 use super::told::{Entity, Said, Topic};
 use super::{Day, Told, header, markdown};
 
-/// Longest line, in characters, without its date and its support.
+/// Maximum length of a line without its date and support, in characters.
 const LINE_CHARS: usize = 400;
-/// Longest name in a title, in characters.
+/// Maximum length of a name in a title, in characters.
 const NAME_CHARS: usize = 160;
 
-/// The headings of an entity's note, in order, and the keys of their blocks.
+/// Keys and headings of an entity's note, in order.
 pub const ENTITY_SECTIONS: [(&str, &str); 4] = [
     ("decisions", "Key Decisions"),
     ("gotchas", "Gotchas & Troubleshooting"),
@@ -22,10 +23,10 @@ pub const ENTITY_SECTIONS: [(&str, &str); 4] = [
     ("references", "References"),
 ];
 
-/// How a line ends that leads from an entity to its shared note.
+/// End of a line that links from an entity to its shared note.
 pub(super) const SHARED: &str = " - Shared between projects";
 
-/// What is added to the note of an entity.
+/// Lines to add to the note of an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lines {
     pub(super) decisions: Vec<Line>,
@@ -34,26 +35,26 @@ pub(super) struct Lines {
     pub(super) references: Vec<Line>,
 }
 
-/// Which entity a note is of, by its frontmatter.
+/// The entity of a note, from its frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityIdentity {
-    /// What it is: `File`.
+    /// Its label: `File`.
     pub kind: String,
-    /// What it is called: `src/auth.rs`.
+    /// Its name: `src/auth.rs`.
     pub name: String,
-    /// The project's folder; empty for one of several projects.
+    /// Folder of its project; empty if projects share it.
     pub project: String,
 }
 
 impl EntityIdentity {
-    /// Whether it is this entity of its project: names are noted bounded and without what would do something.
+    /// Returns true if it is this entity; names in notes are bounded and escaped.
     pub fn is(&self, entity: &Entity) -> bool {
         self.kind == entity.label.as_str() && self.name == markdown::property(&entity.name, NAME_CHARS)
     }
 }
 
-/// The notes of a session's entities that have one, as every end of the session brings them about: made where they are missing,
-/// so that every link to them leads somewhere, with one line on the session, and on those before that made no note.
+/// Returns the notes of a session's entities, for each end of the session. Missing notes are created, so that every
+/// link has a target, with one line for the session and one for each earlier session that made no note.
 pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
     let note = |entity: &Entity| {
         let changes = std::iter::once(deed(told, entity)).chain(entity.earlier.iter().cloned()).collect();
@@ -62,7 +63,7 @@ pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
     told.entities.iter().filter(|entity| entity.is_noted).map(note).collect()
 }
 
-/// The line on what a session did with an entity.
+/// Returns the line that says what a session did with an entity.
 pub fn deed(told: &Told, entity: &Entity) -> Line {
     dated(told.day(), &capital(entity.deed), &told.about.note)
 }
@@ -79,7 +80,7 @@ pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Lay
     Wanted { path: layout.path(&place), note: Note { header, sections } }
 }
 
-/// The note of a topic with these patterns.
+/// Returns the note of a topic with these patterns.
 pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layout, today: Day) -> Wanted {
     let project = &told.about.project;
     let name = topic.as_str();
@@ -91,7 +92,7 @@ pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layou
     Wanted { path, note: Note { header, sections } }
 }
 
-/// The note of what the person wants.
+/// Returns the note of the person's preferences.
 pub(super) fn of_preferences(told: &Told, layout: &Layout, today: Day) -> Wanted {
     let header = header_of("preferences", None, "Preferences", today, today);
     let lines = told.preferences.iter().map(|said| pattern(told, said)).collect();
@@ -99,8 +100,8 @@ pub(super) fn of_preferences(told: &Told, layout: &Layout, today: Day) -> Wanted
     Wanted { path: layout.path(&Place::Preferences), note: Note { header, sections } }
 }
 
-/// What is written when an entity was recalled in so many projects that it is shared: a note for all projects with a link to
-/// that of its own, and a link back. `shared` is the name of the shared note.
+/// Returns the notes to write when an entity was recalled in enough projects to be shared: a note for all projects that
+/// links to the project's own, and a link back. `shared` is the name of the shared note.
 pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Layout, today: Day) -> Vec<Wanted> {
     let place = Place::Shared(shared.to_owned());
     let mut header = header_of("entity", None, &entity.name, today, today);
@@ -120,7 +121,7 @@ pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Lay
     ]
 }
 
-/// Which entity a note is of; `None` for a note of something else.
+/// Returns the entity of a note; `None` for a note of something else.
 pub fn entity(text: &str) -> Option<EntityIdentity> {
     let text_of = header::texts(text);
     let field = |key: &str| text_of.get(key).cloned().unwrap_or_default();
@@ -158,12 +159,12 @@ fn pattern(told: &Told, said: &Said) -> Line {
     dated(told.dated(said), &markdown::line(&said.text, LINE_CHARS), &told.about.note)
 }
 
-/// `- 2026-03-14: Rotate tokens`, supported by a session.
+/// Returns `- 2026-03-14: Rotate tokens`, supported by a session.
 pub(super) fn dated(day: Day, words: &str, session: &str) -> Line {
     Line::of(format!("- {day}: {words}"), session)
 }
 
-/// The words of something that was decided, or that failed and how it was mended.
+/// Returns the text of a decision, or of a failure with its fix.
 pub(super) fn words(said: &Said) -> String {
     let text = markdown::line(&said.text, LINE_CHARS);
     match said.resolution.as_deref().map(|how| markdown::line(how, LINE_CHARS)).filter(|how| !how.is_empty()) {

@@ -1,4 +1,4 @@
-//! Which note lies where below the vault, and how others link to it.
+//! Paths of notes below the vault, and the links between them.
 //!
 //! ```text
 //! <root>/Start.md
@@ -11,76 +11,74 @@
 //! <root>/projects/<project>/archive/sessions/<YYYY-MM-DD>-<topic> (archived).md
 //! ```
 //!
-//! Notes of sessions are linked by their name alone, which is unique below the root, so that a person may move them; the copy in
-//! the archive says in its name what it is, for a link must lead to one note. All others are linked by their whole path, since
-//! two projects may have an entity of one name.
-//!
 //! # Decisions
 //!
-//! - Notes of sessions are linked by their name alone, which is unique below the vault's root, so that people
-//!   may move them and Obsidian changes no block of ours for it; all others by their whole path. Copies in the
-//!   archive have names of their own (`… (archived)`), so that a link means one note.
+//! - Notes of sessions are linked by their name alone, which is unique below the vault's root, so that people may
+//!   move them and Obsidian changes no block of ours for it. All others are linked by their whole path, since two
+//!   projects may have an entity of the same name. Copies in the archive have names of their own (`… (archived)`), so
+//!   that a link means one note.
 
 use super::{markdown, name};
 
-/// Longest text that a link shows, in characters.
+/// Maximum length of a link's text, in characters.
 const ALIAS_CHARS: usize = 80;
 
-/// How the name of a copy in the archive ends. No name that is made of a title does.
+/// End of an archive copy's name. No name made from a title ends so.
 const ARCHIVED: &str = " (archived)";
 
-/// Where notes lie: everything below one folder of the vault.
+/// Paths of notes: everything below one folder of the vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     root: String,
 }
 
-/// One note by what it is. Names are those of files, without extension.
+/// A note by its role. Names are file names without extension.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// The page that leads to all projects.
+    /// The start page of all projects.
     Start,
-    /// What the person wants always and never.
+    /// The person's preferences.
     Preferences,
     /// An entity of several projects.
     Shared(String),
     /// The page of one project.
     Project(String),
-    /// A session of a project.
+    /// A session: project and name.
     Session(String, String),
-    /// An entity of a project. A name that begins with `/`, here and in [`Place::Shared`], is a path below the root: a person has put
-    /// the note there.
+    /// An entity: project and name. A name that begins with `/`, here and in [`Place::Shared`], is a path below the
+    /// root to which a person moved the note.
     Entity(String, String),
-    /// A topic of a project.
+    /// A topic: project and name.
     Topic(String, String),
-    /// The copy of a session's note that was compacted, by the name of that note.
+    /// The archive copy of a compacted session's note: project, and the name of that note.
     Archived(String, String),
 }
 
 impl Layout {
-    /// Below a folder of the vault, `notes/claude`; empty for the vault itself. `None` if a part of it is no safe name.
+    /// Notes below a folder of the vault, `notes/claude`; empty for the vault itself. `None` if a component is not a
+    /// safe name.
     pub fn below(root: &str) -> Option<Self> {
         let root = root.trim_matches('/');
         let is_safe = root.is_empty() || root.split('/').all(name::is_safe);
         is_safe.then(|| Self { root: root.to_owned() })
     }
 
-    /// The folder, without a slash at its ends; empty for the vault itself.
+    /// Returns the folder, without slashes at its ends; empty for the vault itself.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// The path of a note below the vault, with `/` and extension.
+    /// Returns the path of a note below the vault, with `/` and extension.
     pub fn path(&self, place: &Place) -> String {
         format!("{}.md", self.target(place))
     }
 
-    /// The folder of a project's notes, below the vault.
+    /// Returns the folder of a project's notes, below the vault.
     pub fn project(&self, project: &str) -> String {
         self.below_root(&format!("projects/{project}"))
     }
 
-    /// What a link to a note names: its path without extension.
+    /// Returns the target of a link to a note: its path without extension.
     pub fn target(&self, place: &Place) -> String {
         let path = match place {
             Place::Shared(name) | Place::Entity(_, name) if name.starts_with('/') => name[1..].to_owned(),
@@ -96,7 +94,7 @@ impl Layout {
         self.below_root(&path)
     }
 
-    /// A link to a note, showing a text: `[[claude/projects/shop/entities/src-auth.rs|src/auth.rs]]`.
+    /// Returns a link to a note: `[[claude/projects/shop/entities/src-auth.rs|src/auth.rs]]`.
     pub fn link(&self, place: &Place, shown: &str) -> String {
         let shown = alias(shown);
         match place {
@@ -106,7 +104,7 @@ impl Layout {
         }
     }
 
-    /// Which note lies at a path below the vault; `None` for what is not Baton's.
+    /// Returns the note at a path below the vault; `None` for files that are not Baton's.
     pub fn place(&self, path: &str) -> Option<Place> {
         let parts: Vec<&str> = self.of_root(path)?.strip_suffix(".md")?.split('/').collect();
         let own = |text: &str| text.to_owned();
@@ -125,17 +123,17 @@ impl Layout {
         }
     }
 
-    /// Where the copy of a note lay that was archived before copies had names of their own.
+    /// Returns the former path of an archive copy, from before copies had names of their own.
     pub fn archived_before(&self, project: &str, name: &str) -> String {
         self.below_root(&format!("projects/{project}/archive/sessions/{name}.md"))
     }
 
-    /// What a note that lies elsewhere is called in [`Place::Entity`]; `None` for what is no note below the root.
+    /// Returns the name in [`Place::Entity`] of a note that was moved; `None` if the path is not a note below the root.
     pub fn elsewhere(&self, path: &str) -> Option<String> {
         Some(format!("/{}", self.of_root(path)?.strip_suffix(".md")?))
     }
 
-    /// Whether a link names something below the root.
+    /// Returns true if a link's target is below the root.
     pub(super) fn is_below(&self, target: &str) -> bool {
         self.of_root(target).is_some()
     }
@@ -152,12 +150,12 @@ impl Layout {
     }
 }
 
-/// What a link to a note shows.
+/// Returns the text of a link to a note.
 pub(super) fn alias(text: &str) -> String {
     markdown::alias(text, ALIAS_CHARS)
 }
 
-/// The name of the note of which a file in the archive is a copy, by its own: `x`, `x (archived)`, `x (archived)-2`.
+/// Returns the name of the original of an archive copy: of `x`, `x (archived)` and `x (archived)-2` it is `x`.
 fn archived(name: &str) -> &str {
     let Some((note, rest)) = name.rsplit_once(ARCHIVED) else { return name };
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,7 +1,7 @@
-//! The vault: what people read. Sessions, entities, topics and preferences as Markdown notes that Obsidian understands.
+//! The vault: sessions, entities, topics and preferences as Markdown notes that people read, compatible with Obsidian.
 //!
-//! Texts in, texts out; the shell reads and writes the files. A note is a projection that respects edits: Baton writes only
-//! inside its own **blocks**, each between two markers under a heading,
+//! This crate maps texts to texts; the caller reads and writes the files. A note is a projection that respects edits:
+//! Baton writes only inside its own **blocks**, each between two markers under a heading,
 //!
 //! ```text
 //! ## Decisions Made
@@ -11,24 +11,24 @@
 //! <!-- /baton:decisions -->
 //! ```
 //!
-//! and the opening marker holds the hash of what Baton last wrote there. A block with another content belongs to the person
-//! from then on: it is never touched again, counts as a **conflict**, and what is new goes into a new block below. Keys of
-//! the frontmatter are kept apart likewise, by the one line `<!-- baton:note … -->` behind it, which also holds
-//! traces of what was told: a line that a person has taken out is not told again. So a note carries all that is needed to merge
-//! into it, and nothing of it is kept elsewhere.
+//! and the opening marker holds the hash of what Baton last wrote there. A block with any other content belongs to the
+//! person from then on: it is never changed again and counts as a **conflict**, and new entries go into a new block
+//! below. Keys of the frontmatter are tracked the same way, in the single line `<!-- baton:note … -->` after it. That
+//! line also holds traces of the lines already written: a line that a person has removed is not written again. So a
+//! note carries everything that is needed to merge into it, and nothing is stored elsewhere.
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
-//! | [`name`] | file names that are safe everywhere, and when two are one |
-//! | [`layout`] | which note lies where, and how it is linked |
-//! | [`note`] | what Baton wants a note to say |
-//! | [`merge()`] | bringing that into the file as it is |
-//! | [`told`] | what the vault takes of a session |
-//! | [`session`], [`knowledge`], [`start`] | session notes; entities, topics, preferences, what is shared; start pages |
-//! | [`threshold`], [`compaction`] | when a note is compacted; into what; archive and failures |
-//! | [`renamed()`], [`followed()`] | links that follow a session's note, or one of an entity, which a person has renamed |
-//! | [`forget`] | a session out of a text |
-//! | `trace` | what was told, known without being said |
+//! | [`name`] | file names that are safe everywhere, and when two names collide |
+//! | [`layout`] | paths of notes, and links between them |
+//! | [`note`] | what Baton wants a note to contain |
+//! | [`merge()`] | merging that into an existing file |
+//! | [`told`] | what the vault takes from a session |
+//! | [`session`], [`knowledge`], [`start`] | notes of sessions; of entities, topics and preferences; start pages |
+//! | [`threshold`], [`compaction`] | when a note is compacted; what is written; archive and failures |
+//! | [`renamed()`], [`followed()`] | links that follow a session's or an entity's note that a person renamed |
+//! | [`forget`] | removing a session from a text |
+//! | `trace` | hashes of lines already written |
 //! | [`verify`] | whether a set of notes is sound |
 
 mod block;

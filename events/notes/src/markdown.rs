@@ -1,44 +1,44 @@
-//! Words of a session as they may stand in a note: on one line, and nothing but words.
+//! Escapes a session's text for notes: one line, and nothing but text.
 //!
-//! A transcript may hold anything: headings, fences, comments that look like Baton's markers, links, tags, the end of a
-//! frontmatter. What is told in a note passes [`line()`], so that none of it does anything there.
+//! A transcript may contain anything: headings, fences, comments that look like Baton's markers, links, tags, the end
+//! of a frontmatter. Text in a note passes [`line()`], so that none of it has an effect there.
 
 use baton_conversation::filter::without_colours;
 use baton_episode::digest::sentences_within;
 use baton_episode::handoff::is_unseen;
 use baton_redaction::redact;
 
-/// A text on one line, at most so many characters before it is escaped: without secrets, colours and letters that nobody
-/// sees, and with everything escaped that Markdown or Obsidian would take for more than words. Code between single
-/// backticks stays code.
+/// Puts a text on one line of at most `chars` characters before escaping: without secrets, colour codes and invisible
+/// characters, and with everything escaped that Markdown or Obsidian would interpret. Code in single backticks stays
+/// code.
 pub fn line(text: &str, chars: usize) -> String {
     escaped(&plain(text, chars))
 }
 
-/// The same words for frontmatter, which has quotes of its own; Obsidian follows links there too.
+/// The same for frontmatter, which has its own quoting; Obsidian follows links there too.
 pub fn property(text: &str, chars: usize) -> String {
     plain(text, chars).replace("[[", "[ [").replace("]]", "] ]")
 }
 
-/// The same words without escapes.
+/// The same without escaping.
 fn plain(text: &str, chars: usize) -> String {
     let seen = text.replace(is_unseen, "");
     sentences_within(&redact(&without_colours(&seen)), chars)
 }
 
-/// A path or another name as code: `` `src/auth.rs` ``.
+/// Formats a path or another name as code: `` `src/auth.rs` ``.
 pub fn code(text: &str, chars: usize) -> String {
-    // Links are looked for in code too by some programs.
+    // Some programs look for links in code, too.
     let text = plain(text, chars).replace('`', "'").replace("[[", "[ [").replace("]]", "] ]");
     if text.is_empty() { text } else { format!("`{text}`") }
 }
 
-/// What a link shows instead of its target: without what would end the link.
+/// Returns the text of a link, without characters that would end the link.
 pub fn alias(text: &str, chars: usize) -> String {
     plain(text, chars).replace(['[', ']', '|', '<', '>', '`', '#', '^', '*', '\\', '%'], " ").trim().to_owned()
 }
 
-/// One line of words, escaped.
+/// Escapes one line.
 fn escaped(text: &str) -> String {
     let code_is_whole = !text.contains("``") && text.matches('`').count().is_multiple_of(2) && !text.contains("[[");
     let mut out = String::with_capacity(text.len() + 8);
@@ -63,7 +63,7 @@ fn escaped(text: &str) -> String {
     numbered(out)
 }
 
-/// Whether a character means something where it stands, and must not.
+/// Returns true if a character would be interpreted at its position.
 fn does_something(before: char, c: char, next: char, is_first: bool) -> bool {
     match c {
         '\\' | '*' | '[' | ']' | '<' | '`' | '^' | '$' | '|' => true,
@@ -76,7 +76,7 @@ fn does_something(before: char, c: char, next: char, is_first: bool) -> bool {
     }
 }
 
-/// `1. First` at the beginning of a line is a list.
+/// Escapes `1. First` at the beginning of a line, which would be a list.
 fn numbered(text: String) -> String {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     match text.as_bytes().get(digits) {

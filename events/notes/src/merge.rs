@@ -1,9 +1,9 @@
-//! Bringing a wanted note into a file as it is, whoever wrote what in it.
+//! Merges a wanted note into an existing file, whoever wrote what in it.
 //!
 //! # Hazards
 //!
-//! - A note that somebody removed is not written again unasked. A block of which a person has changed one line
-//!   is theirs as a whole, also when its session is forgotten.
+//! - A note that was deleted is not written again unless someone asks for it. A block in which a person changed one
+//!   line is theirs as a whole, also when its session is forgotten.
 
 mod section;
 
@@ -13,21 +13,21 @@ use super::block;
 use super::header::{self, Document};
 use super::note::Note;
 
-/// What a file is to be.
+/// Result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// Blocks and keys that belong to a person now, as they stand in it.
+    /// Number of blocks and keys that belong to a person now.
     pub conflicts: usize,
-    /// Whether that is anything new.
+    /// True if the text differs from the existing file.
     pub changed: bool,
 }
 
-/// Brings a wanted note into a file, or makes a new one.
+/// Merges a wanted note into a file, or creates it.
 ///
-/// Whatever a person wrote is in the result, byte for byte and in its order: outside of Baton's intact blocks and own keys
-/// nothing goes. A second time changes nothing. Line ends are those of the file, and so is a mark of byte order.
+/// Everything that a person wrote is in the result, byte for byte and in its order: only Baton's intact blocks and own
+/// keys are replaced. Idempotent. Line ends and a byte order mark are those of the file.
 pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     let text = existing.unwrap_or_default();
     let eol = Document::eol(text);
@@ -48,7 +48,7 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     }
     let mut head = head.unwrap_or_else(|| document.head_text());
     let body_text = body.finished();
-    // A fence that something stands behind on its line is none.
+    // A closing fence must end its line.
     if !head.is_empty() && !head.ends_with('\n') && !body_text.is_empty() {
         head.push_str(eol);
     }
@@ -57,7 +57,7 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     Merged { changed: existing != Some(merged.as_str()), text: merged, conflicts }
 }
 
-/// Blocks and keys of a note that a person has taken over.
+/// Returns the number of blocks and keys of a note that a person has taken over.
 pub fn conflicts(text: &str) -> usize {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();

@@ -1,26 +1,26 @@
-//! File names that are safe on every system that a vault may be carried to, and when two names are one.
+//! File names that are safe on every system to which a vault may be copied, and when two names collide.
 //!
-//! A name is chosen once, when its note is made, and kept. Windows and macOS tell fewer names apart than Linux: case does
-//! not count, nor how an accent is written, nor a dot or a space at the end. Obsidian cannot link to names with
-//! `# ^ [ ] |`. [`key`] brings together whatever is one name anywhere; it may bring together more, which costs a suffix.
+//! A name is chosen once, when its note is created, and kept. Windows and macOS distinguish fewer names than Linux:
+//! they ignore case, the encoding of accents, and trailing dots or spaces. Obsidian cannot link to names with `# ^ [ ]
+//! |`. [`key`] maps names that collide anywhere to one key; it may map more names together, which only costs a suffix.
 
 use baton_redaction::redact;
 
-/// Longest name without its suffix and extension, in bytes: file systems allow 255, paths on Windows 260 in all.
+/// Maximum length of a name without suffix and extension, in bytes: file systems allow 255, Windows paths 260 in all.
 pub const MAX_BYTES: usize = 80;
-/// Longest topic in the name of a session's note, in bytes.
+/// Maximum length of the topic in the name of a session's note, in bytes.
 pub const MAX_TOPIC_BYTES: usize = 60;
-/// Suffixes that are tried before a name is made of a hash.
+/// Number of suffixes to try before a name is made from a hash.
 const TRIES: u32 = 99_999;
 
-/// Devices of Windows: no file may be called so, whatever its extension.
+/// Device names of Windows, reserved with any extension.
 const RESERVED: [&str; 30] = [
     "aux", "clock$", "com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "conin$",
     "conout$", "lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn", "com¹",
     "com²", "com³",
 ];
 
-/// Letters that are written as two characters by some systems, and as one here.
+/// Combining accents with letters and their composed forms, as systems write either.
 const COMPOSED: [(char, &str, &str); 7] = [
     ('\u{300}', "aeiounAEIOUN", "àèìòùǹÀÈÌÒÙǸ"),
     ('\u{301}', "aeiouyncszAEIOUYNCSZ", "áéíóúýńćśźÁÉÍÓÚÝŃĆŚŹ"),
@@ -31,7 +31,7 @@ const COMPOSED: [(char, &str, &str); 7] = [
     ('\u{327}', "csCS", "çşÇŞ"),
 ];
 
-/// A safe name made of any text, without extension: `src/auth.rs` becomes `src-auth.rs`. Never empty.
+/// Makes a safe name from any text, without extension: `src/auth.rs` becomes `src-auth.rs`. Never empty.
 pub fn safe(text: &str) -> String {
     let mut out = String::new();
     let mut between: Option<char> = None;
@@ -43,7 +43,7 @@ pub fn safe(text: &str) -> String {
                 out.extend(between.take().filter(|_| !out.is_empty()));
                 out.push(c);
             }
-            // A row of what is left out is one dash; spaces alone are one space.
+            // A run of other characters becomes one dash, a run of spaces one space.
             (false, ' ') => between = between.or(Some(' ')),
             (false, _) => between = Some('-'),
         }
@@ -51,7 +51,8 @@ pub fn safe(text: &str) -> String {
     finished(out, MAX_BYTES)
 }
 
-/// The topic of a session in its note's name: words in small letters with dashes. Empty if the title says nothing.
+/// Returns the topic in the name of a session's note: lower-case words joined by dashes. Empty if the title has no
+/// words.
 pub fn topic(title: &str) -> String {
     let mut out = String::new();
     for word in composed(&redact(title)).to_lowercase().split(|c: char| !c.is_alphanumeric() && !is_mark(c)) {
@@ -70,7 +71,7 @@ pub fn topic(title: &str) -> String {
     out
 }
 
-/// The first of `base`, `base-2`, `base-3` … that is not taken. `taken` is asked for the [`key`] of each.
+/// Returns the first of `base`, `base-2`, `base-3` … that is free. `taken` receives the [`key`] of each.
 pub fn free(base: &str, taken: impl Fn(&str) -> bool) -> String {
     let fits = |name: &String| !taken(&key(name));
     let all = std::iter::once(base.to_owned()).chain((2..=TRIES).map(|number| format!("{base}-{number}")));
@@ -81,7 +82,7 @@ pub fn free(base: &str, taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// What is the same of two names that are one file on some system. It is itself no name.
+/// Returns a key that is equal for names that denote one file on some system. It is not itself a name.
 pub fn key(name: &str) -> String {
     let mut out = String::new();
     let mut chars = name.chars().flat_map(char::to_lowercase).flat_map(jamo).peekable();
@@ -100,7 +101,7 @@ pub fn key(name: &str) -> String {
     out
 }
 
-/// Whether a name (one part of a path, with or without extension) is safe as it is.
+/// Returns true if a name (one component of a path, with or without extension) is safe as it is.
 pub fn is_safe(name: &str) -> bool {
     let barred = |c: char| {
         c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '#' | '^' | '[' | ']')
@@ -118,11 +119,11 @@ fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&stem.as_str())
 }
 
-/// The name as it may stand: bounded, without what systems drop at the ends, and no device.
+/// Makes the name valid: bounded, without characters that systems drop at the ends, and not a device name.
 fn finished(mut name: String, max_bytes: usize) -> String {
     cut(&mut name, max_bytes);
     let mut name = name.trim_matches(['.', ' ', '-', ',']).to_owned();
-    // A link to `README.md` would be one to another file than `README.md.md`.
+    // A link to `README.md` would mean that file and not `README.md.md`.
     for extension in [".md", ".canvas", ".base"] {
         if name.to_lowercase().ends_with(extension) {
             let at = name.len() - extension.len();
@@ -136,7 +137,7 @@ fn finished(mut name: String, max_bytes: usize) -> String {
     }
 }
 
-/// Shortens to so many bytes between two characters, and not between a letter and its accent.
+/// Cuts to `max_bytes` at a character boundary, and not between a letter and its accent.
 fn cut(name: &mut String, max_bytes: usize) {
     if name.len() <= max_bytes {
         return;
@@ -150,7 +151,7 @@ fn cut(name: &mut String, max_bytes: usize) {
     name.truncate(kept);
 }
 
-/// The text with the commonest letters and accents as one character.
+/// Composes the most common letters and accents into one character.
 fn composed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -168,7 +169,7 @@ fn composed(text: &str) -> String {
     out
 }
 
-/// Accents and other marks that belong to the character before them.
+/// Combining marks that belong to the preceding character.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{64b}'..='\u{65f}'
         | '\u{93c}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{3099}'..='\u{309a}' | '\u{fe20}'..='\u{fe2f}')
@@ -188,7 +189,7 @@ fn is_accented(c: char) -> bool {
         || matches!(c, '\u{958}'..='\u{95f}' | '\u{9dc}'..='\u{9df}' | '\u{f900}'..='\u{faff}' | '\u{2f800}'..='\u{2fa1f}')
 }
 
-/// A syllable of Hangul as the letters that it is made of; anything else as it is.
+/// Decomposes a Hangul syllable into its letters; other characters are returned as they are.
 fn jamo(c: char) -> impl Iterator<Item = char> {
     let at = (c as u32).checked_sub(0xac00).filter(|at| *at < 11_172);
     let letters = match at {

@@ -1,92 +1,92 @@
-//! What Baton wants a note to say: keys of its frontmatter, and sections with what is to stand in them.
+//! What Baton wants a note to contain: keys of its frontmatter, and sections with their content.
 
 use baton_conversation::record::Timestamp;
 
-/// A note as it is wanted. What the file holds besides belongs to the person.
+/// A wanted note. Everything else in the file belongs to the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note {
-    /// Baton's keys, in the order in which a new note has them.
+    /// Baton's keys, in the order of a new note.
     pub header: Vec<Field>,
-    /// Its sections, in the order in which a new note has them.
+    /// Its sections, in the order of a new note.
     pub sections: Vec<Section>,
 }
 
-/// A note that is wanted somewhere.
+/// A wanted note and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Where, below the vault, with `/`.
+    /// Path below the vault, with `/`.
     pub path: String,
-    /// What it is to say.
+    /// Its content.
     pub note: Note,
 }
 
 /// One key of the frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Small letters and `_`.
+    /// Lower-case letters and `_`.
     pub key: &'static str,
-    /// What it is to be; `None` takes it away.
+    /// Its value; `None` removes the key.
     pub value: Option<Value>,
     /// When it is written.
     pub when: When,
 }
 
-/// The value of a key.
+/// Value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// One text.
+    /// A text.
     Text(String),
     /// A list of texts.
     List(Vec<String>),
 }
 
-/// When a key is written. Never over what a person has written, unless it is [`When::Forced`].
+/// When a key is written. A person's value is only replaced by [`When::Forced`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Whenever it is otherwise.
+    /// Whenever it differs.
     Always,
-    /// Where it is not there yet.
+    /// If it is absent.
     Once,
-    /// With any other change of the note: a date of change.
+    /// With any other change of the note: a modification date.
     Touched,
-    /// Whatever stands there: in a copy that nobody else writes.
+    /// Unconditionally: in a copy that only Baton writes.
     Forced,
 }
 
-/// A part of a note.
+/// A section of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The key of its block: small letters, digits and `-`.
+    /// Key of its block: lower-case letters, digits and `-`.
     pub key: &'static str,
-    /// The heading above it, of the second level; empty for the block that stands first, before all headings.
+    /// Its second-level heading; empty for the first block, before all headings.
     pub heading: &'static str,
-    /// What is to stand below it.
+    /// Its content.
     pub body: Body,
 }
 
-/// What is to stand in a block.
+/// Content of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// These entries and no others, in this order; an entry may have several lines. What a person has taken over already
-    /// holds is not told again.
+    /// Exactly these entries, in this order; an entry may have several lines. Entries in a block that a person has
+    /// taken over are not repeated.
     Whole(Vec<String>),
-    /// Like `Whole`, but once a person has changed it, it is theirs and there is no other.
+    /// Like `Whole`, but once a person has changed it, it stays theirs and no other block is written.
     Sole(Vec<String>),
-    /// These lines beside those that are there, each once, in order.
+    /// These lines in addition to the existing ones, each once, sorted.
     Added(Vec<Line>),
-    /// Entries with their times, in order of time. An entry below a heading of its own (`### <time> - Session End`) that is
-    /// there already stays there.
+    /// Entries with their times, in order of time. An existing entry with its own heading (`### <time> - Session End`)
+    /// is kept.
     Log(Vec<(Timestamp, String)>),
-    /// Like `Log`, of which not all entries are known: those that are there already stay.
+    /// Like `Log`, but not all entries are known: existing ones are kept.
     LogEnd(Vec<(Timestamp, String)>),
 }
 
-/// One line of knowledge, and by which sessions it is supported: `- 2026-03-14: Rotate tokens ([[a]], [[b]])`.
+/// One line and the sessions that support it: `- 2026-03-14: Rotate tokens ([[a]], [[b]])`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
-    /// Everything before the support, Markdown already.
+    /// Everything before the support, as Markdown.
     pub text: String,
-    /// Names of notes of sessions, without extension, sorted.
+    /// Names of session notes, without extension, sorted.
     pub support: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ impl Field {
         Self { key, value: Some(Value::List(value)), when }
     }
 
-    /// A key that is to go.
+    /// A key to remove.
     pub fn gone(key: &'static str) -> Self {
         Self { key, value: None, when: When::Always }
     }
@@ -113,12 +113,12 @@ impl Line {
         Self { text, support: vec![session.to_owned()] }
     }
 
-    /// A line that stands by itself.
+    /// A line without support.
     pub fn alone(text: String) -> Self {
         Self { text, support: Vec::new() }
     }
 
-    /// Reads a line as it was written.
+    /// Parses a line of a note.
     pub fn parse(line: &str) -> Self {
         let read = || {
             let (text, links) = line.strip_suffix("]])")?.rsplit_once(" ([[")?;
@@ -129,14 +129,14 @@ impl Line {
         read().unwrap_or_else(|| Self::alone(line.to_owned()))
     }
 
-    /// Takes in who else supports it.
+    /// Adds sessions that support it.
     pub fn join(&mut self, support: &[String]) {
         self.support.extend_from_slice(support);
         self.support.sort();
         self.support.dedup();
     }
 
-    /// The line as it stands in a note.
+    /// Formats the line for a note.
     pub fn written(&self) -> String {
         match self.support.is_empty() {
             true => self.text.clone(),

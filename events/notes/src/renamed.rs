@@ -1,11 +1,11 @@
-//! Notes that a person has given another name, or put elsewhere: what leads to them follows.
+//! Updates links to notes that a person has renamed or moved.
 //!
 //! # Hazards
 //!
-//! - Links to renamed notes of entities follow by what they show, which is the entity's name (`followed`): no
-//!   register names entities, since forgetting would have to find them there. Of two entities of one name that
-//!   are both renamed neither is followed. A block in which a program changed such links is Baton's again if
-//!   some former names give its hash; a name before the last one is known only within the life of the daemon.
+//! - Links to renamed notes of entities are matched by the text that they show, the entity's name (`followed`): no
+//!   register names entities, since forgetting would have to search it, too. If two entities of the same name are both
+//!   renamed, neither is followed. A block in which a program changed such links is Baton's again if some former names
+//!   give its hash; a name before the last one is known only while the daemon runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,12 @@ use super::knowledge::{self, EntityIdentity};
 use super::layout::{self, Layout, Place};
 use super::{name, trace};
 
-/// How often it is tried what a block was before links in it were changed.
+/// Maximum number of reconstructions of a block from before its links were changed.
 const ATTEMPTS: usize = 1_024;
 
-/// The text with the links of Baton's blocks to a note as it is called now, and the traces of what was told of it; `None` where
-/// none leads there by its former name. A block in which nothing was changed but these links, as Obsidian does it when a note is renamed, is Baton's again.
+/// Updates the links and traces in Baton's blocks from a note's former name to its new one; `None` if none has the
+/// former name. A block in which only these links were changed, as Obsidian does when a note is renamed, becomes
+/// Baton's again.
 pub fn renamed(text: &str, from: &str, to: &str) -> Option<String> {
     let with = |content: &str, block: &Block| match block.is_intact {
         true => Some(relinked(content, from, to)),
@@ -28,8 +29,8 @@ pub fn renamed(text: &str, from: &str, to: &str) -> Option<String> {
     rewritten(text, &with, &|written| trace::retag(written, [(from, to)]))
 }
 
-/// The text with the contents of blocks as `with` has them, which are Baton's then, and the marker of the note as `mark` has it,
-/// which says whether it has changed; `None` if nothing is otherwise.
+/// Replaces the contents of blocks by those that `with` returns, which become Baton's, and lets `mark` change the
+/// note's marker; `mark` returns whether it did. `None` if nothing changes.
 fn rewritten(
     text: &str,
     with: &dyn Fn(&str, &Block) -> Option<String>,
@@ -70,29 +71,29 @@ fn relinked(content: &str, from: &str, to: &str) -> String {
     content
 }
 
-/// The note of an entity, wherever a person has put it.
+/// The note of an entity, wherever a person has moved it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// Its project's folder; `None`: projects share it.
+    /// Folder of its project; `None` if projects share it.
     pub project: Option<String>,
-    /// What it is: `File`.
+    /// Label of the entity: `File`.
     pub kind: String,
-    /// What it is called: `src/auth.rs`.
+    /// Name of the entity: `src/auth.rs`.
     pub name: String,
-    /// What its note is called, as in [`Place::Entity`].
+    /// Name of its note, as in [`Place::Entity`].
     pub file: String,
-    /// What that was called when it was last looked at, if it is known.
+    /// The name of its note when last seen, if known.
     pub before: Option<String>,
 }
 
-/// All notes of entities, by what links to them show.
+/// All notes of entities, indexed by the text that links to them show.
 #[derive(Clone, Debug, Default)]
 pub struct Entities {
     notes: Vec<Noted>,
     shown: BTreeMap<String, Vec<usize>>,
 }
 
-/// A link as somebody has changed it: what it named, and what it is to name.
+/// A changed link: its former target and its new one.
 type Change = (String, String);
 
 impl Noted {
@@ -103,7 +104,7 @@ impl Noted {
         }
     }
 
-    /// Whether Baton gives its note such a name.
+    /// Returns true if Baton would choose this name for the note.
     fn is_usual(&self, file: &str) -> bool {
         let rest = file.strip_prefix(&name::safe(&self.name));
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
@@ -112,7 +113,7 @@ impl Noted {
 }
 
 impl Entities {
-    /// Of these notes.
+    /// Indexes these notes.
     pub fn of(notes: impl IntoIterator<Item = Noted>) -> Self {
         let mut all = Self::default();
         for note in notes {
@@ -122,7 +123,8 @@ impl Entities {
         all
     }
 
-    /// What links to notes named before these had other names, and name now; not what is another note's by now.
+    /// Returns the former and the current targets of links to renamed notes; not those that are another note's target
+    /// now.
     fn former(&self, layout: &Layout, leads: &dyn Fn(&str) -> bool) -> Vec<Change> {
         let mut changes: BTreeMap<String, Option<String>> = BTreeMap::new();
         for note in self.notes.iter().filter(|note| !note.is_usual(&note.file) || note.before.is_some()) {
@@ -134,17 +136,17 @@ impl Entities {
                     continue;
                 }
                 let known = changes.entry(before).or_insert_with(|| Some(now.clone()));
-                // Of two that were called so nobody can tell.
+                // Ambiguous: two notes had this name.
                 known.take_if(|known| *known != now);
             }
         }
         changes.into_iter().filter_map(|(from, to)| Some((from, to?))).collect()
     }
 
-    /// The notes that a link may mean which shows this, in a note of an entity or of something else.
+    /// Returns the notes that a link with this text may mean; `of` is the entity of the note that contains the link.
     fn meant(&self, of: Option<&EntityIdentity>, shown: &str) -> Vec<&Noted> {
         match of.filter(|of| of.project.is_empty()) {
-            // A shared note leads to those of projects by their names.
+            // A shared note links to those of projects by the projects' names.
             Some(of) => {
                 let is_it = |note: &&Noted| {
                     note.kind == of.kind
@@ -158,18 +160,18 @@ impl Entities {
     }
 }
 
-/// A note whose links to notes of entities are looked at.
+/// A note whose links to notes of entities are checked.
 struct Leading<'a> {
-    /// Which entity it is of itself.
+    /// The entity of the note itself.
     of: Option<EntityIdentity>,
     project: Option<String>,
     layout: &'a Layout,
     entities: &'a Entities,
 }
 
-/// The text with the links of Baton's blocks to notes of entities as these are called now, where a link leads nowhere by what `leads`
-/// says; `None` where nothing is to be done. Links show what the entity is called, and that stays. A block in which nothing was
-/// changed but these links is Baton's again, see [`renamed()`].
+/// Updates the broken links to notes of entities in Baton's blocks; `leads` returns whether a link has a target. `None`
+/// if there is nothing to do. Links show the entity's name, which does not change. A block in which only such links
+/// were changed becomes Baton's again, see [`renamed()`].
 pub fn followed(
     text: &str,
     path: &str,
@@ -206,7 +208,7 @@ pub fn followed(
 }
 
 impl Leading<'_> {
-    /// Where a link that leads nowhere leads to now.
+    /// Returns the current target of a broken link.
     fn now(&self, target: &str, shown: &str) -> Option<String> {
         let place = self.layout.place(&format!("{target}.md"));
         let last = target.rsplit('/').next().unwrap_or_default();
@@ -214,11 +216,11 @@ impl Leading<'_> {
             let is_there = match &place {
                 Some(Place::Entity(project, _)) => note.project.as_ref() == Some(project),
                 Some(Place::Shared(_)) => note.project.is_none(),
-                // A person had put it there.
+                // A person had moved the note.
                 None => self.layout.is_below(target),
                 Some(_) => false,
             };
-            // Of two entities of one name another one's note may have been removed.
+            // If two entities have the same name, the other one's note may have been deleted.
             is_there && !(place.is_some() && note.is_usual(&note.file) && note.is_usual(last))
         };
         let found: Vec<&Noted> = self.entities.meant(self.of.as_ref(), shown).into_iter().filter(is_it).collect();
@@ -226,8 +228,8 @@ impl Leading<'_> {
         Some(self.layout.target(&note.place(&note.file)))
     }
 
-    /// The content of a block as it was before a program changed links in it to notes of entities, if nothing else was changed; with
-    /// these links as Baton writes them now.
+    /// Returns the content of a block in which a program changed only links to notes of entities, with those links as
+    /// Baton writes them now; `None` if no former names give the recorded hash.
     fn own(&self, content: &str, hash: &str) -> Option<String> {
         let mut choices: Vec<(String, Vec<Change>)> = Vec::new();
         relinked_by(content, |target, shown| {
@@ -240,7 +242,7 @@ impl Leading<'_> {
             None
         });
         let attempts = choices.iter().try_fold(1usize, |all, (_, changes)| all.checked_mul(changes.len() + 1));
-        // Each attempt is a number whose digits say for each link what it was; 0 leaves it as it is.
+        // Each attempt is a number whose digits select the former target of each link; 0 keeps the link.
         let chosen = |attempt: usize| {
             let mut rest = attempt;
             let mut chosen: BTreeMap<&str, &Change> = BTreeMap::new();
@@ -260,7 +262,7 @@ impl Leading<'_> {
         })
     }
 
-    /// What a link may have named before a program changed it: programs write paths in ways of their own.
+    /// Returns the possible former targets of a link, and their current ones: programs write paths in their own ways.
     fn changes(&self, target: &str, shown: &str) -> Vec<Change> {
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let is_it = |note: &&Noted| {
@@ -282,7 +284,7 @@ impl Leading<'_> {
     }
 }
 
-/// The text with its links as `to` has them, by what they name and show.
+/// Replaces the targets of links; `to` receives target and text of each.
 fn relinked_by(content: &str, mut to: impl FnMut(&str, &str) -> Option<String>) -> String {
     let mut out = String::with_capacity(content.len());
     let mut rest = content;
@@ -302,7 +304,7 @@ fn relinked_by(content: &str, mut to: impl FnMut(&str, &str) -> Option<String>) 
     out
 }
 
-/// Lines that have come to say what another one says stand there once.
+/// Drops lines that have become equal to existing ones.
 fn once(before: &str, after: &str) -> String {
     let known: BTreeSet<&str> = before.split('\n').collect();
     let is_new = |(was, is): &(&str, &str)| was == is || !known.contains(is);

@@ -2,8 +2,8 @@
 //!
 //! # Decisions
 //!
-//! - A session's own note links only to entities that it says something of itself about, whatever other notes
-//!   there are: a second run says the same.
+//! - A session's own note links only to entities that it has its own decisions or failures about, whatever other
+//!   notes exist, so that a second run gives the same note.
 
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
@@ -11,16 +11,16 @@ use super::told::{File, Said};
 use super::{Day, Told, header, markdown};
 use baton_conversation::record::Timestamp;
 
-/// Longest entry of a section, in characters.
+/// Maximum length of an entry of a section, in characters.
 const ENTRY_CHARS: usize = 600;
-/// Longest goal, in characters: an objective with its title, and with the mark of a model behind it.
+/// Maximum length of a goal, in characters: an objective with its title, and a model's mark after it.
 const GOAL_CHARS: usize = 740;
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 const TITLE_CHARS: usize = 120;
-/// Longest path, in characters.
+/// Maximum length of a path, in characters.
 const PATH_CHARS: usize = 240;
 
-/// The headings of a session's note, in order, and the keys of their blocks.
+/// Keys and headings of a session's note, in order.
 pub const SECTIONS: [(&str, &str); 7] = [
     ("goal", "Goal"),
     ("work-log", "Work Log"),
@@ -31,57 +31,55 @@ pub const SECTIONS: [(&str, &str); 7] = [
     ("next-steps", "Next Steps"),
 ];
 
-/// The key of the sessions that a note names.
+/// Key of the sessions that a note names.
 pub(super) const SESSION_IDS: &str = "session_ids";
 /// Value of `archived_reason` in a note that was over a threshold.
 pub const OVER_THRESHOLD: &str = "Compaction threshold exceeded";
-/// Value of `archived_reason` in a note that a person wanted compacted, whatever its size.
+/// Value of `archived_reason` in a note that a person wanted compacted, regardless of its size.
 pub const ON_REQUEST: &str = "Compaction asked for";
-/// What stands in the Work Log below the heading of an end.
+/// Text of the Work Log below the heading of an end.
 pub const FINALIZED: &str = "Session completed. Work finalized.";
 
-/// How far a session's note is.
+/// State of a session's note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Not compacted.
     Active,
-    /// Compacted; a copy lies in the archive.
+    /// Compacted; a copy is in the archive.
     Archived,
-    /// Compacting failed; it is tried again.
+    /// Compaction failed and will be retried.
     CompactionFailed,
-    /// What a person wrote there instead.
+    /// Any other value, written by a person.
     Other(String),
 }
 
-/// Which session a note tells of, by its frontmatter.
+/// The session of a note, from its frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The sessions that it names: what it continues, eldest first, and its own as the last one.
+    /// The sessions that it names: those that it continues, oldest first, then its own.
     pub session_ids: Vec<String>,
-    /// The one that it is the note of: the last of them.
+    /// Its own session: the last of them.
     pub own: Option<String>,
-    /// Whether that is sure: a list of several is as Baton wrote it. What a person, or a program, has made of it may be in
-    /// another order, or have more in it.
+    /// True if that is certain: a list of several is as Baton wrote it. A list that a person or a program changed may
+    /// be in another order, or have more entries.
     pub is_sure: bool,
-    /// The episode that it tells of.
+    /// Its episode.
     pub episode_uuid: Option<String>,
-    /// The project's folder.
+    /// Folder of its project.
     pub project: String,
-    /// Its status.
     pub status: Status,
-    /// Why Baton has compacted it, if it has: a person who calls it archived has not.
+    /// Why Baton compacted it; `None` if it did not, even if a person calls it archived.
     pub compacted: Option<&'static str>,
-    /// The day on which it was created.
+    /// Its creation day.
     pub created: Option<Day>,
-    /// Its title.
     pub title: String,
     /// Why it could not be compacted.
     pub error: Option<String>,
-    /// Why its archive was not taken.
+    /// Why its copy could not be archived.
     pub archive_error: Option<String>,
 }
 
-/// The note that is wanted of a session; `today` dates a change.
+/// Returns the wanted note of a session; `today` dates a change.
 pub fn wanted(told: &Told, layout: &Layout, today: Day) -> Wanted {
     let place = Place::Session(told.about.project.clone(), told.about.note.clone());
     Wanted { path: layout.path(&place), note: note(told, layout, today) }
@@ -125,19 +123,19 @@ fn header_of(told: &Told, today: Day) -> Vec<Field> {
     fields
 }
 
-/// Tags of a note: what it is, and of which project. A tag has no spaces, and Obsidian takes no dots.
+/// Returns the tags of a note: its kind and its project. Tags have no spaces, and Obsidian allows no dots.
 pub(super) fn tags(kind: &str, project: &str) -> Vec<String> {
     let tag: String = project.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
     vec!["baton".to_owned(), format!("baton/{kind}"), format!("project/{}", tag.trim_matches('-'))]
 }
 
-/// What it was for. That begins with the title where the session has a name, and the title stands above.
+/// Returns the goal. For a named session it begins with the title, which the heading shows already.
 fn goal(told: &Told) -> Vec<String> {
     let goal = told.goal.strip_prefix(&told.title).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told.goal);
     Some(markdown::line(goal, GOAL_CHARS)).filter(|goal| !goal.is_empty()).into_iter().collect()
 }
 
-/// One line for each typed prompt, and one entry for the end.
+/// Returns one line per prompt, and one entry for the end.
 fn log(told: &Told) -> Vec<(Timestamp, String)> {
     let prompts = told.prompts.iter().map(|said| {
         let at = said.at.unwrap_or(told.about.started);
@@ -147,7 +145,7 @@ fn log(told: &Told) -> Vec<(Timestamp, String)> {
     prompts.chain(end).collect()
 }
 
-/// The entry of an end in the Work Log.
+/// Returns the Work Log entry of an end.
 pub(super) fn session_end(at: Timestamp) -> String {
     format!("### {} - Session End\n\n{FINALIZED}\n", second(at))
 }
@@ -173,7 +171,7 @@ fn mended(told: &Told, said: &Said, layout: &Layout) -> String {
     format!("- {}{how}{}", markdown::line(&said.text, ENTRY_CHARS), links(told, said, layout))
 }
 
-/// Links to what something is about.
+/// Returns links to the entities that an entry is about.
 fn links(told: &Told, said: &Said, layout: &Layout) -> String {
     let links: Vec<String> = said.about.iter().filter_map(|at| entity_link(told, *at, layout)).collect();
     if links.is_empty() { String::new() } else { format!(" ({})", links.join(", ")) }
@@ -194,7 +192,7 @@ fn entry(said: &Said) -> String {
     format!("- {}", markdown::line(&said.text, ENTRY_CHARS))
 }
 
-/// Which session a note tells of; `None` for a note of something else, or without a frontmatter that can be read.
+/// Returns the session of a note; `None` for another kind of note, or one without a readable frontmatter.
 pub fn identity(text: &str) -> Option<Identity> {
     let fields = header::fields(text);
     let field = |key: &str| match fields.get(key) {

@@ -1,14 +1,14 @@
-//! Pages to begin with: one for each project, and one that leads to them.
+//! Start pages: one for each project, and one that links to all of them.
 
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Line, Note, Section, Wanted, When};
 use super::session::tags;
 use super::{Day, Told, header, markdown};
 
-/// Longest path of a project, in characters.
+/// Maximum length of a project's path, in characters.
 const PATH_CHARS: usize = 400;
 
-/// The pages that lead to a session and what it wrote; `path` is its project's directory.
+/// Returns the pages that link to a session and its notes; `path` is its project's directory.
 pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
     let project = &told.about.project;
     let own = Place::Project(project.clone());
@@ -18,7 +18,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
         let place = Place::Entity(project.clone(), entity.file.clone());
         Line::alone(format!("- {}", layout.link(&place, &entity.name)))
     });
-    // They are of no session: they began on the day on which they were made.
+    // Start pages belong to no session, so their dates are the day on which they are made.
     let mut header = header_of("project", project, today, today);
     header.push(Field::text("project", project.clone(), When::Once));
     header.extend(path.map(|path| Field::text("path", markdown::property(path, PATH_CHARS), When::Once)));
@@ -43,7 +43,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&Place::Start), note: all }]
 }
 
-/// The lines by which start pages lead to a topic of a project, and to the preferences.
+/// Returns the line by which a start page links to a topic of a project, or to the preferences.
 pub(super) fn leading_to(place: &Place, shown: &str, layout: &Layout, today: Day) -> Option<Wanted> {
     let line = Line::alone(format!("- {}", layout.link(place, shown)));
     let (path, section) = match place {
@@ -55,7 +55,7 @@ pub(super) fn leading_to(place: &Place, shown: &str, layout: &Layout, today: Day
     Some(Wanted { path: layout.path(&path), note: Note { header, sections: vec![section] } })
 }
 
-/// The directory of the project that a page is of, by its frontmatter.
+/// Returns the project directory of a project's page, from its frontmatter.
 pub fn project_path(text: &str) -> Option<String> {
     let fields = header::texts(text);
     (fields.get("type").map(String::as_str) == Some("project")).then(|| fields.get("path").cloned()).flatten()

@@ -1,4 +1,4 @@
-//! Notes as they are written, merged, compacted and forgotten.
+//! Notes written, merged, compacted and forgotten.
 
 mod compaction;
 mod edits;

@@ -1,13 +1,13 @@
-//! When a session's note is compacted: when it is long or old, whichever comes first.
+//! When a session's note is compacted: if it is long or old, whichever comes first.
 
 use super::{Day, session};
 
-/// From where on a note is compacted. 0 is never by this measure.
+/// Thresholds of compaction; 0 disables one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Lines of the note.
+    /// Number of lines.
     pub lines: u64,
-    /// Days since it was created.
+    /// Number of days since it was created.
     pub days: u64,
 }
 
@@ -17,27 +17,27 @@ impl Default for Limits {
     }
 }
 
-/// What a note measures.
+/// Size and age of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Its lines.
+    /// Number of lines.
     pub lines: u64,
-    /// Days since its `created`; 0 where that is no date or lies ahead.
+    /// Days since `created`; 0 if that is no date or in the future.
     pub days: u64,
-    /// Whether it is as long as the bound, or longer.
+    /// True if it has reached the limit of lines.
     pub is_long: bool,
-    /// Whether it is as old as the bound, or older.
+    /// True if it has reached the limit of days.
     pub is_old: bool,
 }
 
 impl Measure {
-    /// Whether the note is to be compacted.
+    /// Returns true if the note is to be compacted.
     pub fn is_over(&self) -> bool {
         self.is_long || self.is_old
     }
 }
 
-/// Measures a session's note as it lies there, with whatever a person has written into it.
+/// Measures a session's note, including what a person wrote into it.
 pub fn measure(text: &str, limits: &Limits, today: Day) -> Measure {
     let lines = u64::try_from(text.lines().count()).unwrap_or(u64::MAX);
     let created = session::identity(text).and_then(|identity| identity.created);

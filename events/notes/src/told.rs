@@ -1,4 +1,4 @@
-//! What the vault takes of a session: its episode and its graph, bounded, and which entities are worth a note.
+//! What the vault takes from a session: its episode and its graph, bounded, and the entities that are worth a note.
 
 mod about;
 mod worth;
@@ -11,126 +11,121 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, Pointed};
 use baton_graph::{Graph, Label, Surroundings};
 
-/// Most entities of one session that get notes.
+/// Maximum number of entities of one session that get notes.
 pub const MAX_ENTITIES: usize = 12;
-/// Most entries of any section of a session's note.
+/// Maximum number of entries per section of a session's note.
 pub const MAX_ENTRIES: usize = 200;
-/// Most prompts of a session in its Work Log; of more the last ones.
+/// Maximum number of prompts in a session's Work Log; the last ones are kept.
 pub const MAX_PROMPTS: usize = 5_000;
-/// How the digest marks what a person said.
+/// Prefix by which the digest marks a person's words.
 const PERSON: &str = "User: ";
 
-/// Which session it is, as the shell knows it.
+/// The session, as the caller knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// The session.
     pub session: SessionId,
-    /// What it continues, each session in the place of the one before, eldest first; mostly none.
+    /// The sessions that it replaced in turn, oldest first; mostly empty.
     pub others: Vec<SessionId>,
     /// Its current episode.
     pub episode: Option<Uuid>,
-    /// The name of its project's folder, see [`project_name`].
+    /// Name of its project's folder, see [`project_name`].
     pub project: String,
-    /// The name of its note, without extension, see [`Told::note_name`]; empty until it is chosen.
+    /// Name of its note, without extension, see [`Told::note_name`]; empty until it is chosen.
     pub note: String,
     /// When it began.
     pub started: Timestamp,
-    /// When it ended last, if it has.
+    /// When it last ended, if it has.
     pub ended: Option<Timestamp>,
 }
 
-/// What the vault takes of a session. Texts are as they were said; they are escaped when they are written.
+/// What the vault takes from a session. Texts are unescaped; they are escaped when they are written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// Which session.
+    /// The session.
     pub about: About,
-    /// What it is called.
     pub title: String,
-    /// What it was for.
+    /// Its purpose.
     pub goal: String,
-    /// What a person typed.
+    /// Its prompts.
     pub prompts: Vec<Said>,
-    /// Whether these are all that were ever typed: what is known of a giant is not, and its log keeps what it has.
+    /// True if these are all prompts ever typed. For an abridged conversation it is false, and the log keeps its
+    /// entries.
     pub has_all_prompts: bool,
-    /// What was decided.
     pub decisions: Vec<Said>,
-    /// What failed and was mended.
+    /// Failures that were fixed.
     pub errors: Vec<Said>,
-    /// Files that it changed.
+    /// Changed files.
     pub files: Vec<File>,
-    /// What is open.
+    /// Open matters.
     pub open: Vec<Said>,
-    /// What comes next.
     pub next_steps: Vec<Said>,
-    /// What holds beyond the session, each with the topic that it belongs to.
+    /// Lessons beyond the session, each with its topic.
     pub patterns: Vec<(Topic, Said)>,
-    /// What the person wants always or never.
+    /// What the person always or never wants.
     pub preferences: Vec<Said>,
-    /// What was looked up elsewhere.
+    /// External research.
     pub references: Vec<Said>,
-    /// What is worth a note of its own; the project itself is the first.
+    /// Entities worth a note; the project itself is the first.
     pub entities: Vec<Entity>,
 }
 
-/// One thing that was said, and what it is about.
+/// A statement and the entities that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// The words.
     pub text: String,
-    /// How it ended, for what failed.
+    /// The fix of a failure.
     pub resolution: Option<String>,
-    /// When.
     pub at: Option<Timestamp>,
-    /// Places in [`Told::entities`].
+    /// Indices into [`Told::entities`].
     pub about: Vec<usize>,
 }
 
 /// A file that a session changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its path, below the project where it lies there.
+    /// Its path, relative to the project if it is inside.
     pub path: String,
     /// Lines added.
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
-    /// Its place in [`Told::entities`].
+    /// Index into [`Told::entities`].
     pub entity: Option<usize>,
 }
 
-/// An entity that gets a note.
+/// An entity that may get a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
-    /// Of the graph.
+    /// Uuid in the graph.
     pub uuid: Uuid,
-    /// What it is.
+    /// Its kind.
     pub label: Label,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What the session did with it: `changed`, `decided`, `added`.
     pub deed: &'static str,
-    /// The name of its note, without extension: [`name::safe`] of its name until [`Told::name_entities`] says otherwise.
+    /// Name of its note, without extension: [`name::safe`] of its name until [`Told::name_entities`] changes it.
     pub file: String,
-    /// Whether something was decided about it in this session, or failed and was mended: then the session's note links to it. A
-    /// change alone says little, and there are many.
+    /// True if the session made a decision about it, or failed and fixed it: then the session's note links to it. A
+    /// change alone says little, and changes are many.
     pub is_subject: bool,
-    /// Whether it has a note: it is such a subject, or [`Told::note_entities`] says so.
+    /// True if it has a note: it is a subject, or [`Told::note_entities`] said so.
     pub is_noted: bool,
-    /// What sessions before did with it that made no note of it then.
+    /// Lines of earlier sessions that made no note for it.
     pub earlier: Vec<Line>,
 }
 
-/// Which topic a pattern belongs to.
+/// Topic of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// What was tried and did not work.
     FailedApproaches,
-    /// Rules that the person laid down.
+    /// Rules of the person.
     Conventions,
 }
 
 impl Topic {
-    /// What its note is called.
+    /// Title of its note.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FailedApproaches => "Approaches That Failed",
@@ -139,15 +134,16 @@ impl Topic {
     }
 }
 
-/// The name of a project's folder: the last part of its directory. `taken` is asked for the [`name::key`] of a name that
-/// belongs to another project.
+/// Returns the name of a project's folder: the last component of its directory, with a suffix if another project has
+/// it. `taken` receives the [`name::key`] of a name and returns whether it belongs to another project.
 pub fn project_name(project: &str, taken: impl Fn(&str) -> bool) -> String {
     let last = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
     name::free(&name::safe(last), taken)
 }
 
 impl Told {
-    /// What is told of an episode and its graph. `root` is the project's directory: paths below it are told without it.
+    /// Collects what the vault takes from an episode and its graph. `root` is the project's directory; paths below it
+    /// become relative.
     pub fn of(about: About, root: Option<&str>, episode: &Episode, graph: &Graph) -> Self {
         let mut entities = worth::entities(&about.project, graph);
         let bears = about::Bearing::of(&entities, graph);
@@ -180,7 +176,7 @@ impl Told {
         let errors: Vec<Said> = mended.take(MAX_ENTRIES).collect();
         let references = alone(&episode.external_research);
         for (at, entity) in entities.iter_mut().enumerate() {
-            // What was looked up is told of the project.
+            // External research is attributed to the project.
             let is_about = |said: &Said| said.about.contains(&at);
             entity.is_subject = decisions.iter().chain(&errors).any(is_about) || (at == 0 && !references.is_empty());
             entity.is_noted = entity.is_subject;
@@ -205,8 +201,8 @@ impl Told {
         }
     }
 
-    /// Takes all that a person typed, of which the episode has the last only: see [`baton_episode::digest::typed`].
-    /// `is_whole`: nothing of the conversation was left out.
+    /// Sets all prompts, of which the episode has only the last: see [`baton_episode::digest::typed`]. `is_whole`:
+    /// nothing of the conversation was left out.
     pub fn log(&mut self, typed: &[Pointed], is_whole: bool) {
         let said =
             |typed: &Pointed| Said { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };
@@ -214,18 +210,18 @@ impl Told {
         self.has_all_prompts = is_whole && typed.len() < MAX_PROMPTS;
     }
 
-    /// Whether it gets a note: somebody typed something in it.
+    /// Returns true if it gets a note: a person typed something in it.
     pub fn is_worth_a_note(&self) -> bool {
         !self.prompts.is_empty()
     }
 
-    /// The day on which it began, by which its note is called.
+    /// Returns the day on which it began, which is part of its note's name.
     pub fn day(&self) -> Day {
         Day::of(self.about.started)
     }
 
-    /// The name of its note, without extension, chosen once: `2026-03-14-refresh-tokens`. `taken` is asked for the
-    /// [`name::key`] of names; names of sessions must be unique below the whole root.
+    /// Returns the name of its note, without extension, to be chosen once: `2026-03-14-refresh-tokens`. `taken`
+    /// receives the [`name::key`] of names; names of session notes must be unique below the whole root.
     pub fn note_name(&self, taken: impl Fn(&str) -> bool) -> String {
         let topic = match name::topic(&self.title) {
             topic if topic.is_empty() => format!("session-{}", name::topic(self.about.session.short())),
@@ -234,8 +230,8 @@ impl Told {
         name::free(&format!("{}-{topic}", self.day()), taken)
     }
 
-    /// Has notes made of more of its entities: of each that has one, as `is_there` says, or of which `others` knows what other
-    /// sessions did with it.
+    /// Marks further entities as having notes: those whose note exists (`is_there`), and those for which `others`
+    /// returns lines of other sessions.
     pub fn note_entities(&mut self, is_there: impl Fn(&Entity) -> bool, others: impl Fn(&Entity) -> Vec<Line>) {
         for entity in &mut self.entities {
             if is_there(entity) {
@@ -247,8 +243,8 @@ impl Told {
         }
     }
 
-    /// Gives its entities that have notes the names of these. `named` is asked for the name that an entity's note has already; else one
-    /// is chosen of which `taken` does not know the [`name::key`].
+    /// Names the notes of its entities. `named` returns the existing note's name of an entity; otherwise one is chosen
+    /// whose [`name::key`] is not `taken`.
     pub fn name_entities(&mut self, named: impl Fn(&Entity) -> Option<String>, taken: impl Fn(&str) -> bool) {
         let mut chosen: Vec<String> = Vec::new();
         for entity in self.entities.iter_mut().filter(|entity| entity.is_noted) {
@@ -260,7 +256,7 @@ impl Told {
         }
     }
 
-    /// The moment by which something said is dated: its own, or the session's beginning.
+    /// Returns the day of a statement: its own, or that of the session's beginning.
     pub(super) fn dated(&self, said: &Said) -> Day {
         Day::of(said.at.unwrap_or(self.about.started))
     }

@@ -1,14 +1,16 @@
-//! What a note has told, so that nothing is told twice: a line that a person has taken out stays out.
+//! Traces of the lines already written to a note, so that nothing is written twice: a line that a person has removed
+//! stays removed.
 //!
-//! The marker of the note holds for each of its sections the traces of the lines that Baton told there and did not take back
-//! itself: `#decisions~=n0dA5x.w9Kc1eQm2f`. A trace is a short hash of a line, without what may change of it although it says
-//! the same: where its links lead, and how many lines of a file were changed. Where a line is told for a session, or leads to
-//! a note, a tag of that one's name stands behind the hash; by it the trace goes when that one is forgotten.
+//! The marker of the note holds, for each of its sections, the traces of the lines that Baton wrote there and did not
+//! remove itself: `#decisions~=n0dA5x.w9Kc1eQm2f`. A trace is a short hash of a line, without what may change while the
+//! line says the same: the targets of its links, and the line counts of a file. If a line is supported by a session, or
+//! links to a note, the hash is followed by a tag of that name; the trace is removed with the tag when that session or
+//! note is forgotten.
 //!
 //! # Hazards
 //!
-//! - Hashes have 36 bits, tags 24 bits of a session's name. Code that takes lines out of Baton's blocks other
-//!   than by `merge` must take their traces out too (`take_back`), or the lines are never written again.
+//! - Hashes have 36 bits, tags 24 bits of a session's name. Code that removes lines from Baton's blocks other than by
+//!   `merge` must remove their traces too (`take_back`), or the lines are never written again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,36 +20,36 @@ use super::block;
 use super::note::Line;
 use baton_episode::digest::MODEL_MARK;
 
-/// Most traces of what stands in a block, and of what was told elsewhere in its section; of more the last ones count. More than
-/// the longest work log has entries.
+/// Maximum number of traces of a block's own lines, and of other lines of its section; the last ones are kept. More
+/// than the longest Work Log has entries.
 const MOST: usize = 6_000;
-/// Letters of the hash of a line, 36 bits: a hundred new lines in a section that told a hundred are all new but once in seven
-/// million times.
+/// Length of a line's hash in letters, 36 bits: for a hundred new lines in a section with a hundred known ones, a
+/// collision happens once in seven million times.
 const HASH: usize = 6;
-/// Letters of the tag of a name.
+/// Length of a name's tag in letters.
 const TAG: usize = 4;
-/// What parts traces.
+/// Separator of traces.
 const APART: char = '.';
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Traces of lines, in the order in which they were told.
+/// Traces of lines, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traces {
     all: Vec<String>,
-    /// The hashes among them.
+    /// Their hashes.
     hashes: BTreeSet<String>,
-    /// All of them, to be found.
+    /// The traces themselves, for lookup.
     exact: BTreeSet<String>,
 }
 
 /// The traces of one line.
 struct Seen {
     all: Vec<String>,
-    /// Whether the hash alone tells it from other lines; else the tags do, too.
+    /// True if the hash alone identifies the line; otherwise the tags count, too.
     is_plain: bool,
 }
 
-/// The key of a section's traces in the marker of a note.
+/// Returns the key of a section's traces in the note's marker.
 fn key_of(section: &str) -> String {
     format!("#{section}~")
 }
@@ -57,7 +59,7 @@ fn is_key(key: &str) -> bool {
 }
 
 impl Traces {
-    /// Those of a section, by the marker of the note. What is no trace is left out.
+    /// Parses the traces of a section from the note's marker; anything invalid is ignored.
     pub(super) fn of(written: &BTreeMap<String, String>, section: &str) -> Self {
         written.get(&key_of(section)).map(|text| Self::read(text)).unwrap_or_default()
     }
@@ -68,7 +70,7 @@ impl Traces {
         text.split(APART).filter(is_one).map(str::to_owned).collect()
     }
 
-    /// Those that are none of some lines: what was told elsewhere than where these stand.
+    /// Returns the traces that belong to none of these lines.
     pub(super) fn without<'a>(self, lines: impl IntoIterator<Item = &'a str>) -> Self {
         if self.all.is_empty() {
             return self;
@@ -84,7 +86,7 @@ impl Traces {
         last(self.all.iter().filter(is_other).cloned().collect())
     }
 
-    /// Whether a line is among them, for all that it is told for.
+    /// Returns true if all traces of a line are among them.
     pub(super) fn has(&self, line: &str) -> bool {
         if self.all.is_empty() {
             return false;
@@ -95,7 +97,7 @@ impl Traces {
         })
     }
 
-    /// With those of some lines that are not among them, as many as there is room for.
+    /// Adds the traces of new lines, up to the limit.
     pub(super) fn and(mut self, lines: &[String]) -> Self {
         for line in lines {
             if self.all.len() < MOST && !self.has(line) {
@@ -108,7 +110,7 @@ impl Traces {
         self
     }
 
-    /// A line for those for whom it is not among them; `None`: there is nobody.
+    /// Returns the line without the sessions for which it was written already; `None` if none remains.
     pub(super) fn rest(&self, line: &Line) -> Option<Line> {
         let mut rest = line.clone();
         rest.support.retain(|name| !self.has(&Line::of(line.text.clone(), name).written()));
@@ -116,7 +118,8 @@ impl Traces {
         (!is_told).then_some(rest)
     }
 
-    /// Puts them into the marker of a note as those of a section, with those of the lines that stand in its block.
+    /// Stores them, together with the traces of `lines`, the current content of the section's block, in the note's
+    /// marker.
     pub(super) fn record<'a>(
         self,
         written: &mut BTreeMap<String, String>,
@@ -153,7 +156,7 @@ fn hash_of(trace: &str) -> &str {
 }
 
 impl Seen {
-    /// `None`: there is nothing on it.
+    /// `None` for an empty line.
     fn of(line: &str) -> Option<Self> {
         let line = line.trim();
         if line.is_empty() {
@@ -171,7 +174,7 @@ impl Seen {
     }
 }
 
-/// A line without the links, or the counts, in parentheses at its end.
+/// Strips the support, or the line counts, in parentheses at the end of a line.
 fn uncounted(line: &str) -> &str {
     let links = || line.strip_suffix("]])").and_then(|rest| rest.rsplit_once(" ([["));
     let is_count = |text: &str| text.chars().all(|c| c.is_ascii_digit() || matches!(c, ' ' | '+' | '−'));
@@ -179,8 +182,8 @@ fn uncounted(line: &str) -> &str {
     links().or_else(counts).map_or(line, |(text, _)| text)
 }
 
-/// The words of a line, with what links show instead of the links; and what the first of them leads to, and whether it shows
-/// anything else.
+/// Returns the text of a line with links replaced by what they show, the target of the first link, and whether that
+/// link has a text.
 fn words(line: &str) -> (String, Option<(&str, bool)>) {
     let (mut words, mut first) = (String::with_capacity(line.len()), None);
     let mut rest = line;
@@ -197,17 +200,18 @@ fn words(line: &str) -> (String, Option<(&str, bool)>) {
     if words.contains(MODEL_MARK) {
         words = words.replace(MODEL_MARK, "");
     }
-    // A file that has a note is named by a link, one that has none as code.
+    // A file with a note is shown as a link, one without as code.
     words.retain(|c| c != '`');
     (words, first)
 }
 
-/// A note without its traces, as it is shown to who does not merge into it.
+/// Returns a note without its traces, for readers that do not merge into it.
 pub(super) fn without(text: &str) -> String {
     block::without_pairs(text, '~')
 }
 
-/// What tells a link from others that show the same: the number of its note, or all of its name where more is not shown.
+/// Returns what distinguishes a link from others with the same text: the number suffix of its note, or the whole name
+/// if the text is cut.
 fn namesake<'a>(target: &'a str, shown: &str) -> &'a str {
     let name = target.rsplit('/').next().unwrap_or_default();
     let number = name.rfind('-').map_or("", |at| &name[at..]);
@@ -221,12 +225,12 @@ fn namesake<'a>(target: &'a str, shown: &str) -> &'a str {
     }
 }
 
-/// What stands for the name of a note: its links name it so.
+/// Returns the tag of a note's name, as links write it.
 pub(super) fn tag(name: &str) -> String {
     print(&format!("name {name}"), TAG)
 }
 
-/// So many letters of a hash, at most ten.
+/// Returns the first letters of a hash, at most ten.
 fn print(text: &str, letters: usize) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let bits = digest.iter().take(8).fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
@@ -234,7 +238,7 @@ fn print(text: &str, letters: usize) -> String {
     (0..letters.min(10)).map(letter).collect()
 }
 
-/// Gives every trace that is tagged with a name the tag of another one. Whether there was any.
+/// Replaces the tags of names; returns whether anything changed.
 pub(super) fn retag<'a>(
     written: &mut BTreeMap<String, String>,
     names: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -246,13 +250,13 @@ pub(super) fn retag<'a>(
     })
 }
 
-/// Takes every trace out that is tagged with a name. Whether there was any.
+/// Removes every trace tagged with a name; returns whether there were any.
 pub(super) fn forget(written: &mut BTreeMap<String, String>, name: &str) -> bool {
     let tag = tag(name);
     change(written, |trace| (trace.get(HASH..) != Some(tag.as_str())).then(|| trace.to_owned()))
 }
 
-/// Takes the traces of a section out that are of lines which Baton has taken out of it itself: they may be told again.
+/// Removes the traces of lines that Baton itself removed from a section, so that they may be written again.
 pub(super) fn take_back(written: &mut BTreeMap<String, String>, section: &str, before: &str, after: &str) {
     let hash = |line| Seen::of(line).and_then(|seen| seen.all.first().map(|trace| hash_of(trace).to_owned()));
     let kept: BTreeSet<String> = after.lines().filter_map(hash).collect();
@@ -260,13 +264,13 @@ pub(super) fn take_back(written: &mut BTreeMap<String, String>, section: &str, b
     Traces::of(written, section).without(gone).record(written, section, []);
 }
 
-/// The tags of all names that traces are tagged with.
+/// Returns the tags of all traces.
 pub(super) fn tags(written: &BTreeMap<String, String>) -> BTreeSet<String> {
     let all = written.iter().filter(|(key, _)| is_key(key)).flat_map(|(_, text)| Traces::read(text).all);
     all.filter_map(|trace| trace.get(HASH..).filter(|tag| !tag.is_empty()).map(str::to_owned)).collect()
 }
 
-/// Changes every trace of a note, or takes it out. Whether any is otherwise now.
+/// Replaces every trace of a note, or removes it; returns whether anything changed.
 fn change(written: &mut BTreeMap<String, String>, with: impl Fn(&str) -> Option<String>) -> bool {
     let mut is_changed = false;
     let keys: Vec<String> = written.keys().filter(|key| is_key(key)).cloned().collect();

@@ -1,9 +1,8 @@
-//! Whether a set of notes is sound: frontmatter that can be read, markers in pairs, links that lead somewhere, safe names.
+//! Checks a set of notes: readable frontmatter, paired markers, links with targets, safe names.
 //!
 //! # Hazards
 //!
-//! - YAML is read line by line (quotes, brackets, colons, keys twice); nested values of people are taken as
-//!   they are.
+//! - YAML is read line by line (quotes, brackets, colons, repeated keys); people's nested values are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +11,28 @@ use super::header::{self, Document, Head};
 use super::name;
 use baton_episode::digest::head as beginning;
 
-/// Something that is wrong with a note.
+/// A defect of a note.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// The note, below the vault.
+    /// Path of the note below the vault.
     pub path: String,
-    /// The line, from 1; 0 for the file itself.
+    /// Line, from 1; 0 for the file itself.
     pub line: usize,
-    /// What is wrong, in a sentence.
+    /// The defect, as a sentence.
     pub what: String,
 }
 
-/// Every note of a vault by what links may call it.
+/// Every note of a vault, by the targets that links may use.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     targets: BTreeSet<String>,
-    /// How many notes are called so, where there are several.
+    /// Number of notes with the same name, if more than one.
     several: BTreeMap<String, usize>,
     findings: Vec<Finding>,
 }
 
 impl Known {
-    /// All files of a vault, below it and with `/`; those below `root` are looked at for their names.
+    /// Indexes all files of a vault, by paths below it with `/`; the names of those below `root` are checked.
     pub fn of<'a>(paths: impl IntoIterator<Item = &'a str>, root: &str) -> Self {
         let mut known = Self::default();
         let mut keys: BTreeMap<String, String> = BTreeMap::new();
@@ -61,22 +60,23 @@ impl Known {
         known
     }
 
-    /// What is wrong with names.
+    /// Returns the defects of names.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Whether a link leads somewhere.
+    /// Returns true if a link has a target.
     pub fn leads(&self, target: &str) -> bool {
         self.targets.contains(&named(target))
     }
 
-    /// How many notes a link may mean that leads somewhere.
+    /// Returns the number of notes that a link may mean.
     fn meant(&self, target: &str) -> usize {
         self.several.get(&named(target)).copied().unwrap_or(1)
     }
 
-    /// What is wrong with one note. Links are looked at in what Baton wrote: a person may link to what is still to be written.
+    /// Returns the defects of one note. Only links that Baton wrote are checked: a person may link to a note that does
+    /// not exist yet.
     pub fn check(&self, path: &str, text: &str) -> Vec<Finding> {
         let document = Document::of(text);
         let head_lines = document.head_text().lines().count();
@@ -106,19 +106,19 @@ impl Known {
     }
 }
 
-/// What a link names, as notes are known: without a heading, in small letters.
+/// Normalises a link's target: without heading, in lower case.
 fn named(target: &str) -> String {
     let target = target.split('#').next().unwrap_or_default().trim().trim_start_matches('/');
     target.strip_suffix(".md").unwrap_or(target).to_lowercase()
 }
 
-/// What is wrong with the frontmatter of a note, in a sentence; `None`: nothing is.
+/// Returns the first defect of a note's frontmatter as a sentence, if any.
 pub fn head(text: &str) -> Option<String> {
     let (line, what) = of_head(&Document::of(text)).into_iter().next()?;
     Some(format!("line {line}: {what}"))
 }
 
-/// Why a note has no frontmatter that should have one.
+/// Returns why a note lacks the frontmatter that it should have.
 fn lost(document: &Document<'_>) -> Option<String> {
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
     let is_open = lines.first().is_some_and(|line| bare(line).trim_end() == "---");
@@ -132,7 +132,7 @@ fn lost(document: &Document<'_>) -> Option<String> {
     }
 }
 
-/// What is wrong with a frontmatter, with the lines, from 1.
+/// Returns the defects of a frontmatter with their lines, from 1.
 fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
     let entries = match &document.head {
         Head::None => return lost(document).into_iter().map(|what| (1, what)).collect(),
@@ -154,14 +154,14 @@ fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
     found
 }
 
-/// Longest link that is one, in bytes.
+/// Maximum length of a link, in bytes.
 pub const LINK_BYTES: usize = 1_024;
 
-/// What the wikilinks of a line name; those in code and those that are escaped are none.
+/// Returns the targets of a line's wikilinks, except those in code and escaped ones.
 pub fn links(line: &str) -> impl Iterator<Item = &str> {
     let mut code = spans(line).into_iter().peekable();
     line.match_indices("[[").filter_map(move |(at, _)| {
-        // Both go on in the order of the line.
+        // Both iterators advance along the line.
         while code.next_if(|(_, to)| *to <= at).is_some() {}
         let in_code = code.peek().is_some_and(|(from, _)| *from <= at);
         if in_code || line[..at].ends_with('\\') {
@@ -173,7 +173,7 @@ pub fn links(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where code between backticks stands.
+/// Returns the ranges of code in backticks.
 fn spans(line: &str) -> Vec<(usize, usize)> {
     let mut spans = Vec::new();
     let mut open: Option<usize> = None;

@@ -1,11 +1,11 @@
-//! The little of YAML that frontmatter of notes is: values as we write them, and as people and Obsidian write them anew.
+//! The subset of YAML in frontmatter: values as Baton writes them, and as people and Obsidian rewrite them.
 
 use super::note::Value;
 
-/// Longest list that is read; a longer one is taken as it is.
+/// Maximum length of a list that is parsed; a longer one is left as it is.
 const MAX_ITEMS: usize = 1_000;
 
-/// A value in the lines of its key: on the line itself, or a list below it.
+/// Formats a key with its value: on one line, or as a list below the key.
 pub(super) fn written(key: &str, value: &Value) -> String {
     match value {
         Value::Text(text) => format!("{key}: {}\n", scalar(text)),
@@ -17,7 +17,7 @@ pub(super) fn written(key: &str, value: &Value) -> String {
     }
 }
 
-/// A text as YAML: as it is where nobody could read it otherwise, else in quotes.
+/// Formats a text: plain if that is unambiguous, otherwise quoted.
 fn scalar(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -48,8 +48,8 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && super::Day::parse(text).is_some()
 }
 
-/// Reads the value of one key from its lines: the rest of its own line, and those below. `None` for what is more than a
-/// text or a list of texts.
+/// Parses the value of a key from the rest of its line and the lines below. `None` for anything but a text or a list of
+/// texts.
 pub(super) fn read(inline: &str, below: &[&str]) -> Option<Value> {
     let inline = inline.trim();
     let below: Vec<&str> =
@@ -76,8 +76,8 @@ pub(super) fn read(inline: &str, below: &[&str]) -> Option<Value> {
     below.iter().map(item).collect::<Option<Vec<_>>>().map(Value::List)
 }
 
-/// Whether a value is no YAML at all, as far as one line tells: quotes or brackets that are never closed, a colon where none may
-/// be. What goes on in further lines is not judged.
+/// Returns true if a single-line value is invalid YAML: unclosed quotes or brackets, or a colon where none is allowed.
+/// Values of several lines are not judged.
 pub(super) fn is_broken(inline: &str, below: &[&str]) -> bool {
     let inline = inline.trim();
     if !below.iter().all(|line| line.trim().is_empty()) {
@@ -96,7 +96,7 @@ pub(super) fn is_broken(inline: &str, below: &[&str]) -> bool {
     }
 }
 
-/// `[a, "b, c"]`
+/// Parses `[a, "b, c"]`.
 fn flow(text: &str) -> Option<Vec<String>> {
     let mut rest = text.strip_prefix('[')?.trim_start();
     let mut items = Vec::new();
@@ -124,7 +124,7 @@ fn flow(text: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A text and nothing behind it but a comment.
+/// Parses a text followed by nothing but a comment.
 fn whole_scalar(text: &str) -> Option<String> {
     match text.chars().next() {
         None => Some(String::new()),
@@ -142,7 +142,7 @@ fn is_comment(rest: &str) -> bool {
     rest.trim().is_empty() || (rest.starts_with([' ', '\t']) && rest.trim_start().starts_with('#'))
 }
 
-/// A text in quotes, and what is behind them.
+/// Parses a quoted text; also returns what follows it.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut chars = text.char_indices();
     let (_, quote) = chars.next()?;
@@ -164,7 +164,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// What an escape in double quotes stands for.
+/// Returns the character of an escape in double quotes.
 fn escape(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
     Some(match chars.next()?.1 {
         'x' => hex(chars, 2)?,

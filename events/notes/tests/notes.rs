@@ -1,7 +1,7 @@
-//! A whole small vault, made of the shipped transcripts: `replay-fixtures/vault/`, to be read as people read it.
+//! A small vault made from the example transcripts: `replay-fixtures/vault/`, as people would read it.
 //!
-//! Every session ends once; those of September and October are compacted. `BATON_UPDATE_FIXTURES=1 cargo test -p baton-events
-//! --test vault` writes the notes anew.
+//! Every session ends once; those of September and October are compacted. `BATON_UPDATE_FIXTURES=1 cargo test -p
+//! baton-notes --test notes` writes the notes anew.
 #![expect(clippy::disallowed_methods, reason = "the fixtures are files")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +23,10 @@ use baton_notes::{
 };
 use uuid::Uuid;
 
-/// Set to anything, it lets the test write what it expects anew.
+/// Set to anything, it makes the test write its expectation anew.
 const UPDATE: &str = "BATON_UPDATE_FIXTURES";
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../replay-fixtures");
-/// The day on which all this happens.
+/// The day on which everything happens.
 const TODAY: &str = "2026-11-20";
 
 /// The files of a vault, by their paths below it.
@@ -50,7 +50,7 @@ impl Vault {
         inside.filter(|(within, _)| within.ends_with(folder)).map(|(_, stem)| name::key(stem)).collect()
     }
 
-    /// One session ends.
+    /// Ends one session.
     fn end(&mut self, one: &One, layout: &Layout, today: Day) -> Told {
         let told = one.told(self, layout);
         for entity in told.entities.iter().filter(|entity| !entity.is_noted) {
@@ -86,7 +86,7 @@ impl Vault {
     }
 }
 
-/// One of the shipped sessions.
+/// One of the example sessions.
 struct One {
     session: SessionId,
     project: String,
@@ -183,7 +183,7 @@ fn today() -> Day {
     Day::parse(TODAY).expect("a day")
 }
 
-/// Every session ended, and compacted where it is due.
+/// Every session ended, and compacted if it is due.
 fn whole() -> (Vault, Vec<Told>) {
     let (mut vault, mut told) = (Vault::default(), Vec::new());
     for one in all() {

@@ -1,4 +1,4 @@
-//! One section of a note: its heading, its block, and what a person has made of either.
+//! Merges one section of a note: its heading, its block, and what a person made of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,35 +8,36 @@ use crate::note::{Body, Line, Section};
 use crate::trace::Traces;
 use baton_conversation::record::Timestamp;
 
-/// What is recorded of a section whose heading alone was written.
+/// Recorded for a section of which only the heading was written.
 const HEADING_ONLY: &str = "-";
-/// What begins an entry with a heading of its own.
+/// Beginning of an entry with its own heading.
 const OWN_HEADING: &str = "### ";
 
-/// The body of a note while it is worked on.
+/// The body of a note during a merge.
 pub(super) struct Text {
     lines: Vec<String>,
     eol: &'static str,
     changed: bool,
     missed: usize,
-    /// As they are until something changes: finding them looks at every byte.
+    /// The current blocks; cleared by every change, as finding them scans the whole text.
     blocks: Option<Blocks>,
 }
 
-/// What is to stand in a block.
+/// The wanted content of a block.
 struct Wish {
-    /// What is to be written; `None` leaves everything as it is.
+    /// The content to write; `None` leaves the block as it is.
     content: Option<String>,
-    /// What is recorded as wanted.
+    /// The hash to record for what was wanted.
     recorded: Option<String>,
-    /// The lines by which everything that is wanted is known.
+    /// The first lines of all wanted entries.
     wanted: Vec<String>,
-    /// Those of them that a person has, or has thrown out, as far as what stands there tells.
+    /// Those of them that a person already has, or has removed, as far as the text shows.
     told: Vec<String>,
 }
 
 impl Wish {
-    /// What is wanted where a person has these lines. What is no news was all told once.
+    /// `is_news` is false if the same content was written before; then everything counts as told. `theirs` are the
+    /// lines that a person has.
     fn of(
         content: String,
         is_news: bool,
@@ -60,7 +61,7 @@ impl Text {
         self.changed
     }
 
-    /// Blocks that a person had taken away before they were opened anew.
+    /// Returns the number of blocks that a person had removed and that were written again.
     pub(super) fn missed(&self) -> usize {
         self.missed
     }
@@ -69,7 +70,8 @@ impl Text {
         self.lines.concat()
     }
 
-    /// Brings one of the sections of a note in, given in their order. `written` is what Baton wrote last in each block.
+    /// Merges `all[which]`; `all` lists the sections of the note in order. `written` holds what Baton wrote last in
+    /// each block.
     pub(super) fn bring_in(&mut self, all: &[Section], which: usize, written: &mut BTreeMap<String, String>) {
         let Some(section) = all.get(which) else { return };
         let name = format!("#{}", section.key);
@@ -83,7 +85,7 @@ impl Text {
         let is_taken = !taken.is_empty() || stray.is_some();
         let mine = own.as_ref().map_or(&lines[..0], |own| &lines[own.open + 1..own.close]);
         let is_sole = matches!(section.body, Body::Sole(_));
-        // What was told and stands in no block of Baton's any more: a person has it, or has thrown it out.
+        // Lines that were written and are in no block of Baton's any more: a person has moved or removed them.
         let gone = Traces::of(written, section.key).without(mine.iter().map(|line| bare(line)));
         let there = There { lines: &lines, own: own.as_ref(), taken: &taken, stray, gone: &gone };
         let wish = match &section.body {
@@ -107,7 +109,7 @@ impl Text {
             return;
         }
         let is_taken_away = was_there && !is_taken && known == wish.recorded;
-        // Nothing to say, a block that a person took away and that would say nothing new, or what is theirs for good.
+        // Empty content, a removed block without news, or a sole block that is the person's for good.
         let is_left =
             wish.content.as_ref().is_none_or(String::is_empty) || is_taken_away || (is_sole && (is_taken || was_there));
         let gone = if is_sole { gone } else { gone.and(if is_taken_away { &wish.wanted } else { &wish.told }) };
@@ -132,7 +134,7 @@ impl Text {
         written.extend(wish.recorded.map(|hash| (name, hash)));
     }
 
-    /// Puts the marker of the note where it was, or first of all.
+    /// Writes the marker of the note where it was, or at the beginning.
     pub(super) fn note(&mut self, written: &BTreeMap<String, String>) {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         let marker = block::note_marker(written);
@@ -142,7 +144,7 @@ impl Text {
         }
     }
 
-    /// A new block at the end of its section.
+    /// Adds a new block at the end of its section.
     fn open(&mut self, all: &[Section], which: usize, content: &str) {
         let section = &all[which];
         let text = block::block(section.key, content);
@@ -158,8 +160,8 @@ impl Text {
         self.insert(filled, &format!("\n{text}{}", self.gap(filled)));
     }
 
-    /// The line of a section's heading. If there is none it is written behind the section that stands before it in the order
-    /// of the note, or before the one that stands behind it, or at the end; with an empty line on both sides.
+    /// Returns the line of a section's heading. A missing heading is written after the preceding section of the note,
+    /// or before the following one, or at the end, with an empty line on both sides.
     fn heading(&mut self, all: &[Section], which: usize) -> usize {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         let headings = headings(&lines);
@@ -171,7 +173,7 @@ impl Text {
             return at;
         }
         let blocks = Blocks::of(&lines);
-        // A person may have given a heading other words: then what stands below it tells which one it is.
+        // A person may have changed a heading: then the block below it identifies the section.
         let place = |section: &Section| {
             let is_titled = !section.heading.is_empty();
             let block = || blocks.found.iter().rev().find(|block| block.key == section.key).map(|block| block.open);
@@ -188,13 +190,13 @@ impl Text {
         line
     }
 
-    /// What parts a line from the one that stands behind what is put in before it.
+    /// Returns the separator between inserted text and the line after it.
     fn gap(&self, at: usize) -> &'static str {
         if self.lines.get(at).is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" }
     }
 
     fn replace(&mut self, from: usize, to: usize, text: &str) {
-        // A last line without an end stays without one.
+        // A last line without a line end stays without one.
         let ends = self.lines[to].ends_with('\n');
         let mut new = self.in_lines(text);
         if let Some(last) = new.last_mut().filter(|_| !ends) {
@@ -220,23 +222,23 @@ impl Text {
     }
 }
 
-/// A section as it is found.
+/// A section as it is in the file.
 struct There<'a> {
     lines: &'a [&'a str],
     own: Option<&'a Block>,
     taken: &'a [Block],
     stray: Option<usize>,
-    /// What is not to be told again.
+    /// Traces of lines that must not be written again.
     gone: &'a Traces,
 }
 
 impl There<'_> {
-    /// Whether anything of it has changed since a person took a block over in which it stood.
+    /// Returns false if a block with exactly this content was taken over by a person.
     fn is_news(&self, content: &str) -> bool {
         self.own.is_some() || !self.taken.iter().any(|block| block.hash == block::hash(content))
     }
 
-    /// Entries that replace those that are there, without those that a person has taken over, or thrown out.
+    /// Replaces the existing entries, except those that a person has taken over or removed.
     fn whole(&self, entries: &[String]) -> Wish {
         let all = entries.join("\n");
         let recorded = Some(block::short(&all));
@@ -247,7 +249,7 @@ impl There<'_> {
         Wish::of(left.join("\n"), self.is_news(&all), recorded, wanted, &told)
     }
 
-    /// Lines beside those that are there.
+    /// Adds lines to the existing ones.
     fn added(&self, new: &[Line]) -> Wish {
         let mut all: BTreeMap<String, Line> = BTreeMap::new();
         let mut put = |line: Line| match all.get_mut(&line.text) {
@@ -274,7 +276,7 @@ impl There<'_> {
         Wish { recorded, content: Some(content), wanted, told: theirs.into_iter().map(Line::written).collect() }
     }
 
-    /// Entries in order of time, and those with headings of their own that are there.
+    /// Orders entries by time, and keeps existing entries with their own headings.
     fn log(&self, entries: &[(Timestamp, String)], before: &[(Timestamp, String)]) -> Wish {
         let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
         let recorded = Some(block::short(&wanted.join("\n")));
@@ -295,7 +297,7 @@ impl There<'_> {
     }
 }
 
-/// Lines of a log that are none of some entries, with the times that stand in them: `- 2026-03-14 09:26 words`.
+/// Returns the lines of a log that are not in `entries`, with their times: `- 2026-03-14 09:26 words`.
 fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Timestamp, String)> {
     let time = |line: &str| {
         let minute = line.strip_prefix("- ")?.get(..16)?;
@@ -303,7 +305,7 @@ fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Times
     };
     let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first(entry)).collect();
     if !entries.iter().any(|(_, entry)| time(entry).is_some()) {
-        // Nothing that was typed is to be shown.
+        // Prompts are not to be shown.
         return Vec::new();
     }
     let lines = lines.iter().map(|line| bare(line));
@@ -311,7 +313,7 @@ fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Times
     old.filter(|(_, line)| !known.contains(line)).map(|(at, line)| (at, line.to_owned())).collect()
 }
 
-/// Entries with headings of their own, with the time that stands there.
+/// Returns the entries with their own headings and the time in those.
 fn kept(lines: &[&str]) -> Vec<(Timestamp, String)> {
     let mut kept: Vec<(Timestamp, String)> = Vec::new();
     let mut open = false;
@@ -330,7 +332,7 @@ fn kept(lines: &[&str]) -> Vec<(Timestamp, String)> {
     kept.into_iter().map(|(at, entry)| (at, entry.trim_end().to_owned())).collect()
 }
 
-/// Entries one after the other, those of several lines with space around them.
+/// Joins entries; entries of several lines are surrounded by empty lines.
 fn spaced(entries: &[String]) -> String {
     let mut out = String::new();
     let mut before_is_long = false;
@@ -349,7 +351,7 @@ fn first(entry: &str) -> &str {
     entry.split('\n').next().unwrap_or_default().trim()
 }
 
-/// What stands in blocks that a person has taken over, and behind markers without a counterpart, line by line.
+/// Returns the lines in blocks that a person has taken over, and after stray markers.
 fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> BTreeSet<&'a str> {
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for block in taken {
@@ -366,18 +368,18 @@ fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> 
     told
 }
 
-/// Whether a person has given the note a title of their own.
+/// Returns true if a person has given the note a title.
 fn has_title(lines: &[&str]) -> bool {
     headings(lines).iter().any(|(_, level)| *level == 1)
 }
 
-/// Where the section of a heading ends: at the next one of its level or above.
+/// Returns the end of a heading's section: the next heading of its level or above.
 fn section_end(lines: &[&str], from: usize) -> usize {
     let next = headings(lines).into_iter().find(|(at, level)| *at > from && *level <= 2);
     next.map_or(lines.len(), |(at, _)| at)
 }
 
-/// Headings outside of blocks and fences: their lines and levels.
+/// Returns line and level of each heading outside of blocks and code fences.
 fn headings(lines: &[&str]) -> Vec<(usize, usize)> {
     let within = Blocks::of(lines).mask(lines.len());
     let mut fence: Option<&str> = None;

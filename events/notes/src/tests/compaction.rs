@@ -1,4 +1,4 @@
-//! Thresholds, the plan, the archive and what may go wrong.
+//! Thresholds, plan, archive and failures of compaction.
 
 use std::collections::BTreeMap;
 

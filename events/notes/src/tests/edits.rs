@@ -10,22 +10,22 @@ use crate::header::Document;
 use crate::told::Said;
 use crate::{Told, compaction, conflicts, merge, session};
 
-/// One thing that somebody does to a text.
+/// One edit of a text.
 #[derive(Clone, Debug)]
 enum Edit {
-    /// A line is put in before a line.
+    /// Inserts a line before a line.
     Insert(usize, String),
-    /// Something is written at the end of a line.
+    /// Appends text to a line.
     Append(usize, String),
-    /// A line is taken out.
+    /// Deletes a line.
     Remove(usize),
-    /// A line is moved.
+    /// Moves a line.
     Move(usize, usize),
-    /// A line is doubled.
+    /// Duplicates a line.
     Double(usize),
-    /// All line ends become those of Windows.
+    /// Converts all line ends to those of Windows.
     Carriage,
-    /// The end of the last line goes.
+    /// Removes the end of the last line.
     Bare,
 }
 
@@ -82,7 +82,7 @@ fn edited(text: &str, edits: &[Edit]) -> String {
     lines.concat()
 }
 
-/// The session as it is after it has gone on, and ended again.
+/// The session after it has continued and ended again.
 fn later(round: usize) -> Told {
     let mut told = told();
     told.decisions.push(said(&format!("decision {round}")));
@@ -97,7 +97,7 @@ fn entries(text: &str) -> BTreeSet<String> {
     text.lines().filter(|line| line.starts_with("- ")).map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Lines that a person put in.
+/// Lines that a person inserted.
 fn theirs(text: &str) -> Vec<&str> {
     text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| line.contains("mine ")).collect()
 }
@@ -115,7 +115,7 @@ proptest! {
             let marker = |text| note_of(Document::of(text).rest);
             match marker(&mine) == marker(&text) {
                 true => thrown_out.extend(entries(&text).difference(&entries(&mine)).cloned()),
-                // Nobody knows any more what was told.
+                // The marker was edited, so it is unknown what was written before.
                 false => thrown_out.clear(),
             }
             thrown_out.retain(|line| !entries(&mine).contains(line));
@@ -146,9 +146,9 @@ proptest! {
     }
 }
 
-/// Headings below the head without an empty line above them, with what stands there.
+/// Returns the headings after the head that lack an empty line above, with their text.
 fn close_headings(text: &str) -> BTreeSet<(&str, &str)> {
-    // What the marker of the note says changes with every merge.
+    // The marker of the note changes with every merge.
     let marked = |line: &'_ str| line.starts_with("<!-- baton:note");
     let body = Document::of(text).rest;
     let lines: Vec<&str> = body.lines().map(|line| if marked(line) { "marker" } else { line.trim_end() }).collect();
@@ -156,7 +156,7 @@ fn close_headings(text: &str) -> BTreeSet<(&str, &str)> {
     pairs.filter(|(above, line)| line.starts_with("## ") && !above.is_empty()).collect()
 }
 
-/// Everything but intact blocks, own keys and markers, line by line.
+/// Returns everything but intact blocks, own keys and markers, line by line.
 fn without_own(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let blocks = crate::block::Blocks::of(&lines);
@@ -170,7 +170,7 @@ fn without_own(text: &str) -> Vec<String> {
     kept.filter(|line| !line.starts_with("<!-- baton:note") && !line.trim().is_empty()).collect()
 }
 
-/// Of what was a person's before, what is there afterwards, in order.
+/// Returns the lines that were a person's before and are still there, in order.
 fn kept_of(before: &str, after: &str) -> Vec<String> {
     let mut there = after.lines().map(|line| line.trim_end_matches('\r').to_owned());
     without_own(before).into_iter().filter(|line| there.any(|other| other == *line)).collect()

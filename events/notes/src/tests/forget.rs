@@ -1,4 +1,4 @@
-//! A session out of the notes that tell of it.
+//! Forgetting a session in the notes that mention it.
 
 use super::sample::{day, layout, told, wanted};
 use crate::forget;
@@ -53,7 +53,7 @@ fn lines_go_with_the_last_session_that_supports_them() {
     let theirs = left + "\nA remark.\n";
     let Left::Text(left) = forget::lines(&theirs, "2026-03-14-other") else { panic!("a remark is there") };
     assert!(left.contains("A remark.") && !left.contains("2026-03-14-other"), "{left}");
-    // A session whose name begins like another's is another.
+    // A session whose name begins like another's is a different one.
     assert_eq!(forget::lines(&text, "2026-03-14-refresh"), Left::Unchanged);
 }
 
@@ -97,7 +97,7 @@ fn what_a_session_continues_goes_out_of_its_head() {
     let Left::Text(left) = forget::continued(&text, &["s-1"]) else { panic!("{text}") };
     assert!(!left.contains("s-1") && left.contains("  - s-2\n"), "{left}");
     assert_eq!((forget::continued(&left, &["s-1"]), crate::conflicts(&left)), (Left::Unchanged, 0));
-    // As if it had never been.
+    // As if it had never existed.
     later.about.others.remove(0);
     assert!(!merge(Some(&left), &wanted(&later).note).changed);
     assert_eq!(forget::continued(&text.replace("  - s-2\n", "  - s-2\n  - mine\n"), &["s-1"]), Left::Unchanged);

@@ -1,4 +1,4 @@
-//! Wanted notes and files as they are.
+//! Merging wanted notes into files.
 
 use super::sample::{at, day, layout, said, told, wanted};
 use crate::{Body, Field, Line, Merged, Note, Section, When, knowledge, merge, session};
@@ -16,7 +16,7 @@ fn lines(lines: &[(&str, &str)]) -> Note {
     note(Body::Added(lines.iter().map(|(text, session)| Line::of((*text).to_owned(), session)).collect()))
 }
 
-/// Merges, and asserts that a second time changes nothing.
+/// Merges, and asserts that a second merge changes nothing.
 fn merged(existing: Option<&str>, wanted: &Note) -> Merged {
     let merged = merge(existing, wanted);
     assert_eq!(merged.changed, existing != Some(merged.text.as_str()));
@@ -29,7 +29,7 @@ fn text(existing: Option<&str>, wanted: &Note) -> String {
     merged(existing, wanted).text
 }
 
-/// The lines of a text that are no markers and not empty.
+/// Returns the lines of a text that are neither markers nor empty.
 fn seen(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("<!-- ") && !line.trim().is_empty()).collect()
 }
@@ -142,14 +142,14 @@ fn a_section_stands_under_its_heading_wherever_a_person_has_put_it() {
         let new = text(Some(&format!("{heading}\n")), &whole(&["- a"]));
         assert_eq!(seen(&new), [heading, "- a"]);
     }
-    // A heading that a person has taken away is not put back for nothing.
+    // A heading that a person removed is not restored without content.
     let empty = text(None, &whole(&[]));
     assert_eq!(seen(&empty), ["## Open"]);
     let without = empty.replace("## Open\n", "");
     assert_eq!(text(Some(&without), &whole(&[])), without);
 }
 
-/// Asserts that sections stand in the order of the issue, each with an empty line above it.
+/// Asserts that sections are in the specified order, each with an empty line above it.
 fn in_order(text: &str) {
     let lines: Vec<&str> = text.lines().map(|line| line.trim_end()).collect();
     let is_one = |line: &&str| session::SECTIONS.iter().any(|(_, heading)| **line == format!("## {heading}"));
@@ -164,7 +164,7 @@ fn in_order(text: &str) {
 #[test]
 fn a_section_that_comes_later_stands_where_it_belongs_whatever_a_person_has_put_between() {
     let all = wanted(&told()).note;
-    // Without a heading, with one of their own, close to what stands there, and without an end of the last line.
+    // Without headings, with a person's own heading, without empty lines, and without a final line end.
     let ways: [fn(usize) -> String; 4] = [
         |_| String::new(),
         |at| format!("remark {at}\n"),
@@ -223,7 +223,7 @@ fn a_section_that_a_person_calls_otherwise_is_known_by_what_stands_in_it() {
             "## Next Steps",
         ]
     );
-    // All of them taken away but the last one.
+    // All of them removed but the last one.
     some.sections.retain(|section| section.key == "open");
     let alone = "Theirs.\n\n# Notes\ntext\n".to_owned()
         + &text(None, &some).split("-->\n").skip(1).collect::<Vec<_>>().join("-->\n");
@@ -241,9 +241,9 @@ fn line_ends_marks_and_missing_ends_stay_as_they_are() {
         assert_eq!(new.matches(after).count(), new.matches('\n').count(), "{new:?}");
         assert_eq!(new.starts_with('\u{feff}'), before.starts_with('\u{feff}'));
         assert_eq!(new.matches('\u{feff}').count(), before.matches('\u{feff}').count());
-        // What git makes of it on another system is no edit.
+        // A conversion of line ends by git on another system is not an edit.
         let other = if after == "\n" { new.replace('\n', "\r\n") } else { new.replace("\r\n", "\n") };
-        // Nor is what a program makes of it that converts what has been converted.
+        // Nor is a repeated conversion by another program.
         for other in [other, new.replace('\n', "\r\r\n")] {
             let again = merge(Some(&other), &whole(&["- a"]));
             assert_eq!((again.text.as_str(), again.conflicts), (other.as_str(), 0));
@@ -260,7 +260,7 @@ fn each_line_is_there_once_with_all_that_support_it() {
     let expected =
         ["## Open", "- 2026-01-01: c ([[s3]])", "- 2026-03-14: a ([[s1]], [[s3]])", "- 2026-03-14: b ([[s2]])"];
     assert_eq!(seen(&now), expected);
-    // What a person took over is not said again.
+    // What a person took over is not repeated.
     let edited = now.replace("- 2026-03-14: b ([[s2]])", "- 2026-03-14: b ([[s2]])\n- mine");
     let new = merged(Some(&edited), &lines(&[("- 2026-03-14: a", "s1"), ("- 2026-03-15: d", "s4")]));
     assert_eq!(new.conflicts, 1);
@@ -307,7 +307,7 @@ fn keys_of_a_person_and_their_order_and_remarks_stay() {
 
     let ours = text(None, &fields("active"));
     assert!(text(Some(&ours), &fields("archived")).contains("status: archived\n"));
-    // Obsidian spells values anew; that is no edit.
+    // Obsidian reformats values; that is not an edit.
     let respelled = ours.replace("status: active", "status:   \"active\"");
     let new = merged(Some(&respelled), &fields("archived"));
     assert!(new.text.contains("status: archived\n") && new.conflicts == 0, "{}", new.text);
@@ -404,7 +404,7 @@ fn a_frontmatter_that_is_not_understood_is_left() {
     let new = merged(Some(odd), &wanted);
     assert!(new.text.starts_with("---\n: : [\nkey without end\n---\n<!-- baton:note"), "{}", new.text);
     assert_eq!(new.conflicts, 1);
-    // A line across is no frontmatter.
+    // A horizontal rule is not frontmatter.
     let rule = "---\nText without an end of a frontmatter\n";
     assert!(text(Some(rule), &wanted).contains("---\nText without an end of a frontmatter\n"));
 }
@@ -429,7 +429,7 @@ fn a_note_says_which_session_or_entity_it_is_of() {
     assert_eq!(identity.session_ids, ["7acd37a8-2745-4b58-a8a9-46164b22ad9e"]);
     assert_eq!(identity.episode_uuid.as_deref(), Some("00000000-0000-0000-0000-000000000009"));
     assert_eq!((identity.status, identity.created), (session::Status::Active, Some(day("2026-03-14"))));
-    // What it continues stands before its own.
+    // The sessions that it continues come before its own.
     let mut later = told();
     later.about.others = ["s-1", "s-2"].map(|id| baton_conversation::record::SessionId::new(id).unwrap()).to_vec();
     let own = "7acd37a8-2745-4b58-a8a9-46164b22ad9e";
@@ -469,7 +469,7 @@ fn prompts_that_are_not_known_any_more_stay_in_the_log() {
         wanted(&told).note
     };
     let mut text = merge(None, &of(&all[..10])).text;
-    // The session goes on, and of very many prompts the last ones are known.
+    // The session continues, and of very many prompts only the last ones are known.
     for end in [100, MAX_PROMPTS, MAX_PROMPTS + 10, MAX_PROMPTS + 30] {
         let merged = merge(Some(&text), &of(&all[end.saturating_sub(MAX_PROMPTS)..end]));
         text = merged.text;
@@ -480,16 +480,16 @@ fn prompts_that_are_not_known_any_more_stay_in_the_log() {
         assert_eq!(steps, expected);
     }
     assert!(!merge(Some(&text), &of(&all[30..])).changed, "once more");
-    // Of a giant the beginning and the end are known, and what lay between is not taken away.
+    // Of an abridged conversation beginning and end are known, and what was between them is kept.
     let mut giant = told();
     giant.prompts = [&all[..5], &all[MAX_PROMPTS..]].concat();
     giant.has_all_prompts = false;
     let kept = merge(Some(&text), &wanted(&giant).note).text;
     assert_eq!(kept.matches(" step ").count(), all.len());
-    // What a person typed is not to be shown any more.
+    // Prompts are no longer to be shown.
     giant.prompts.clear();
     assert_eq!(merge(Some(&kept), &wanted(&giant).note).text.matches(" step ").count(), 0);
-    // Where all are known, what is not among them was taken back.
+    // If all prompts are known, any other entry was withdrawn.
     let fewer = merge(Some(&text), &of(&all[..3])).text;
     assert_eq!(fewer.matches(" step ").count(), 3);
 }

@@ -1,4 +1,4 @@
-//! Which entities have notes of their own.
+//! Which entities have notes.
 
 use super::sample::{day, layout, told, wanted};
 use crate::told::Told;
@@ -12,7 +12,7 @@ fn only_changed() -> Told {
     told
 }
 
-/// Where the note of the file would be, by what a session wants in all.
+/// Returns the path of the file's note among all that a session wants.
 fn paths(told: &Told) -> Vec<String> {
     let today = day("2026-03-14");
     let plan = compaction::plan(told, &layout(), today);
@@ -47,7 +47,7 @@ fn it_has_one_as_soon_as_two_sessions_support_it_or_somebody_has_made_it() {
     let text = merge(None, &notes[1].note).text;
     let both = "- 2026-03-14: Changed ([[2026-03-14-refresh-tokens]], [[2026-03-15-again]])\n";
     assert!(text.contains(both), "{text}");
-    // What its own note says follows from the session alone, so that a second run says the same.
+    // A session's own note depends only on that session, so that a second run gives the same.
     let own = merge(None, &wanted(&second).note).text;
     assert!(own.contains("- `src/auth.rs` (+12 −3)"), "{own}");
     let mut there = only_changed();

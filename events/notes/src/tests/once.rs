@@ -1,4 +1,4 @@
-//! Nothing is told twice: what a person throws out of a note stays out.
+//! Nothing is written twice: what a person removes from a note stays removed.
 
 use super::sample::{at, day, layout, said, told, wanted};
 use crate::forget::Left;
@@ -25,7 +25,7 @@ fn logged(entries: &[&str]) -> Note {
     note(Body::Log(entries.iter().map(|entry| (at(entry), format!("- {entry}"))).collect()))
 }
 
-/// Merges, and asserts that a second time changes nothing.
+/// Merges, and asserts that a second merge changes nothing.
 fn merged(text: &str, wanted: &Note) -> Merged {
     let merged = merge(Some(text), wanted);
     let again = merge(Some(&merged.text), wanted);
@@ -33,7 +33,7 @@ fn merged(text: &str, wanted: &Note) -> Merged {
     merged
 }
 
-/// The entries in a text, without their dashes.
+/// Returns the entries of a text without their dashes.
 fn seen(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.trim_end().strip_prefix("- ")).collect()
 }
@@ -44,7 +44,7 @@ fn without(text: &str, line: &str) -> String {
     left
 }
 
-/// What Baton wants at first, what a person then makes of it, and for each further wish what stands there.
+/// What Baton wants first, the person's edit, and the expected entries after each further merge.
 struct Case {
     what: &'static str,
     first: Note,
@@ -88,7 +88,7 @@ fn what_a_person_throws_out_stays_out() {
                 (whole(&["a", "b", "c"]), &["a", "c"]),
                 (whole(&["a", "b", "c", "d"]), &["a", "c", "d"]),
                 (whole(&["a", "b"]), &["a"]),
-                // Baton has taken it back itself.
+                // Baton removed it itself.
                 (whole(&["a", "b", "c"]), &["a", "c"]),
             ],
         },
@@ -193,7 +193,7 @@ fn what_is_thrown_out_of_a_second_block_stays_out_too() {
     let second = without(&merged(&first, &whole(&["a", "b", "c", "d"])).text, "- c");
     let third = merged(&second, &whole(&["a", "b", "c", "d", "e"]));
     assert_eq!((seen(&third.text), third.conflicts), (vec!["a", "d", "e"], 2));
-    // A person puts the first block back as it was: it is Baton's again, and says nothing of what was told elsewhere.
+    // A person restores the first block: it is Baton's again, and knows nothing of what was written elsewhere.
     let back = third.text.replacen("- a\n", "- a\n- b\n", 1);
     let fourth = merged(&back, &whole(&["a", "b", "c", "d", "e", "f"]));
     assert_eq!((seen(&fourth.text), fourth.conflicts), (vec!["a", "b", "d", "e", "f"], 1));
@@ -207,10 +207,10 @@ fn a_note_without_traces_goes_on_as_before() {
     };
     let old = bare(&merge(None, &whole(&["a", "b"])).text);
     assert!(!old.contains('~'));
-    // As it is, it learns what it tells.
+    // An unedited older note learns what it contains.
     let learned = merged(&old, &whole(&["a", "b"]));
     assert_eq!(seen(&merged(&without(&learned.text, "- b"), &whole(&["a", "b", "c"])).text), ["a", "c"]);
-    // Edited before that, it learns what it told while it wants the same, by what it recorded.
+    // If it was edited, it learns what it wrote from the recorded hash, as long as the same is wanted.
     let edited = without(&old, "- b");
     let away = format!("## Open\n{}\n", old.lines().find(|line| line.contains("baton:note")).unwrap());
     for (edited, expected) in [(&edited, vec!["a", "c"]), (&away, vec!["c"])] {
@@ -218,12 +218,12 @@ fn a_note_without_traces_goes_on_as_before() {
         assert_eq!(seen(&same), seen(edited));
         assert_eq!(seen(&merged(&same, &whole(&["a", "b", "c"])).text), expected);
     }
-    // Else it tells once more, and once only, what a person has not.
+    // Otherwise it writes once more, and only once, what the person does not have.
     let new = merged(&edited, &whole(&["a", "b", "c"])).text;
     assert_eq!(seen(&new), ["a", "b", "c"]);
     let thrown_out = without(&without(&new, "- b"), "- a");
     assert_eq!(seen(&merged(&thrown_out, &whole(&["a", "b", "c", "d"])).text), ["c", "d"]);
-    // What is none of Baton's there does nothing.
+    // Invalid traces in the marker have no effect.
     for garbage in ["", "x", "....", "short.toolongforatrace", "öäüöäü"] {
         let mut written = block::note_of(&learned.text).unwrap();
         written.insert("#open~".to_owned(), garbage.to_owned());
@@ -242,7 +242,7 @@ fn of_very_many_lines_the_last_ones_are_known() {
     assert_eq!(seen(&merged(&edited, &all(MANY + 1)).text).len(), MANY);
 }
 
-/// What a session's note remembers of others, by the tags of their names.
+/// Returns what a session's note remembers of others, by the tags of their names.
 fn remembers(text: &str, name: &str) -> bool {
     forget::remembered(text).contains(&forget::tag(name))
 }
@@ -256,7 +256,7 @@ fn what_was_told_of_a_forgotten_session_is_not_remembered() {
     two.decisions = vec![said("Keep tokens for a day")];
     let of = |told: &Told| compaction::plan(told, &layout(), today).updates.into_iter().nth(1).unwrap().note;
     let text = merge(Some(&merge(None, &of(&told())).text), &of(&two)).text;
-    // A person throws out all that tells of the first one, and something of the second.
+    // A person removes everything about the first one, and a part of the second.
     let theirs: String = text
         .split_inclusive('\n')
         .filter(|line| !line.contains(ONE) && !line.contains("Keep tokens"))
@@ -269,9 +269,9 @@ fn what_was_told_of_a_forgotten_session_is_not_remembered() {
     assert_eq!(seen_of(&left), seen_of(&theirs), "what a person has made of it stays");
     assert!(!remembers(&left, ONE) && remembers(&left, "2026-03-14-other"), "{left}");
     assert_eq!(forget::lines(&left, ONE), Left::Unchanged);
-    // What they have thrown out of the second one stays out.
+    // What they removed of the second one stays removed.
     assert!(!merged(&left, &of(&two)).text.contains("Keep tokens"));
-    // As if the first one had never been.
+    // As if the first one had never existed.
     let never = merge(None, &of(&two)).text;
     let tags = |text: &str| forget::remembered(text).len();
     assert_eq!(tags(&left), tags(&never));
@@ -298,7 +298,7 @@ fn what_was_told_of_a_note_that_is_renamed_is_known_by_its_new_name() {
     assert!(!remembers(&text, "2026-03-14-refresh-tokens") && remembers(&text, "Line 59"));
     told.about.note = "Line 59".to_owned();
     assert!(!merged(&text, &of(&told)).text.contains("[[Line 59]]"), "it was thrown out");
-    // Another session of the same day is another line.
+    // Another session of the same day gives another line.
     told.about.note = "Line 60".to_owned();
     assert!(merged(&text, &of(&told)).text.contains("[[Line 60]]"));
 }

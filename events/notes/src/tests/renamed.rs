@@ -1,4 +1,4 @@
-//! Links that follow a note which a person has renamed.
+//! Links that follow notes which a person has renamed.
 
 use super::sample::{day, layout, told};
 use crate::knowledge::EntityIdentity;
@@ -18,7 +18,7 @@ fn links_of_blocks_follow_and_those_of_people_stay() {
     assert!(text.ends_with("See [[2026-03-14-refresh-tokens]].\n"), "{text}");
     assert_eq!((conflicts(&text), renamed(&text, FROM, "Line 59 öäü")), (0, None), "once");
     assert_eq!(renamed(&text, "2026-03-14-refresh", "x"), None, "a name that only begins alike");
-    // With the name that it has now it is brought in as before.
+    // Under its new name it is merged as before.
     let mut again = told();
     again.about.note = "Line 59 öäü".to_owned();
     let wanted = &knowledge::mentioned(&again, &layout(), day("2026-03-14"))[1].note;
@@ -47,7 +47,7 @@ fn noted(project: Option<&str>, kind: &str, name: &str, file: &str, before: Opti
     Noted { project: project.map(own), kind: own(kind), name: own(name), file: own(file), before: before.map(own) }
 }
 
-/// The page of the project, and what follows of it when only these notes are there.
+/// Applies [`followed`] to the page of the project, if only the notes in `there` exist.
 fn follow(text: &str, notes: &[Noted], there: &[&str]) -> Option<String> {
     let leads = |target: &str| !target.contains("/entities/src-auth") || there.contains(&target);
     followed(text, "claude/projects/shop/shop.md", &layout(), &Entities::of(notes.to_vec()), &leads)
@@ -65,10 +65,10 @@ fn links_to_entities_follow_by_what_they_show() {
     for (notes, expected) in [
         (vec![auth("Auth")], Some("claude/projects/shop/entities/Auth")),
         (vec![auth("/Mine/Auth")], Some("claude/Mine/Auth")),
-        // Of two of one name it is the one that a person has named.
+        // Of two entities of the same name, the renamed one is meant.
         (vec![auth("Auth"), other.clone()], Some("claude/projects/shop/entities/Auth")),
         (vec![auth("Auth"), noted(Some("shop"), "Topic", "src/auth.rs", "Another", None)], None),
-        // The note that it led to was removed.
+        // The note that the link meant was deleted.
         (vec![other], None),
         (Vec::new(), None),
         (vec![noted(Some("web"), "File", "src/auth.rs", "Auth", None)], None),
@@ -80,7 +80,7 @@ fn links_to_entities_follow_by_what_they_show() {
         text.iter().for_each(|text| assert_eq!(conflicts(text), 0, "{notes:?}"));
     }
     assert_eq!(follow(&page(), &[auth("Auth")], &[OLD]), None, "it leads somewhere");
-    // Put elsewhere under its own name, and back.
+    // Moved under its own name, and back.
     let there = follow(&page(), &[auth("/Mine/src-auth.rs")], &[]).unwrap();
     let entities = Entities::of([auth("src-auth.rs")]);
     let leads = |target: &str| !target.contains("/Mine/");
@@ -92,7 +92,7 @@ fn page_with(to: &str) -> String {
     page().replace(&format!("[[{OLD}|"), &format!("[[{to}|"))
 }
 
-/// The lines that are no markers.
+/// Returns the lines that are not markers.
 fn without_hashes(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("<!--")).map(|line| format!("{line}\n")).collect()
 }
@@ -117,7 +117,7 @@ fn a_block_in_which_a_program_changed_links_to_entities_is_not_a_persons() {
         let followed = follow(&edited, &[noted(Some("shop"), "File", "src/auth.rs", "Auth", before)], &[]);
         assert_eq!(without_hashes(&followed.unwrap_or_else(|| edited.clone())), without_hashes(&edited), "{link}");
     }
-    // A second time, which only who knows what it was called can tell.
+    // Renamed a second time, which needs the name before.
     let renamed_once = follow(&page(), &[noted(Some("shop"), "File", "src/auth.rs", "Auth", None)], &[]).unwrap();
     let twice = renamed_once.replace(&format!("[[{new}|"), "[[Last|");
     for (before, is_own) in [(Some("Auth"), true), (None, false)] {

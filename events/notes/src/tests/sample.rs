@@ -1,4 +1,4 @@
-//! A session as it would be told, and hands that edit notes.
+//! A sample session, and edits of notes.
 
 use uuid::Uuid;
 

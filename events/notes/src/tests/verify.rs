@@ -1,4 +1,4 @@
-//! What is found wrong with notes.
+//! Defects that are found in notes.
 
 use super::sample::{day, layout, told, wanted};
 use crate::verify::{Known, head, links};
@@ -42,7 +42,7 @@ fn what_is_wrong_is_told_with_its_line() {
     }
     let sound = "---\na: 'x'\nb: [c, d]\ne: |\n  f: g\nh:\n  i: j\nk: https://x.y # z\nl: \"m\" # n\n---\n";
     assert_eq!(found(&["claude/a.md"], "claude/a.md", sound), Vec::<String>::new());
-    // Links are looked at where Baton wrote them, and nowhere else.
+    // Only links that Baton wrote are checked.
     let text = block("- deploy it\n");
     let missing = found(&["claude/a.md"], "claude/a.md", &(text + "\n[[not yet written]]\n"));
     assert_eq!(missing.len(), 3, "{missing:?}");

@@ -1,4 +1,4 @@
-//! Hostile words in a note, and values in a frontmatter.
+//! Hostile text in a note, and values in a frontmatter.
 
 use super::sample::{at, said, told, wanted};
 use crate::note::Line;
@@ -32,7 +32,7 @@ fn words_stay_words() {
     }
 }
 
-/// Texts that would do something if they were not escaped.
+/// Texts that would have an effect if they were not escaped.
 const HOSTILE: [&str; 12] = [
     "---",
     "---\nstatus: archived\n---",

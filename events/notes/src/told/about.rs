@@ -1,4 +1,4 @@
-//! What a decision or a failure is about: by the graph where it says so, else by what the words name, else the project.
+//! Finds what a decision or a failure is about: from the graph, else from the names in its text, else the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use super::Entity;
 use baton_episode::digest::{ErrorLine, Pointed};
 use baton_graph::{Graph, Relation};
 
-/// Most entities that one thing is about.
+/// Maximum number of entities that one statement is about.
 const MOST: usize = 3;
-/// A shorter name is found in too many words, in bytes.
+/// A shorter name occurs in too many words, in bytes.
 const TELLING_BYTES: usize = 3;
 
-/// What bears on what, in one session.
+/// Index from statements to entities, for one session.
 pub(super) struct Bearing {
     names: Vec<Vec<String>>,
     /// By transcript line: topics that were decided.
     decided: BTreeMap<u64, BTreeSet<usize>>,
-    /// By transcript line: errors, and what failed.
+    /// By transcript line: errors.
     failed: BTreeMap<u64, BTreeSet<Uuid>>,
-    /// By error: what mended it.
+    /// By error: what fixed it.
     cures: BTreeMap<Uuid, BTreeSet<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl Bearing {
                 _ => {}
             }
         }
-        // The project is named everywhere.
+        // The project's name occurs everywhere.
         let names = entities.iter().enumerate().map(|(at, entity)| if at == 0 { Vec::new() } else { called(entity) });
         Self { names: names.collect(), decided, failed, cures }
     }
@@ -62,7 +62,7 @@ impl Bearing {
         self.or_project(cures.chain(self.named(&error.text)).chain(self.named(resolution)))
     }
 
-    /// The first few, each once; the project where there is none.
+    /// Returns the first few, each once; the project if there are none.
     fn or_project(&self, found: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut about: Vec<usize> = Vec::new();
         for at in found {
@@ -80,7 +80,7 @@ impl Bearing {
     }
 }
 
-/// By what an entity is called in a text: its name, and the last part of its path.
+/// Returns the names of an entity in texts: its name, and the last component of its path.
 fn called(entity: &Entity) -> Vec<String> {
     let name = entity.name.to_lowercase();
     let last = name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -90,7 +90,7 @@ fn called(entity: &Entity) -> Vec<String> {
     names
 }
 
-/// Whether a name stands in a text and is no part of a longer word.
+/// Returns true if a name occurs in a text as a whole word.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! Which entities of a session are worth a note, and what a person wants for good.
+//! Which entities of a session are worth a note, and the person's lasting preferences.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use uuid::Uuid;
 use super::{Entity, MAX_ENTITIES, MAX_ENTRIES, Said};
 use baton_graph::{Graph, Label, Relation, node_uuid};
 
-/// Longest name of a topic that gets a note, in words: a longer one is a sentence.
+/// Maximum number of words of a topic that gets a note: a longer one is a sentence.
 const TOPIC_WORDS: usize = 4;
 /// The same in bytes: some scripts have no spaces between words.
 const TOPIC_BYTES: usize = 40;
-/// Most entities of one kind, so that many changed files leave room for what was decided.
+/// Maximum number of entities of one kind, so that many changed files leave room for decisions.
 const MOST_OF_A_KIND: usize = 6;
 
-/// The project, then what was decided, changed, added, and failed and was mended: of each kind what the session has most
-/// often, at most [`MAX_ENTITIES`] in all.
+/// Returns the project, then entities that were decided, added, changed, fixed and failed, the most frequent first
+/// within each kind; at most [`MAX_ENTITIES`] in all.
 pub(super) fn entities(project: &str, graph: &Graph) -> Vec<Entity> {
     let deeds = deeds(graph);
     let own = graph.mentions.iter().find(|mention| mention.label == Label::Project);
@@ -52,7 +52,7 @@ fn entity(uuid: Uuid, label: Label, name: &str, deed: &'static str) -> Entity {
     }
 }
 
-/// What a session did to an entity, and how much that counts.
+/// Returns what the session did with each entity, with its rank.
 fn deeds(graph: &Graph) -> BTreeMap<Uuid, (u8, &'static str)> {
     let mut deeds: BTreeMap<Uuid, (u8, &'static str)> = BTreeMap::new();
     for fact in &graph.assertions {
@@ -82,7 +82,7 @@ fn is_worth(label: Label, name: &str) -> bool {
     }
 }
 
-/// What the person said is to be done always or never, in transcript order.
+/// Returns what the person always or never wants, in transcript order.
 pub(super) fn preferences(graph: &Graph) -> Vec<Said> {
     let rule = |uuid| graph.mentions.iter().find(|mention| mention.uuid == uuid && mention.label == Label::Preference);
     let wishes = graph.assertions.iter().filter(|fact| fact.relation == Relation::Prefers);
