@@ -1,4 +1,4 @@
-//! How fast a conversation becomes an episode and search units, per byte of its text.
+//! Speed of turning a conversation into an episode and search units, per byte of its text.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn main() {
 const PROSE: &str = "The refresh token is compared in local time, e.g. in `src/auth.rs`. I moved the check to UTC and \
                      ran the tests again; version 1.2.3 passes now.\n\n- one point\n- another point\n\n";
 
-/// Rounds of a prompt, thinking, a reading, a failing test, an edit, a passing test and a long reply.
+/// Rounds of a prompt, thinking, a file read, a failing test, an edit, a passing test and a long reply.
 fn conversation(rounds: u64) -> Vec<Item> {
     let mut items = Vec::new();
     let mut add = |body: Body| {

@@ -1,7 +1,7 @@
-//! Conversation in, episode out: what a session was for, what was done, what failed and how it ended.
+//! Turns a conversation into an episode: its purpose, the work, the failures and how they ended.
 //!
-//! Deterministic and offline. Every line of an [`Episode`] points at the transcript line that says it.
-//! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
+//! Deterministic and offline. Every line of an [`Episode`] refers to the transcript line that supports it. [`digest`]
+//! is a pure function of the items, linear in their length, with a bounded result.
 
 mod abridged;
 mod apart;
@@ -49,27 +49,27 @@ use baton_conversation::item::Item;
 use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::Timestamp;
 
-/// Most entries of any list of an episode.
+/// Maximum number of entries of any list of an episode.
 pub const MAX_ENTRIES: usize = 200;
-/// Longest objective, in characters.
+/// Maximum length of an objective, in characters.
 const OBJECTIVE_CHARS: usize = 600;
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 const TITLE_CHARS: usize = 120;
-/// Longest prompt in a list, in characters.
+/// Maximum length of a prompt in a list, in characters.
 const PROMPT_CHARS: usize = 240;
-/// Longest answer, in characters.
+/// Maximum length of an answer, in characters.
 const ANSWER_CHARS: usize = 400;
-/// Longest decision, in characters.
+/// Maximum length of a decision, in characters.
 const DECISION_CHARS: usize = 400;
-/// Longest failure with its command, and longest resolution, in characters.
+/// Maximum length of a failure with its command, and of a resolution, in characters.
 const ERROR_CHARS: usize = 400;
-/// Longest command or changed file in a list, in characters.
+/// Maximum length of a command or changed file in a list, in characters.
 const LINE_CHARS: usize = 300;
-/// Longest command or file inside a sentence, in characters.
+/// Maximum length of a command or file inside a sentence, in characters.
 const SHORT_CHARS: usize = 120;
-/// A first prompt of fewer characters ("hi", "continue") says nothing of the purpose: the next one joins it.
+/// A first prompt of fewer characters ("hi", "continue") does not state the purpose: the next one is added.
 const TELLING_PROMPT_CHARS: usize = 12;
-/// Slash commands that set up the harness, whatever their arguments; sorted.
+/// Slash commands that configure the harness, whatever their arguments; sorted.
 const HARNESS_COMMANDS: [&str; 16] = [
     "add-dir",
     "agents",
@@ -88,83 +88,83 @@ const HARNESS_COMMANDS: [&str; 16] = [
     "rename",
     "theme",
 ];
-/// How people greet.
+/// Greetings.
 const GREETINGS: [&str; 4] = ["hey", "hi", "hello", "dear"];
-/// A first sentence of fewer characters is no title.
+/// A first sentence of fewer characters is not a title by itself.
 const TELLING_TITLE_CHARS: usize = 20;
 
-/// What one session comes to, as `show` prints it. Field order is the order of the contract.
+/// The summary of one session, as `show` prints it. The order of the fields is part of the contract.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Episode {
-    /// The title: the best that the transcript gives, but for a repeated prompt, else the first sentence of the objective, else
-    /// of the first reply.
+    /// The title: the best one in the transcript, except a repeated prompt; else the first sentence of the objective,
+    /// else of the first reply.
     pub title: String,
-    /// Whether the transcript gives the title.
+    /// True if the transcript gives a title.
     pub is_titled: bool,
-    /// Whether all it gives is a prompt that the harness repeats: the last one, and no name of the whole.
+    /// True if that title is only the last prompt, as the harness records it, and not a name of the session.
     pub title_is_prompt: bool,
-    /// What the session was for: its first typed prompt, after the title when the transcript gives one.
+    /// The purpose: the first prompt, after the title if the transcript gives one.
     pub objective: String,
     /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
     /// refusal, the answer to a question).
     pub prompts: Vec<Pointed>,
-    /// What was done, by category (`changes`, `commands`, `answers`), in transcript order.
+    /// Work that was done, by category (`changes`, `commands`, `answers`), in transcript order.
     pub work_completed: BTreeMap<String, Vec<Pointed>>,
-    /// What was decided, by whom and why, in transcript order.
+    /// Decisions, with who made them and why, in transcript order.
     pub decisions: Vec<Pointed>,
-    /// What was tried and said not to do, in transcript order; told by recall alone.
+    /// Failed approaches, in transcript order; used by recall only.
     pub setbacks: Vec<Pointed>,
-    /// What failed, with the later success that resolved it.
+    /// Failures, with the later success that resolved them.
     pub errors: Vec<ErrorLine>,
-    /// Files read, by first reading.
+    /// Files read, by first read.
     pub files_read: Vec<FileRead>,
     /// Files written or edited, by first change.
     pub files_modified: Vec<FileModified>,
-    /// Commands run, equal ones counted once, by first run.
+    /// Commands run, by first run; equal ones are counted together.
     pub commands: Vec<CommandLine>,
-    /// What was looked up outside, with what came of it.
+    /// External research and its results.
     pub external_research: Vec<Pointed>,
-    /// What was stored elsewhere, by the full name of the tool that stored it.
+    /// Information stored elsewhere, by the full name of the tool that stored it.
     pub knowledge_stored: BTreeMap<String, Vec<Pointed>>,
-    /// What is open: failures never followed by success, questions never answered, what was begun and not ended.
+    /// Open matters: failures without a later success, unanswered questions, work that was started and not finished.
     pub unresolved: Vec<Pointed>,
-    /// What comes next: by the list of things to do, and by the last words of the agent and the person.
+    /// Next steps: from the todo list, and from the last words of the agent and the person.
     pub next_steps: Vec<Pointed>,
-    /// One paragraph for whoever continues.
+    /// One paragraph for the next person or agent.
     pub continuation_context: String,
-    /// The first working directory, where it is known: [`Episode::content`] tells paths below it without it.
+    /// The first working directory, if known; [`Episode::content`] shows paths below it as relative.
     pub cwd: Option<String>,
-    /// From when to when it was, see [`Metadata::start_time`].
+    /// Time span of the session, see [`Metadata::start_time`].
     pub span: Option<(Timestamp, Timestamp)>,
-    /// What of all this only a model says, each text with its line; 0 with what has none. Empty of an extractive one.
+    /// Texts that only a model says, each with its line, or 0 if it has none. Empty for an extractive episode.
     pub said_by_model: BTreeSet<(u64, String)>,
-    /// Items of a conversation too long to be looked at as a whole ([`WHOLE_BYTES`]) that nothing of this is made of, or only
-    /// in part; 0 of nearly every one.
+    /// Number of items that were left out, or used only in part, because the conversation is longer than
+    /// [`WHOLE_BYTES`]; almost always 0.
     pub left_out: u64,
 }
 
-/// Behind what only a model says.
+/// Follows a text that only a model says.
 pub const MODEL_MARK: &str = " · model";
 
-/// A text with the transcript line that says it.
+/// A text and the transcript line that supports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointed {
-    /// What is said, bounded.
+    /// The text, bounded.
     pub text: String,
     /// Transcript line, from 1.
     pub line: u64,
-    /// When.
+    /// Time of that line.
     pub at: Option<Timestamp>,
 }
 
 /// A failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLine {
-    /// What failed and its first telling line.
+    /// What failed, and the most informative line of its output.
     pub text: String,
     /// Transcript line of the failed result.
     pub line: u64,
-    /// When.
+    /// Time of that line.
     pub at: Option<Timestamp>,
     /// The later success of the same command or test, and what was edited between.
     pub resolution: Option<Pointed>,
@@ -173,60 +173,59 @@ pub struct ErrorLine {
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRead {
-    /// The path as given.
+    /// Path as given.
     pub path: String,
-    /// Transcript line of the first reading.
+    /// Transcript line of the first read.
     pub line: u64,
-    /// How often.
+    /// Number of reads.
     pub count: u32,
 }
 
 /// A file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileModified {
-    /// The path as given.
+    /// Path as given.
     pub path: String,
     /// Transcript line of the first change.
     pub line: u64,
-    /// Lines added in all.
+    /// Total lines added.
     pub added: u32,
-    /// Lines removed in all.
+    /// Total lines removed.
     pub removed: u32,
 }
 
 /// A command that was run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The command on one line without a leading `cd`, bounded.
+    /// The command on one line, without a leading `cd`, bounded.
     pub text: String,
     /// Transcript line of the last run.
     pub line: u64,
-    /// How the last run went: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
+    /// Outcome of the last run: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
     pub outcome: &'static str,
-    /// Its exit code, where known.
+    /// Exit code of the last run, if known.
     pub exit_code: Option<i32>,
-    /// How often it was run.
+    /// Number of runs.
     pub count: u32,
-    /// How many of these runs succeeded.
+    /// Number of successful runs.
     pub ok: u32,
-    /// How many failed.
+    /// Number of failed runs.
     pub failed: u32,
-    /// How many went as the last one did.
+    /// Number of runs with the same outcome as the last one.
     pub alike: u32,
 }
 
-/// What a session comes to. Pure, total and deterministic; linear in the items.
+/// Summarises a session. Pure, total, deterministic and linear in the items.
 ///
-/// Every list has at most [`MAX_ENTRIES`] entries (of more, looking is dropped before working and old before new), every
-/// text is bounded in characters and on one line, and every `line` is the line of one of the items. `show` leaves out what
-/// somebody does not want to see. Of a conversation that takes more than [`WHOLE_BYTES`] it is the digest of what
-/// [`Abridged`] makes of it.
+/// Every list has at most [`MAX_ENTRIES`] entries (read-only entries are dropped before others, old before new), every
+/// text is bounded and on one line, and every `line` is the line of one of the items. `show` excludes what a person
+/// does not want to see. A conversation of more than [`WHOLE_BYTES`] is abridged by [`Abridged`] first.
 pub fn digest(items: &[Item], show: &Show) -> Episode {
     abridged::of_giant(items, show).unwrap_or_else(|| of_held(items, show))
 }
 
-/// What a person typed in a conversation, one line each, in its order; the last `most` of more. Unlike an episode, which has
-/// the last [`MAX_ENTRIES`], and of the same words in a row one.
+/// Returns what a person typed in a conversation, one line each, in order, at most the last `most`. Unlike this, an
+/// episode keeps only the last [`MAX_ENTRIES`], and one of several equal prompts in a row.
 pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
     let items = without_withdrawn(items);
     work::typed(&Timeline::of(&items, show), most)
@@ -243,7 +242,7 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
     let first_reply = || timeline.rounds.iter().find_map(|round| round.replies.first()).map_or("", |said| said.text);
     let purpose = if objective.is_empty() { first_reply() } else { &objective };
     let mut episode = Episode {
-        // What was typed last says less of the whole than what was typed first.
+        // A title that is the last prompt says less about the session than the first prompt.
         title: match timeline.title.clone().filter(|_| !timeline.title_is_prompt || objective.is_empty()) {
             Some(title) => title,
             None => first_line(purpose),
@@ -277,12 +276,12 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
 }
 
 impl Episode {
-    /// Whether only a model says this; `line` is 0 for the objective and the continuation.
+    /// Returns true if only a model says this; `line` is 0 for the objective and the continuation.
     pub fn is_of_model(&self, line: u64, text: &str) -> bool {
         !self.said_by_model.is_empty() && self.said_by_model.contains(&(line, text.to_owned()))
     }
 
-    /// The same with a mark behind every text that only a model says, for people who read it as text.
+    /// Appends [`MODEL_MARK`] to every text that only a model says, for people who read the episode as text.
     pub fn marked(self) -> Self {
         self.marked_by(|text| text.push_str(MODEL_MARK))
     }
@@ -309,7 +308,7 @@ impl Episode {
         self
     }
 
-    /// Takes a title that stands elsewhere, if its own transcript gives none.
+    /// Sets a title that was found elsewhere, if the transcript gives none.
     pub fn entitle(&mut self, title: &str) {
         let title = one_line(title, TITLE_CHARS);
         if self.is_titled || title.is_empty() {
@@ -326,7 +325,7 @@ impl Episode {
     }
 }
 
-/// The first prompt that asks for something; with the next one if it is a mere greeting. Line breaks are kept out.
+/// Returns the first prompt that asks for something, with the next one if it is short. Line breaks are removed.
 fn objective(timeline: &Timeline<'_>) -> String {
     let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
     let mut telling = typed().filter(|text| !text.is_empty() && !is_for_the_harness(text));
@@ -340,7 +339,7 @@ fn objective(timeline: &Timeline<'_>) -> String {
     }
 }
 
-/// Objective with its title before it, unless the one says the other.
+/// Puts the title before the objective, unless one contains the other.
 fn titled(title: &str, objective: String) -> String {
     if objective.is_empty() || title.to_lowercase() == objective.to_lowercase() {
         return title.to_owned();
@@ -351,8 +350,8 @@ fn titled(title: &str, objective: String) -> String {
     sentences_within(&format!("{title}: {objective}"), OBJECTIVE_CHARS + TITLE_CHARS)
 }
 
-/// Whether a prompt says nothing to the agent: a slash command without arguments, or one that sets up the harness
-/// (`/model opus`).
+/// Returns true if a prompt is not meant for the agent: a slash command without arguments, or one that configures the
+/// harness (`/model opus`).
 fn is_for_the_harness(text: &str) -> bool {
     let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let name = name.strip_prefix('/').unwrap_or_default();
@@ -360,7 +359,7 @@ fn is_for_the_harness(text: &str) -> bool {
     command && (arguments.trim().is_empty() || HARNESS_COMMANDS.binary_search(&name).is_ok())
 }
 
-/// A title from a text: its first sentence, or more when that is too short to tell sessions apart.
+/// Makes a title from a text: its first sentence, or more if that is too short to distinguish sessions.
 fn first_line(text: &str) -> String {
     let text = without_salutation(text);
     let sentence = sentence::sentences(text).first().map_or(text, |sentence| sentence.text);
@@ -368,7 +367,7 @@ fn first_line(text: &str) -> String {
     without_stray_number(one_line(if telling { sentence } else { text }, TITLE_CHARS))
 }
 
-/// The text without the pictures and the greeting that it begins with, if anything else is left.
+/// Strips leading pictures and a greeting, if anything else is left.
 fn without_salutation(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, after)) = rest.strip_prefix("[Image #").and_then(|image| image.split_once(']')) {
@@ -381,7 +380,7 @@ fn without_salutation(text: &str) -> &str {
     if rest.is_empty() { text } else { rest }
 }
 
-/// A title without the number of a point at its end whose text was cut off: `Report: 1.`, `… begin and 2.…`.
+/// Removes the number of a list item whose text was cut off from the end of a title: `Report: 1.`, `… begin and 2.…`.
 fn without_stray_number(title: String) -> String {
     let (whole, cut) = title.strip_suffix('…').map_or((title.as_str(), false), |whole| (whole.trim_end(), true));
     let Some((before, last)) = whole.rsplit_once(' ') else { return title };
@@ -397,7 +396,7 @@ fn without_stray_number(title: String) -> String {
     kept
 }
 
-/// Shortens a list to its bound: first the oldest that are not worth keeping go, then the oldest. Order is kept.
+/// Shortens a list to `max` entries: the oldest that are not worth keeping go first, then the oldest. Order is kept.
 fn keep<T>(list: &mut Vec<T>, max: usize, worth: impl Fn(&T) -> bool) {
     let mut excess = list.len().saturating_sub(max);
     if excess == 0 {

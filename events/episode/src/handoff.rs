@@ -1,9 +1,9 @@
-//! What the next agent of a project is told of the session before it: an episode in, plain statements of fact out.
+//! The handoff: plain facts about a session for the next agent of the project, made from its episode.
 //!
-//! Pure and deterministic. Whatever was said in a session may have been said to mislead whoever reads it later, so
-//! everything that is quoted passes [`quote`]: redacted once more, on one line, without anything that looks like a mark of
-//! the harness or of Baton. The text that an agent is told stands between [`RECALL_OPEN`] and [`RECALL_CLOSE`] and gives no
-//! orders; the [`filter`](baton_conversation::filter) drops it when it comes back in a transcript.
+//! Pure and deterministic. Anything said in a session may have been said to mislead a later reader, so every quotation
+//! passes [`quote`]: redacted again, on one line, without anything that looks like a mark of the harness or of Baton.
+//! The text for the agent is enclosed in [`RECALL_OPEN`] and [`RECALL_CLOSE`] and gives no orders; the
+//! [`filter`](baton_conversation::filter) drops it when it comes back in a transcript.
 
 mod change;
 mod quote;
@@ -25,27 +25,27 @@ use baton_events::session::CloseReason;
 use baton_protocol::answer;
 use quote::{path, quoted};
 
-/// Largest text that an agent is told, in bytes, if nothing else is configured.
+/// Default maximum length of the text for an agent, in bytes.
 pub const MAX_BYTES: usize = 2_048;
-/// Most entries of any list of a handoff; of more, the oldest are dropped.
+/// Maximum number of entries of any list of a handoff; the last ones are kept.
 const MAX_ENTRIES: usize = 20;
-/// Longest entry of a list, in characters.
+/// Maximum length of a list's entry, in characters.
 const ENTRY_CHARS: usize = 280;
-/// Longest objective and last statement, in characters.
+/// Maximum length of objective and last statement, in characters.
 const PURPOSE_CHARS: usize = 400;
-/// Files of an episode whose changes are told, the latest: looking at one takes microseconds.
+/// Maximum number of an episode's files whose changes are reported, the latest: checking one takes microseconds.
 const MAX_FILES: usize = 64;
-/// Words of commands by which files disappear.
+/// Words of commands that remove files.
 const REMOVERS: [&str; 5] = ["del", "mv", "rm", "rmdir", "unlink"];
-/// Words of commands by which any file of a work tree may disappear.
+/// Words of commands that may remove any file of a work tree.
 const SWEEPERS: [&str; 6] = ["checkout", "clean", "reset", "restore", "stash", "switch"];
 
-/// What a handoff takes of an episode: small, bounded, and all that is kept of it.
+/// What a handoff takes from an episode: small, bounded, and all that is kept of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Whether there is anything to tell: see [`is_relevant`].
+    /// True if there is anything to report: see [`is_relevant`].
     pub relevant: bool,
-    /// Its files of which one may look whether they have changed.
+    /// Files whose changes since then may be checked.
     pub files: Vec<File>,
     objective: String,
     said: Option<String>,
@@ -57,17 +57,17 @@ pub struct Facts {
     cwd: Option<String>,
 }
 
-/// A file that the session has changed.
+/// A file that the session changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its path, absolute where the session's directory is known.
+    /// Its path, absolute if the session's directory is known.
     pub path: String,
-    /// Whether the session itself may have taken it away: then its absence says nothing.
+    /// True if the session itself may have removed it: then its absence means nothing.
     pub may_be_gone: bool,
 }
 
 impl Facts {
-    /// What is to be told of an episode.
+    /// Extracts the facts from an episode.
     pub fn of(episode: &Episode) -> Self {
         let said = episode.work_completed.get("answers").and_then(|answers| answers.last());
         let marked = |line: u64, text: &str, max_chars: usize| {
@@ -98,7 +98,7 @@ impl Facts {
     }
 }
 
-/// The last entries of a list.
+/// Returns the last entries of a list.
 fn last<T>(list: &[T]) -> impl Iterator<Item = &T> {
     list.iter().skip(list.len().saturating_sub(MAX_ENTRIES))
 }
@@ -129,42 +129,43 @@ fn absolute(path: &str, cwd: Option<&str>) -> String {
     }
 }
 
-/// Whose facts they are, and what is known around them.
+/// The context of the facts.
 #[derive(Clone, Debug)]
 pub struct About<'a> {
-    /// Why they are told.
+    /// Why they are reported.
     pub occasion: Occasion,
     /// Their session.
     pub session: &'a SessionId,
-    /// As much of its id as names it alone.
+    /// The part of its id that identifies it.
     pub short: &'a str,
     /// Their episode.
     pub episode: Uuid,
     /// The session's project.
     pub project: Option<&'a str>,
-    /// When it ended, or was last at work.
+    /// When it ended, or was last active.
     pub ended_at: Option<Timestamp>,
     /// What ended it.
     pub ended_by: Option<CloseReason>,
-    /// The session that has taken it over.
+    /// The session that has claimed the handoff.
     pub claimed_by: Option<&'a SessionId>,
-    /// What has become of its files since.
+    /// Its files that have changed since.
     pub changed: &'a [Changed],
-    /// Largest text, in bytes, marks included.
+    /// Maximum length of the text, in bytes, marks included.
     pub max_bytes: usize,
 }
 
-/// Why facts are told.
+/// Why facts are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// Another session begins, or somebody asks: they are the last session's.
+    /// Another session begins, or someone asks: the facts are the previous session's.
     Handoff,
-    /// The session itself goes on after its conversation was compacted: they are its own.
+    /// The session itself continues after its conversation was compacted: the facts are its own.
     Compaction,
 }
 
-/// The handoff of these facts. Its text is empty when not even the objective fits into `max_bytes`; otherwise it is valid
-/// UTF-8 within them, begins with [`RECALL_OPEN`], ends with [`RECALL_CLOSE`], and holds neither anywhere else.
+/// Returns the handoff of these facts. Its text is empty if not even the objective fits into `max_bytes`; otherwise it
+/// is valid UTF-8 of at most that length, begins with [`RECALL_OPEN`], ends with [`RECALL_CLOSE`], and contains neither
+/// anywhere else.
 pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
     let changed: Vec<String> = about
         .changed
@@ -197,7 +198,7 @@ pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
     }
 }
 
-/// A path as it is told: without the project or the directory it lies in.
+/// Returns a path relative to the project or to the session's directory.
 fn below<'p>(path: &'p str, project: Option<&str>, cwd: Option<&str>) -> &'p str {
     let inside = |directory: &str| path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/');
     project.and_then(inside).or_else(|| cwd.and_then(inside)).unwrap_or(path)

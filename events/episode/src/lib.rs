@@ -1,4 +1,4 @@
-//! Items become an episode, and an episode becomes what the next agent is told.
+//! Turns items into an episode, and an episode into the handoff for the next agent.
 //!
 //! Deterministic and offline.
 

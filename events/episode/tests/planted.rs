@@ -1,9 +1,9 @@
-//! The secrets that are planted in the example sessions are in nothing that is made of them.
+//! No planted secret of the example sessions is in anything derived from them.
 //!
 //! # Hazards
 //!
 //! - A new planted secret in the example transcripts needs its file here. A transcript of the examples is never
-//!   edited: `expected/`, `golden/` and `PLANTED.md` point to its lines.
+//!   edited: `expected/`, `golden/` and `PLANTED.md` refer to its lines.
 
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::OpenCalls;
@@ -28,10 +28,10 @@ const SESSIONS: &[(&str, &str)] = sessions![
     "projects/-home-dev-projects-tide-tables/2c7a0f95-e8b4-4d63-a1f7-59d03c8e6b12.jsonl",
 ];
 const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
-/// A part of a key, and of a passage in words, that tells too much, in bytes.
+/// Minimum length of a part of a key, and of a passphrase, that reveals too much, in bytes.
 const TELLING_BYTES: (usize, usize) = (12, 24);
 
-/// File, line and value of every planted secret.
+/// Returns file, line and value of every planted secret.
 fn planted() -> Vec<(&'static str, usize, String)> {
     let row = |line: &'static str| {
         let cells: Vec<_> = line.split('|').map(|cell| cell.trim_matches(|c| c == ' ' || c == '`')).collect();
@@ -44,7 +44,7 @@ fn planted() -> Vec<(&'static str, usize, String)> {
     LIST.lines().filter_map(row).collect()
 }
 
-/// Everything that is made of a session, as one text.
+/// Returns everything that is derived from a session, as one text.
 fn made_of(session: &str) -> String {
     let mut items = Vec::new();
     let mut reader = Reader::new(MAIN, Cursor::default(), OpenCalls::default(), &mut items);

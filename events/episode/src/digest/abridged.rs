@@ -1,12 +1,12 @@
-//! A conversation as far as a digest holds it: whole, if it takes no more than [`WHOLE_BYTES`], as nearly every one does; of a
-//! longer one its beginning, its end, and from between what a person typed and which files were changed. Told is how many
-//! items that leaves out.
+//! A conversation within the memory limit of a digest: whole if it takes no more than [`WHOLE_BYTES`], as almost all
+//! do; otherwise its beginning, its end, and from the middle the prompts and the changed files. The number of omitted
+//! items is counted.
 //!
 //! # Hazards
 //!
-//! - Over 16 MB of items (a transcript of some 100 MB) digest, graph and outcomes are made of this. All turns
-//!   are still found; for the session as a whole its first 8 MB of words count. A call has no result if that
-//!   comes more than 2 MB of text later.
+//! - Above 16 MB of items (a transcript of some 100 MB) digest, graph and outcomes are made from this. All turns are
+//!   still found; for the session as a whole its first 8 MB of words count. A call has no result if that comes more
+//!   than 2 MB of text later.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,21 +14,21 @@ use super::metadata::Times;
 use super::{Episode, Show};
 use baton_conversation::item::{Body, Item, Meta, Outcome};
 
-/// Of the beginning: what a session was for, and how it set out.
+/// For the beginning: the purpose of the session and how it started.
 const BEGINNING_BYTES: usize = 1024 * 1024;
-/// Of what was typed and changed between; the oldest gives way.
+/// For prompts and changes in the middle; the oldest are dropped.
 const BETWEEN_BYTES: usize = 3 * 1024 * 1024;
-/// Of the end, where what is open and decided last is told.
+/// For the end, which has the latest open matters and decisions.
 const END_BYTES: usize = 12 * 1024 * 1024;
-/// What a conversation may take, by [`Item::weight`], to be held whole: a transcript of a hundred megabytes or so.
+/// Maximum size of a conversation that is held whole, by [`Item::weight`]: a transcript of about a hundred megabytes.
 pub const WHOLE_BYTES: usize = BEGINNING_BYTES + BETWEEN_BYTES + END_BYTES;
-/// Changes between whose results are still to come.
+/// Maximum number of changes in the middle whose results are awaited.
 const OPEN_CHANGES: usize = 64;
 /// Parameters of a change that name its file.
 const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
 
-/// A conversation that is given item by item, and abridged if it has to be. Takes a bounded amount of memory, and eight bytes
-/// of each item.
+/// A conversation that is passed item by item and abridged if necessary. Memory is bounded, except for eight bytes per
+/// item.
 #[derive(Clone, Debug, Default)]
 pub struct Abridged {
     beginning: Part,
@@ -59,7 +59,7 @@ impl Part {
 }
 
 impl Abridged {
-    /// Takes the next item of the conversation.
+    /// Adds the next item.
     pub fn push(&mut self, item: Item) {
         self.times.note(&item);
         if self.end.items.is_empty() && self.beginning.bytes < BEGINNING_BYTES {
@@ -74,19 +74,19 @@ impl Abridged {
         }
     }
 
-    /// The digest of the conversation.
+    /// Returns the digest of the conversation.
     pub fn digest(self, show: &Show) -> Episode {
         let (left_out, span) = (self.left_out, self.times.span());
         Episode { left_out, span, ..super::of_held(&self.into_items(), show) }
     }
 
-    /// What it has come to, in file order.
+    /// Returns the remaining items, in file order.
     pub fn into_items(self) -> Vec<Item> {
         let Self { beginning, between, end, .. } = self;
         beginning.items.into_iter().chain(between.items).chain(end.items).collect()
     }
 
-    /// How many items are not among them, or only in part.
+    /// Returns the number of items that were dropped, or kept only in part.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -115,7 +115,7 @@ impl Abridged {
     }
 }
 
-/// What a conversation comes to that is too long to be held whole; `None` for every other.
+/// Returns the digest of a conversation that is too long to be held whole; `None` for any other.
 pub(super) fn of_giant(items: &[Item], show: &Show) -> Option<Episode> {
     let mut left = WHOLE_BYTES;
     let is_whole = items.iter().all(|item| match left.checked_sub(item.weight()) {
@@ -193,7 +193,7 @@ mod tests {
         assert!(kept.iter().map(Item::weight).sum::<usize>() <= WHOLE_BYTES);
         assert_eq!((&kept[0], kept.last()), (&items[0], items.last()));
         assert!(kept.iter().is_sorted_by_key(|item| item.line));
-        // All are whole but the call, which is told in part.
+        // All are whole except the call, of which a part is kept.
         assert_eq!(left_out, (items.len() - kept.len()) as u64 + 1);
         let episode = digest(&items, &Show::default());
         assert_eq!((episode.left_out, episode.prompts.len()), (left_out, 3));

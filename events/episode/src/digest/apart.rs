@@ -1,22 +1,22 @@
-//! An episode's text in which a program can tell apart what only a model says: what is searched.
+//! The text of an episode for searching, in which programs can recognise what only a model says.
 //!
 //! # Hazards
 //!
-//! - The marks are characters that are no word (`MODEL_BEGINS`, `MODEL_ENDS`), so nothing is found by them.
-//!   Snippets are cut without them, and what was between them gets the mark that people and agents read. Such
-//!   characters in somebody's own text are taken out.
+//! - The marks are characters that are not part of any word (`MODEL_BEGINS`, `MODEL_ENDS`), so no search finds them.
+//!   Snippets are cut without them, and text between them gets the mark that people and agents read. Such characters in
+//!   other text are removed.
 
 use super::Episode;
 
-/// Before what only a model says, in a text that is searched and not shown: no character of any script, and no word.
+/// Precedes what only a model says, in text that is searched and not shown: a noncharacter, part of no word.
 pub const MODEL_BEGINS: char = '\u{fdd0}';
-/// Behind what only a model says, in the same text. Where it was cut off the end of the line stands for it.
+/// Follows what only a model says, in the same text. If it was cut off, the line's end takes its place.
 pub const MODEL_ENDS: char = '\u{fdd1}';
 
 impl Episode {
-    /// The [content](Self::content) with every text that only a model says between [`MODEL_BEGINS`] and [`MODEL_ENDS`], for
-    /// programs that ask of a piece of it who says it. It has the same words, and its bound does not count these marks. A
-    /// transcript or a model that writes such characters itself says nothing by them: they are left out.
+    /// Returns the [content](Self::content) with every text that only a model says between [`MODEL_BEGINS`] and
+    /// [`MODEL_ENDS`]. It has the same words, and the marks do not count towards its length. These characters are
+    /// removed from the transcript's and the model's own text.
     pub fn told_apart(mut self) -> String {
         self.without_marks();
         self.marked_by(|text| *text = format!("{MODEL_BEGINS}{text}{MODEL_ENDS}")).told(true)
@@ -60,7 +60,7 @@ fn cleaned(text: String) -> String {
     }
 }
 
-/// Bytes of a text without the marks.
+/// Returns the length of a text without the marks, in bytes.
 pub(super) fn bytes(text: &str) -> usize {
     text.len() - text.matches([MODEL_BEGINS, MODEL_ENDS]).map(str::len).sum::<usize>()
 }

@@ -1,4 +1,4 @@
-//! What was tried: every tool call in order, with how it ended. What nobody can know about it is said to be unknown.
+//! Every tool call in order, with its result. A result that cannot be known is unknown.
 
 use super::LINE_CHARS;
 use super::command::{Command, Ran};
@@ -10,54 +10,54 @@ use baton_conversation::item::{Call, Item, Outcome};
 use baton_conversation::record::Timestamp;
 use baton_events::schema::outcomes::Ended;
 
-/// A tool call and how it ended.
+/// A tool call and its result.
 pub struct Attempt<'a> {
-    /// The tool's name as it was written.
+    /// Name of the tool as written.
     pub tool: &'a str,
     /// What it did.
     pub what: What<'a>,
     /// How it ended.
     pub ended: Ended,
-    /// The exit code of a command, where it is known.
+    /// Exit code of a command, if known.
     pub exit_code: Option<i32>,
-    /// Of a failure: its telling line; may be empty.
+    /// Most informative line of a failure; may be empty.
     pub error: String,
-    /// Transcript lines of the call and of its result.
+    /// Transcript line of the call.
     pub line: u64,
-    /// See `line`.
+    /// Transcript line of the result.
     pub result_line: u64,
-    /// When it ended.
+    /// Time of the result.
     pub at: Option<Timestamp>,
-    /// The id of the call's record, and the call's time: a copy in another file has the same.
+    /// Id of the call's record. A copy of the call in another file has the same id and `begun_at`.
     pub uuid: Option<&'a str>,
-    /// See `uuid`.
+    /// Time of the call.
     pub begun_at: Option<Timestamp>,
-    /// Which typed prompt it belongs to, from 0.
+    /// Index of the prompt that it belongs to.
     pub round: usize,
-    /// The call, and the working directory then.
+    /// The call.
     pub call: Option<&'a Call>,
-    /// See `call`.
+    /// Working directory at the call.
     pub cwd: Option<&'a str>,
 }
 
 /// What a tool call does.
 pub enum What<'a> {
-    /// It runs a command line.
+    /// Runs a command line.
     Command {
-        /// The line as it is told, bounded.
+        /// The line, bounded.
         text: String,
         /// Its programs.
         ran: Vec<Ran>,
     },
-    /// It changes a file.
+    /// Changes a file.
     Edit(&'a str),
-    /// It reads a file.
+    /// Reads a file.
     Read(&'a str),
-    /// Anything else, with what it is about.
+    /// Anything else, with its target.
     Other(String),
 }
 
-/// Calls `each` with all tool calls of a conversation in their order. Linear in the items.
+/// Passes all tool calls of a conversation to `each`, in order. Linear in the items.
 pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
     let timeline = Timeline::of(items, &Show::default());
     for (round, number) in timeline.rounds.iter().zip(0..) {
@@ -71,7 +71,7 @@ pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
 fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
     let error = if deed.outcome() == Some(Outcome::Failed) { complaint(deed) } else { String::new() };
     let ended = match deed.outcome() {
-        // The harness speaks: the call was never made.
+        // A message of the harness: the call was never made.
         Some(Outcome::Failed) if HARNESS.iter().any(|words| error.contains(words)) => Ended::Unknown,
         Some(Outcome::Failed) => Ended::Failed,
         Some(Outcome::Denied) => Ended::Denied,

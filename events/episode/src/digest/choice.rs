@@ -1,13 +1,13 @@
-//! Sentences of choice: what somebody decided, in which words it shows.
+//! Recognises sentences that state a choice.
 //!
-//! A choice shows in what it is made against (`instead of`), in who makes it (`I take …`) and in its reason (`because`).
-//! One of these alone is mostly something else: a description, a step of the work, an explanation. So two are asked for,
-//! or a word that says nothing but a choice.
+//! A choice shows in its alternative (`instead of`), its subject (`I take …`) and its reason (`because`). One of these
+//! alone is usually something else: a description, a step of the work, an explanation. So two are required, or a word
+//! that can only express a choice.
 //!
 //! # Hazards
 //!
-//! - Choices are recognised by English patterns (a few Chinese and Japanese marks are known); other languages
-//!   mostly give answers, errors and files. A new pattern needs a sentence that must not match.
+//! - Choices are recognised by English patterns (and a few Chinese and Japanese phrases); in other languages a
+//!   session mostly gives answers, errors and files. A new pattern needs a test sentence that must not match.
 
 mod vocabulary;
 
@@ -22,15 +22,15 @@ use super::phrase::Phrase;
 use super::sentence::sentences;
 use baton_conversation::quoted_text::own_words;
 
-/// How much of a choice it is.
+/// Certainty of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     Made,
-    /// `I'd keep …`: it is one if nobody objects.
+    /// `I'd keep …`: a choice unless someone objects.
     Proposed,
 }
 
-/// What choice a sentence of the agent says, if it does.
+/// Returns the choice that a sentence of the agent states, if any.
 pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
     let own = own_words(sentence);
     let (sentence, phrase) = (&*own, Phrase::of(&own));
@@ -47,22 +47,22 @@ pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
     Some(if phrase.begins(&PROPOSING) { Choice::Proposed } else { choice })
 }
 
-/// Whether somebody says that they are going to look: a step of the work, whatever its reason. What is chosen before that is
-/// chosen all the same.
+/// Returns true if someone says that they are going to look, which is a step of the work, whatever its reason. A choice
+/// made before that in the sentence still counts.
 fn goes_looking(phrase: &Phrase) -> bool {
     let going = GOING.iter().filter(|going| phrase.has(going));
     let looks = going.flat_map(|going| LOOKING.iter().filter_map(move |look| phrase.find(&format!("{going} {look}"))));
     looks.min().is_some_and(|at| !is_chosen_before(phrase, at))
 }
 
-/// What comes first and what then is the order of the work.
+/// Returns true if `first` and `then` order the work.
 fn orders_work(phrase: &Phrase) -> bool {
     let then = ["then i'll", "then i will", "then we'll"].iter().filter_map(|words| phrase.find(words)).min();
     phrase.has("first") && then.is_some_and(|at| !is_chosen_before(phrase, at))
 }
 
-/// Whether somebody has committed to something before a place, against something else or with a reason, or in a word that
-/// says nothing but a choice.
+/// Returns true if a choice precedes position `at`: a commitment with an alternative or a reason, or a word that can
+/// only express a choice.
 fn is_chosen_before(phrase: &Phrase, at: usize) -> bool {
     let stands = |list: &[&str]| list.iter().any(|words| phrase.find(words).is_some_and(|there| there < at));
     commitment(phrase).is_some_and(|commitment| {
@@ -70,13 +70,13 @@ fn is_chosen_before(phrase: &Phrase, at: usize) -> bool {
     })
 }
 
-/// Whether something is only thought of, or was tried: what stands before the reason tells.
+/// Returns true if something is only considered, or was tried, before the reason begins.
 fn weighs(phrase: &Phrase) -> bool {
     let reason = REASONS[..2].iter().filter_map(|words| phrase.find(words)).min().unwrap_or(usize::MAX);
     WEIGHING.iter().any(|words| phrase.find(words).is_some_and(|at| at < reason))
 }
 
-/// Whether a sentence that weighs says in another of its parts what came of it.
+/// Returns true if a sentence that weighs options also states the result in another part.
 fn weighed(phrase: &Phrase) -> bool {
     if phrase.has_any(&TURNING_DOWN) {
         return true;
@@ -99,7 +99,7 @@ fn weighed(phrase: &Phrase) -> bool {
         .any(|part| !weighs(&part) && commitment(&part).is_some_and(|commitment| !commitment.conditional))
 }
 
-/// The choice in a sentence that does not weigh.
+/// Returns the choice in a sentence that does not weigh options.
 fn outright(sentence: &str, phrase: &Phrase) -> Option<Choice> {
     if WIDE.iter().any(|mark| sentence.contains(mark)) {
         return Some(Choice::Made);
@@ -129,7 +129,7 @@ fn outright(sentence: &str, phrase: &Phrase) -> Option<Choice> {
     made.then_some(Choice::Made)
 }
 
-/// Whether something is demanded, as a conclusion or against something else, of nobody who speaks.
+/// Returns true for an impersonal demand, as a conclusion or against an alternative.
 fn demands(phrase: &Phrase) -> bool {
     let concludes = phrase.begins(&["so"]) || phrase.has_any(&NOT_THAT);
     concludes
@@ -138,13 +138,13 @@ fn demands(phrase: &Phrase) -> bool {
         && !phrase.has_any(&TROUBLE)
 }
 
-/// Whether some words follow one of these marks: an explanation.
+/// Returns true if enough words for an explanation follow one of these marks.
 fn explains(phrase: &Phrase, marks: &[&str]) -> bool {
     phrase.words().skip_while(|word| !marks.contains(word)).count() > EXPLAINING_WORDS
 }
 
-/// The sentences of a person, who does not always begin them with a capital; without what they quote, and without what
-/// they say that they have from elsewhere.
+/// Returns the clauses of a person, who may not begin sentences with a capital. Quotations, and what is announced as
+/// pasted, are skipped.
 pub fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let sentences = sentences(text).into_iter().filter(|sentence| !sentence.quoted);
     let sentences =
@@ -158,12 +158,12 @@ pub fn clauses(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sentence of which nobody knows who says it lays something down.
+/// Returns true if a sentence by an unknown author states a choice.
 pub fn is_choice(sentence: &str) -> bool {
     of_the_agent(sentence) == Some(Choice::Made) || of_the_person(sentence)
 }
 
-/// Whether a person says that what follows is not theirs: `here is a README I found:`.
+/// Returns true if a person announces text that is not theirs: `here is a README I found:`.
 fn announces(clause: &str) -> bool {
     if !clause.ends_with(':') {
         return false;
@@ -173,7 +173,7 @@ fn announces(clause: &str) -> bool {
     shows && phrase.has_any(&DOCUMENTS) && !phrase.has_any(&OWN_WORDS)
 }
 
-/// Whether a sentence of a person corrects or instructs, and does not merely put off.
+/// Returns true if a sentence of a person corrects or instructs, and does not only postpone.
 pub(super) fn of_the_person(sentence: &str) -> bool {
     let own = own_words(sentence);
     let (sentence, phrase) = (&*own, Phrase::of(&own));
@@ -186,7 +186,7 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     if WIDE_ORDERS.iter().any(|mark| sentence.contains(mark)) || phrase.has_any(&CORRECTING) {
         return true;
     }
-    // A rule for a case: `if it is empty, refuse it`.
+    // A conditional rule: `if it is empty, refuse it`.
     if phrase.begins(&["if"]) && !phrase.begins(&["if you", "if possible", "if so", "if not"]) {
         return phrase.has(",");
     }
@@ -199,13 +199,13 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     words > 2 && Phrase::of(&rest.join(" ")).begins(&INSTRUCTING)
 }
 
-/// Whether a person chooses something instead of something else, and says why.
+/// Returns true if a person chooses something over an alternative, with a reason.
 pub(super) fn is_reasoned(sentence: &str) -> bool {
     let phrase = Phrase::of(sentence);
     phrase.has_any(&AGAINST) && phrase.has_any(&REASONS[..2]) && of_the_person(sentence)
 }
 
-/// Whether a person lays something down in a text that is about more than the one thing that lies there.
+/// Returns true if a text of a person contains a rule that goes beyond the case at hand.
 pub fn is_laid_down(text: &str) -> bool {
     clauses(text).any(|clause| {
         let phrase = Phrase::of(clause);
@@ -215,30 +215,30 @@ pub fn is_laid_down(text: &str) -> bool {
     })
 }
 
-/// Whether a person begins with an objection.
+/// Returns true if a person begins with an objection.
 pub(super) fn objects(text: &str) -> bool {
     clauses(text)
         .next()
         .is_some_and(|first| Phrase::of(first).begins(&["no", "nope", "not", "don't", "do not", "instead"]))
 }
 
-/// Whether a sentence leaves a choice to the reader.
+/// Returns true if a sentence leaves a choice to the reader.
 pub(super) fn is_left_to_the_reader(sentence: &str) -> bool {
     let phrase = Phrase::of(sentence);
     phrase.asks() && phrase.has_any(&ALTERNATIVES)
 }
 
-/// Whether any sentence of a text asks.
+/// Returns true if any sentence of a text is a question.
 pub(super) fn asks(text: &str) -> bool {
     sentences(text).iter().any(|sentence| Phrase::of(sentence.text).asks())
 }
 
 struct Commitment {
-    /// Where the verb stands, in bytes.
+    /// Position of the verb, in bytes.
     at: usize,
-    /// The verb says nothing but a choice.
+    /// The verb can only express a choice.
     choosing: bool,
-    /// The verb holds on to something, or lets it be.
+    /// The verb keeps something as it is.
     holding: bool,
     /// `I'd keep …`: a proposal.
     conditional: bool,
@@ -246,7 +246,7 @@ struct Commitment {
     after_so: bool,
 }
 
-/// Who of the conversation commits to what, first.
+/// Returns the first commitment of the speaker.
 fn commitment(phrase: &Phrase) -> Option<Commitment> {
     let words: Vec<&str> = phrase.words().collect();
     let mut begins = Vec::with_capacity(words.len());
@@ -278,7 +278,7 @@ fn commitment(phrase: &Phrase) -> Option<Commitment> {
         if !choosing && !committing {
             continue;
         }
-        // `…, so I moved it` tells what was done, and no choice.
+        // `…, so I moved it` reports what was done; it is not a choice.
         let past = word.ends_with("ed") || PAST.contains(word);
         let after_so = !past && index > 0 && matches!(words[index - 1], "so" | "therefore" | "hence");
         let commitment =

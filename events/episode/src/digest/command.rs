@@ -1,7 +1,7 @@
-//! Shell commands as people compare them: the same command written otherwise is the same command.
+//! Parses shell commands for comparison: different spellings of one command compare as equal.
 //!
-//! A command is read just far enough to say which programs it runs on what. It is never executed, and what cannot be
-//! understood is compared as text.
+//! A command is parsed only as far as needed to find its programs and their arguments. It is never executed, and what
+//! cannot be parsed is compared as text.
 
 mod ending;
 mod files;
@@ -21,23 +21,23 @@ use self::vocabulary::{
 use self::words::{Joint, Word};
 use baton_conversation::filter::Verdict;
 
-/// Most steps of one command line that are compared.
+/// Maximum number of steps of a command line that are compared.
 const MAX_STEPS: usize = 8;
 
-/// One command line.
+/// A parsed command line.
 pub(super) struct Command<'a> {
-    /// Without a leading `cd`, in one line.
+    /// The line without a leading `cd`, on one line.
     normal: String,
-    /// Of a commit whose message has several lines: everything up to the end of the first, without the closing quote.
+    /// For a commit whose message has several lines: everything up to the end of the first, without the closing quote.
     subject: Option<String>,
     steps: Vec<Step<'a>>,
-    /// What its output says of how it went.
+    /// What its output says about the result.
     verdict: Option<Verdict>,
-    /// It runs some of it again and again.
+    /// True if it contains a loop.
     loops: bool,
 }
 
-/// One program that a command line runs.
+/// One program of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step<'a> {
     program: Cow<'a, str>,
@@ -45,22 +45,22 @@ pub(super) struct Step<'a> {
     arguments: Vec<Cow<'a, str>>,
     /// Only asks for help, a version or a list.
     asks: bool,
-    /// Runs a script that stands in the command line itself.
+    /// Runs a script that is part of the command line.
     inline: bool,
     /// What took its output, and with it its exit code.
     pipe: Pipe,
-    /// Where the line's own `cd` led before.
+    /// Target of the line's own leading `cd`.
     directory: &'a str,
-    /// What binds it to the next step.
+    /// Operator before the next step.
     joint: Joint,
 }
 
 impl<'a> Command<'a> {
-    /// Reads a command line; total, linear.
+    /// Parses a command line; total and linear.
     pub(super) fn read(text: &'a str) -> Self {
         let bare = without_leading_cd(text);
         let directory = leading_cd(text);
-        // A shell that is told so gives the exit code of what failed before a pipe.
+        // With `pipefail` the shell returns the exit code of what failed before a pipe.
         let passes_on = bare.contains("pipefail");
         let mut steps: Vec<Step<'a>> = Vec::new();
         let mut from_pipe = false;
@@ -72,7 +72,7 @@ impl<'a> Command<'a> {
                 Syntax::Program => {}
                 Syntax::Head => continue,
                 Syntax::LoopEnd => {
-                    // A loop ends as its last step does; what takes its output takes that step's.
+                    // A loop ends like its last step; a pipe after the loop takes that step's output.
                     from_pipe = part.joint == Joint::Pipe;
                     loops = true;
                     if let Some(last) = steps.last_mut() {
@@ -91,7 +91,7 @@ impl<'a> Command<'a> {
                 }
                 continue;
             }
-            // What only feeds a pipe (`echo x |`, `cat x |`) is not what the line is about.
+            // The line is not about what only feeds a pipe (`echo x |`, `cat x |`).
             let pipe = if piped { Pipe::End } else { Pipe::None };
             let step = Step::read(part.words, pipe, part.joint).filter(|step| !(piped && step.program == "cat"));
             let step = step.map(|step| Step { directory, ..step });
@@ -102,7 +102,7 @@ impl<'a> Command<'a> {
             }
         }
         if let Some(last) = steps.last_mut().filter(|step| cut && !step.is_harmless()) {
-            // Nobody knows what followed.
+            // What followed is unknown.
             last.pipe = last.pipe.max(Pipe::Part);
         }
         for step in steps.iter_mut().filter(|step| passes_on && step.pipe != Pipe::Search) {
@@ -119,17 +119,17 @@ impl<'a> Command<'a> {
         command
     }
 
-    /// The command, judged also by what its output says.
+    /// Adds what the output says about the result.
     pub(super) fn saying(self, verdict: Option<Verdict>) -> Self {
         Self { verdict, ..self }
     }
 
-    /// The command in one line, without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
+    /// Returns the line without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
     pub(super) fn normal(&self) -> &str {
         &self.normal
     }
 
-    /// The command as it is told: that of a commit with the first line of its message only.
+    /// Returns the text to show: of a commit only the first line of its message.
     pub(super) fn shown(&self) -> Cow<'_, str> {
         match &self.subject {
             Some(subject) => Cow::Owned(format!("{subject}\"")),
@@ -137,40 +137,41 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// Whether nothing but looking is done: that it finds nothing is no failure of the work.
+    /// Returns true if every step only looks: finding nothing is not a failure of the work.
     pub(super) fn only_looks(&self) -> bool {
         self.steps.iter().all(Step::only_looks)
     }
 
-    /// Whether it commits to git.
+    /// Returns true if it makes a git commit.
     pub(super) fn commits(&self) -> bool {
         self.steps
             .iter()
             .any(|step| step.program == "git" && step.subcommand.as_deref() == Some("commit") && !step.asks)
     }
 
-    /// Whether it is a script typed for this once: what fails in it may be its own fault.
+    /// Returns true if it runs an inline script, whose failure may be its own fault.
     pub(super) fn improvises(&self) -> bool {
         self.steps.iter().any(|step| step.inline)
     }
 
-    /// Whether it tests, builds or lints.
+    /// Returns true if it tests, builds or lints.
     pub(super) fn checks(&self) -> bool {
         self.steps.iter().any(Step::checks)
     }
 }
 
-/// A program that a command line runs, as others than the digest know it.
+/// A program of a command line, as other crates see it.
 pub struct Program {
-    /// Program and subcommand, in the spelling that all their spellings share: `cargo test`.
+    /// Program and subcommand in canonical spelling: `cargo test`.
     pub name: String,
-    /// All its words as they were written, quotes taken off.
+    /// All its words as written, without quotes.
     pub words: Vec<String>,
-    /// Whether it only looks.
+    /// True if it only looks.
     pub looks: bool,
 }
 
-/// The programs of a command line in order, without a leading `cd` and what only takes another's output.
+/// Returns the programs of a command line in order, without a leading `cd` and programs that only take another's
+/// output.
 pub fn programs(line: &str) -> Vec<Program> {
     let mut from_pipe = false;
     let mut programs = Vec::new();
@@ -190,17 +191,17 @@ pub fn programs(line: &str) -> Vec<Program> {
     programs
 }
 
-/// What a part is to the shell.
+/// Role of a part in the shell's syntax.
 enum Syntax {
     /// It runs something.
     Program,
-    /// The head of a loop, or the end of a condition.
+    /// Head of a loop, or end of a condition.
     Head,
-    /// The end of a loop.
+    /// End of a loop.
     LoopEnd,
 }
 
-/// What a part is, with the shell's own words that it begins with (`do`, `then`) taken off.
+/// Determines the role of a part and strips its leading shell keywords (`do`, `then`).
 fn syntax(words: &mut Vec<Word<'_>>) -> Syntax {
     let leading = words.iter().take_while(|word| OPENING.contains(&word.as_str())).count();
     words.drain(..leading);
@@ -212,17 +213,18 @@ fn syntax(words: &mut Vec<Word<'_>>) -> Syntax {
 }
 
 impl<'a> Step<'a> {
-    /// Whether the success of `self` resolves a failure of `failed`: the rule of "the same command".
+    /// Returns true if the success of `self` resolves a failure of `failed`: the rule of "the same command".
     ///
-    /// * program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; directories of
-    ///   the program, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count);
-    /// * of `npm`, `pnpm`, `yarn` and `bun` one does for another;
-    /// * a test, build or lint that compiles what failed to compile counts as the same (`cargo clippy` for `cargo check`);
-    /// * of an interpreter, the script is the same;
-    /// * a check (test, build, lint) covers the same or more: it names no part, or one that holds a part that failed, or
-    ///   one that the failure's own line names;
-    /// * any other program with subcommands: the arguments overlap or one side has none; without subcommands they
-    ///   overlap or both have none. The message of `git commit` is no argument.
+    /// - Program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; the program's
+    ///   directory, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count).
+    /// - `npm`, `pnpm`, `yarn` and `bun` are interchangeable.
+    /// - A test, build or lint that compiles what failed to compile counts as the same (`cargo clippy` for
+    ///   `cargo check`).
+    /// - For an interpreter, the script is the same.
+    /// - A check (test, build, lint) covers the same or more: it names no part, or one that contains a part that
+    ///   failed, or one that the failure's own line names.
+    /// - For any other program with subcommands, the arguments overlap or one side has none; without subcommands they
+    ///   overlap or both have none. The message of `git commit` is not an argument.
     pub(super) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
         if self.asks || !self.same_program(failed) {
             return false;
@@ -252,11 +254,11 @@ impl<'a> Step<'a> {
         overlap || bare
     }
 
-    /// Whether a word of either is the same file: `assets/build.js`, and `build.js` behind `cd /srv/shop/assets`.
+    /// Returns true if both words are the same file: `assets/build.js`, and `build.js` after `cd /srv/shop/assets`.
     fn is_same_place(&self, word: &str, other: &Step<'_>, others: &str) -> bool {
         match (self.directory.is_empty(), other.directory.is_empty()) {
             (true, true) => return bare_path(word) == bare_path(others),
-            // Where one of them ran, nobody told.
+            // It is unknown where one of them ran.
             (true, false) | (false, true) if bare_path(word) == bare_path(others) => return true,
             _ => {}
         }
@@ -273,7 +275,7 @@ impl<'a> Step<'a> {
         mine.trim_start_matches('/') == theirs.trim_start_matches('/') || ends(&mine, &theirs) || ends(&theirs, &mine)
     }
 
-    /// Whether it is one of these very steps.
+    /// Returns true if it is one of these steps, by identity.
     fn is_one_of<'s>(&self, steps: impl IntoIterator<Item = &'s Step<'a>>) -> bool
     where
         'a: 's,
@@ -281,7 +283,7 @@ impl<'a> Step<'a> {
         steps.into_iter().any(|step| std::ptr::eq(step, self))
     }
 
-    /// Whether it hardly ever fails: what a line comes to is another's doing.
+    /// Returns true if it hardly ever fails, so the result of a line is due to another step.
     fn is_harmless(&self) -> bool {
         HARMLESS.contains(&(&*self.program, self.subcommand.as_deref().unwrap_or_default()))
     }
@@ -325,18 +327,18 @@ impl<'a> Step<'a> {
         Some(step)
     }
 
-    /// Whether both run the same program with the same subcommand, on whatever.
+    /// Returns true if both run the same program with the same subcommand, whatever the arguments.
     pub(super) fn runs_as(&self, other: &Step<'_>) -> bool {
         self.same_program(other) && self.subcommand == other.subcommand
     }
 
-    /// Whether both are the same program, or package managers that run the same scripts.
+    /// Returns true if both are the same program, or package managers that run the same scripts.
     fn same_program(&self, other: &Step<'_>) -> bool {
         let manages = |step: &Step<'_>| PACKAGE_MANAGERS.contains(&&*step.program);
         self.program == other.program || (manages(self) && manages(other))
     }
 
-    /// Program and subcommand, for when the whole line would be too long to quote.
+    /// Returns program and subcommand.
     pub(super) fn name(&self) -> String {
         match self.subcommand.as_deref() {
             Some(subcommand) => format!("{} {subcommand}", self.program),
@@ -344,7 +346,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Whether it does all that `failed` does before it does its own: a test compiles what it tests.
+    /// Returns true if it does everything that `failed` does, and then more: a test compiles what it tests.
     fn implies(&self, failed: &Step<'_>) -> bool {
         let (Some(mine), Some(theirs)) = (self.subcommand.as_deref(), failed.subcommand.as_deref()) else {
             return false;
@@ -365,8 +367,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// A commit up to the end of the first line of its message, when that has more: `git commit -m "Fix it`. The message
-/// may stand in quotes or in a here-document inside of them.
+/// Returns a commit up to the end of the first line of its message, if that has more: `git commit -m "Fix it`. The
+/// message may be in quotes or in a here-document inside them.
 fn subject(text: &str) -> Option<String> {
     let (before, message) = text.split_once("-m \"").or_else(|| text.split_once("-m '"))?;
     let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
@@ -376,7 +378,7 @@ fn subject(text: &str) -> Option<String> {
     (!closed && !first.trim().is_empty()).then(|| format!("{} -m \"{}", words(before), words(first)))
 }
 
-/// Where the line's leading `cd` leads, the last of several; empty without one.
+/// Returns the target of the line's leading `cd`, the last of several; empty without one.
 fn leading_cd(text: &str) -> &str {
     let text = text.trim();
     let leading = text.get(..text.len() - without_leading_cd(text).len()).unwrap_or_default();
@@ -388,7 +390,7 @@ fn leading_cd(text: &str) -> &str {
     }
 }
 
-/// The command after `cd X &&` (or `;`), as often as it stands there.
+/// Strips leading `cd X &&` (or `;`), repeatedly.
 fn without_leading_cd(text: &str) -> &str {
     let mut rest = text.trim();
     for _ in 0..MAX_STEPS {
@@ -403,7 +405,7 @@ fn without_leading_cd(text: &str) -> &str {
     rest
 }
 
-/// Takes off what only runs a program: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.
+/// Strips runners: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.
 fn unwrap_runner(words: &mut Vec<Cow<'_, str>>) {
     for _ in 0..3 {
         let Some([first, second]) = words.first_chunk::<2>() else { return };
@@ -422,7 +424,7 @@ fn unwrap_runner(words: &mut Vec<Cow<'_, str>>) {
     }
 }
 
-/// The first word that is no flag, in the spelling that all its spellings share.
+/// Removes the first word that is not a flag and returns its canonical spelling.
 fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let with_value = |word: &str| matches!(word, "-C" | "--manifest-path" | "--prefix" | "-n" | "--cwd" | "-c" | "-f");
     let mut at = 0;
@@ -453,7 +455,7 @@ fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<C
     Some(Cow::Borrowed(short))
 }
 
-/// The word as an argument to compare: no flags, no numbers, the value of `--flag=value`.
+/// Returns the word as an argument for comparison: not flags and numbers, but the value of `--flag=value`.
 fn argument(word: Cow<'_, str>) -> Option<Cow<'_, str>> {
     let value = if word.starts_with(['-', '+']) {
         word.split_once('=').map(|(_, value)| value.to_owned().into())
@@ -463,7 +465,7 @@ fn argument(word: Cow<'_, str>) -> Option<Cow<'_, str>> {
     value.filter(|value| !value.is_empty() && !matches!(&**value, "run" | "." | "./...") && !is_number(value))
 }
 
-/// The program without its directories.
+/// Strips the directories of a program.
 fn base_name(word: Cow<'_, str>) -> Cow<'_, str> {
     match word {
         Cow::Borrowed(word) => word.rsplit('/').next().unwrap_or(word).into(),
@@ -479,9 +481,9 @@ fn bare_path(word: &str) -> &str {
     word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
 }
 
-/// Whether `part` is the same as `inner` or holds it: `tests` holds `tests/auth.rs`, `test_auth.py` holds
-/// `test_auth.py::test_login`, the filter `auth` holds `auth::login` and `session::auth`. An absolute path is the
-/// relative one that it ends in.
+/// Returns true if `part` equals or contains `inner`: `tests` contains `tests/auth.rs`, `test_auth.py` contains
+/// `test_auth.py::test_login`, the filter `auth` contains `auth::login` and `session::auth`. An absolute path equals
+/// the relative path at its end.
 fn covers(part: &str, inner: &str) -> bool {
     let (part, inner) = (bare_path(part), bare_path(inner));
     let file = inner.split("::").next().unwrap_or(inner);

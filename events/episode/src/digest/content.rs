@@ -1,4 +1,4 @@
-//! An episode as plain text that reads well: what `content` holds, and what is searched as a whole.
+//! The text of an episode: the content of `show`, and what is searched for the session as a whole.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,21 +8,21 @@ use super::continuation;
 use super::excerpt::one_line;
 use super::{Episode, MODEL_BEGINS, Pointed, apart};
 
-/// Longest content, in bytes.
+/// Maximum length of the content, in bytes.
 const MAX_BYTES: usize = 16_000;
-/// Categories of the work that are told by other sections.
+/// Categories of work that other sections show.
 const OWN_CATEGORIES: [&str; 3] = ["answers", "changes", "commands"];
-/// Share of one section, in bytes: no section crowds out the next.
+/// Maximum size of one section, in bytes, so that none crowds out the next.
 const SECTION_BYTES: usize = 3_500;
 
 impl Episode {
-    /// The whole episode as Markdown-like text of at most 16,000 bytes, the most telling first. Line numbers, and
-    /// commands that only looked, are left out: they are in the fields.
+    /// Returns the episode as Markdown-like text of at most 16,000 bytes, the most important parts first. Line numbers
+    /// and commands that only looked are omitted; the fields have them.
     pub fn content(&self) -> String {
         self.told(false)
     }
 
-    /// The same; in one that is told apart its marks count for nothing.
+    /// The same; with `is_apart` the model's marks do not count towards the length.
     pub(super) fn told(&self, is_apart: bool) -> String {
         let mut content = Content { text: String::with_capacity(4_096), is_apart };
         content.paragraph("# ", &self.title);
@@ -51,14 +51,14 @@ impl Episode {
         content.text
     }
 
-    /// The continuation without the objective, which stands above it.
+    /// Returns the continuation without the objective, which has its own paragraph.
     fn standing(&self) -> &str {
         let said = continuation::objective(self);
         let rest = said.and_then(|said| self.continuation_context.strip_prefix(&said));
         rest.unwrap_or(&self.continuation_context)
     }
 
-    /// A text with the paths below the working directory told from there.
+    /// Makes paths below the working directory relative.
     fn relative<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(cwd) = self.cwd.as_deref().filter(|cwd| cwd.len() > 1) else { return Cow::Borrowed(text) };
         let mut out = String::new();
@@ -79,7 +79,7 @@ impl Episode {
         Cow::Owned(out)
     }
 
-    /// Prompts and answers in the order of the transcript.
+    /// Returns prompts and answers in transcript order.
     fn asked_and_answered(&self) -> Vec<String> {
         let answers = self.work_completed.get("answers").map(Vec::as_slice).unwrap_or_default();
         let mut told: Vec<(u64, u8, &Pointed)> = Vec::with_capacity(self.prompts.len() + answers.len());
@@ -93,7 +93,7 @@ impl Episode {
         told.into_iter().map(line).collect()
     }
 
-    /// What was done by categories that no rule has: a model's.
+    /// Returns the work in a model's own categories.
     fn done(&self) -> Vec<String> {
         let told = self.work_completed.iter().filter(|(category, _)| !OWN_CATEGORIES.contains(&category.as_str()));
         let lines = |(category, entries): (&String, &Vec<Pointed>)| {
@@ -102,7 +102,7 @@ impl Episode {
         told.flat_map(lines).collect()
     }
 
-    /// What is open and what comes next.
+    /// Returns open matters and next steps.
     fn open(&self) -> Vec<String> {
         let open = self.unresolved.iter().map(|entry| self.relative(&entry.text).into_owned());
         let next = self.next_steps.iter().map(|entry| {
@@ -159,10 +159,10 @@ fn texts(entries: &[Pointed]) -> Vec<String> {
     entries.iter().map(|entry| entry.text.clone()).collect()
 }
 
-/// The text so far, within its bound.
+/// The text so far, within its limit.
 struct Content {
     text: String,
-    /// Whether there are marks in it around what only a model says.
+    /// True if the text contains marks around what only a model says.
     is_apart: bool,
 }
 
@@ -177,7 +177,7 @@ impl Content {
         }
     }
 
-    /// A heading and one point per entry; what does not fit is counted. Of many, the last are the ones that matter.
+    /// Adds a heading and one item per entry. If not all fit, the last ones are kept, and the others are counted.
     fn section(&mut self, heading: &str, entries: &[String]) {
         let room = SECTION_BYTES.min(MAX_BYTES.saturating_sub(self.bytes(&self.text) + heading.len() + 64));
         let mut used = 0;

@@ -1,4 +1,4 @@
-//! One paragraph for whoever continues: what it was for, what was last done, what state it was left in.
+//! One paragraph for the next person or agent: the purpose, what was last done, and the state at the end.
 
 use super::command::Command;
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
@@ -9,11 +9,11 @@ use super::work;
 use super::{Episode, SHORT_CHARS};
 use baton_conversation::item::Outcome;
 
-/// Longest paragraph, in characters.
+/// Maximum length of the paragraph, in characters.
 pub(super) const MAX_CHARS: usize = 1_400;
-/// Longest quotations of objective, last request and last statement.
+/// Maximum length of quotations of objective, last request and last statement, in characters.
 const QUOTED_CHARS: usize = 220;
-/// Longest prompt that may be a mere courtesy, in bytes.
+/// Maximum length of a prompt that may be a mere courtesy, in bytes.
 const MAX_COURTESY_BYTES: usize = 80;
 /// Words of thanks, praise and agreement.
 const COURTESIES: [&str; 24] = [
@@ -42,10 +42,11 @@ const COURTESIES: [&str; 24] = [
     "work",
     "you",
 ];
-/// Most files and failures that are named.
+/// Maximum number of files and failures that are named.
 const MAX_NAMED: usize = 4;
 
-/// Written from the other fields of the episode, and the end of the timeline. Empty only when nothing was said or done.
+/// Composes the paragraph from the other fields of the episode and the end of the timeline. Empty only if nothing was
+/// said or done.
 pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: &Episode) -> String {
     let sentences = [
         objective(episode),
@@ -62,13 +63,13 @@ pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: 
     sentences_within(&text, MAX_CHARS)
 }
 
-/// The sentence that the paragraph begins with.
+/// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = sentences_within(&episode.objective, QUOTED_CHARS);
     (!first.is_empty()).then(|| format!("Objective: {}", closed(first)))
 }
 
-/// The last request, courtesies passed over. One alone is the objective.
+/// Returns the last request, skipping courtesies. A single request is the objective.
 fn last_request(timeline: &Timeline<'_>) -> Option<String> {
     let mut requests: Vec<&str> = work::requests(timeline).map(|said| said.text).collect();
     requests.dedup();
@@ -76,7 +77,7 @@ fn last_request(timeline: &Timeline<'_>) -> Option<String> {
     Some(format!("Last of {} requests: {}", requests.len(), closed(sentences_within(last, QUOTED_CHARS * 2 / 3))))
 }
 
-/// Whether a prompt only thanks, praises or agrees.
+/// Returns true if a prompt only thanks, praises or agrees.
 pub(crate) fn is_courtesy(text: &str) -> bool {
     text.len() <= MAX_COURTESY_BYTES
         && text
@@ -85,7 +86,7 @@ pub(crate) fn is_courtesy(text: &str) -> bool {
             .all(|word| COURTESIES.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
-/// What the agent last stated, if it answers the last request; else the last answer there is.
+/// Returns the agent's last statement if it answers the last request, otherwise the last answer.
 fn last_answer(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
     let fresh = timeline.rounds.last().and_then(|round| statement::answer(&round.replies));
     if let Some(answer) = fresh {
@@ -96,13 +97,13 @@ fn last_answer(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
     Some(format!("Last said: {}{unanswered}", closed(sentences_within(&answer.text, QUOTED_CHARS))))
 }
 
-/// The last choice that was made.
+/// Returns the last decision.
 fn decided(episode: &Episode) -> Option<String> {
     let last = episode.decisions.last()?;
     Some(format!("Last decided: {}", closed(sentences_within(&last.text, QUOTED_CHARS * 2 / 3))))
 }
 
-/// What comes next, the latest first: it was said when the most was known.
+/// Returns the next steps, the latest first, as it was stated with the most knowledge.
 fn next(episode: &Episode) -> Option<String> {
     let steps = &episode.next_steps;
     let named: Vec<_> = steps
@@ -142,7 +143,7 @@ fn files(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
     Some(format!("Changed {} {noun}{sums}: {}{more}{state}.", files.len(), named.join(", ")))
 }
 
-/// How the last test, build or lint went.
+/// Returns how the last test, build or lint went.
 fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
     let (deed, command) = finished
@@ -179,7 +180,7 @@ fn still_failing(timeline: &Timeline<'_>, failures: &[Failure]) -> Option<String
     Some(format!("{head}: {}{more}.", named.join("; ").trim_end_matches('.')))
 }
 
-/// What was under way when the transcript ends.
+/// Returns what was in progress at the end of the transcript.
 fn left_off(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last()?;
     let what = || {
@@ -196,7 +197,7 @@ fn left_off(timeline: &Timeline<'_>) -> Option<String> {
     }
 }
 
-/// With a full stop, unless it ends in one of its own.
+/// Adds a full stop unless the text ends with punctuation.
 fn closed(mut text: String) -> String {
     if !text.ends_with(['.', '!', '?', '…', '。', '！', '？', ':']) {
         text.push('.');

@@ -1,5 +1,5 @@
-//! What was decided, by whom and why: choices of the agent with their reason, answers to its questions, corrections and
-//! refusals of a person, plans that were approved.
+//! Decisions, with who made them and why: the agent's reasoned choices, answers to its questions, a person's
+//! corrections and refusals, approved plans.
 
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
@@ -10,20 +10,21 @@ use super::timeline::{Answer, Deed, Round, Said, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use baton_conversation::item::Outcome;
 
-/// Longest question before an answer, in characters.
+/// Maximum length of a question before an answer, in characters.
 const QUESTION_CHARS: usize = 160;
-/// A longer prompt is a description or something pasted, and no correction, in bytes.
+/// A longer prompt is a description or pasted text, and not a correction, in bytes.
 const MAX_CORRECTION_BYTES: usize = 1_500;
-/// A longer reply is a document; its beginning is looked through, in bytes.
+/// Only this much of a longer reply, a document, is searched, in bytes.
 const MAX_REPLY_BYTES: usize = 20_000;
-/// A choice of fewer characters says too little alone: what was said before joins it.
+/// A shorter choice says too little alone: the sentence before is added, in characters.
 const TELLING_CHARS: usize = 60;
-/// Sentences at the end of a reply in which a question stands that the next prompt answers.
+/// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
-/// The tool that shows a plan for approval.
+/// Tool that presents a plan for approval.
 const PLAN_TOOL: &str = "ExitPlanMode";
 
-/// All decisions in transcript order, the same one once. The same with other numbers takes the earlier one's place.
+/// Returns all decisions in transcript order without repetitions. A decision that differs only in numbers replaces the
+/// earlier one.
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<(usize, Pointed)> = Vec::new();
     let mut before: Option<&Round<'_>> = None;
@@ -47,7 +48,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     decisions
 }
 
-/// The choices that the agent tells in a round. What it proposed at its end is none if a person objects to it.
+/// Returns the agent's choices in a round. A proposal at its end does not count if the person objects.
 fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
     let mut found = Vec::new();
     let last = round.replies.last().map(|reply| reply.place);
@@ -73,8 +74,8 @@ fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
     found
 }
 
-/// What a person corrected or laid down in a prompt: all of it when they stopped the agent to say it, or chose between
-/// what it had asked.
+/// Returns what a person corrected or laid down in a prompt; the whole prompt if they stopped the agent to say it, or
+/// answered its question.
 fn corrections(prompt: &Said<'_>, after_interruption: bool, before: Option<&Said<'_>>) -> Vec<(usize, Pointed)> {
     if prompt.text.len() > MAX_CORRECTION_BYTES {
         return Vec::new();
@@ -100,7 +101,7 @@ fn corrections(prompt: &Said<'_>, after_interruption: bool, before: Option<&Said
     }
 }
 
-/// What a person chose when they began, against something else and with a reason: all else of it is what the session is for.
+/// Returns a person's reasoned choices in the first prompt; everything else in it is the purpose of the session.
 fn reasoned(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
     if prompt.text.len() > MAX_CORRECTION_BYTES {
         return Vec::new();
@@ -109,7 +110,7 @@ fn reasoned(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
     choice::clauses(prompt.text).filter(|clause| choice::is_reasoned(clause)).map(told).collect()
 }
 
-/// What a person said to a tool: answers with their questions, a refusal with its reason.
+/// Returns what a person said to a tool: answers with their questions, a refusal with its reason.
 fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<(usize, Pointed)> {
     let said = &answer.said;
     let deed = answer.deed.and_then(|index| timeline.deeds.get(index));
@@ -135,7 +136,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<(usize, Pointed
     pairs.into_iter().filter(|(_, answer)| !answer.is_empty()).map(told).collect()
 }
 
-/// What a person did not let the agent do.
+/// Returns what a person refused.
 fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     if deed.tool() == PLAN_TOOL {
         return "the plan".to_owned();
@@ -149,7 +150,7 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     }
 }
 
-/// A plan that was approved, as far as the call keeps it, at the line of the approval.
+/// Returns an approved plan, as far as the call records it, at the line of the approval.
 fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
     if deed.tool() != PLAN_TOOL || !deed.succeeded() || deed.aside {
         return None;

@@ -1,17 +1,17 @@
-//! Bounded quotations: one line, cut where a reader would cut, never inside a character.
+//! Bounded quotations: one line, cut at word or sentence ends, never inside a character.
 
-/// The mark the filter leaves where it cut a long value; what follows it is a length and a digest.
+/// Mark of the filter where it cut a long value; a length and a digest follow it.
 const FILTER_MARK: &str = "…[+";
 
-/// The text on one line: white space and control characters collapse to one space, ends trimmed, at most
-/// `max_chars` characters. A longer text is cut at a word border where there is one near, and ends in `…`.
-/// Reads no further into `text` than it has to.
+/// Puts the text on one line: white space and control characters collapse to one space, ends are trimmed, and at most
+/// `max_chars` characters are kept. A longer text is cut at a nearby word boundary and ends in `…`. Reads no further
+/// into `text` than necessary.
 pub fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max_chars.saturating_mul(2)));
     let (mut chars, mut gap) = (0, false);
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
-        // A backslash before a line end is how a terminal takes a line break in a prompt.
+        // A backslash before a line end is how a terminal encodes a line break in a prompt.
         let line_break = c == '\\' && rest.as_str().starts_with('\n');
         if c.is_whitespace() || c.is_control() || line_break {
             gap = !line.is_empty();
@@ -31,7 +31,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Like [`one_line`], but a cut prefers the end of a sentence in the second half.
+/// Like [`one_line`], but prefers to cut after a sentence in the second half.
 pub fn sentences_within(text: &str, max_chars: usize) -> String {
     let line = one_line(text, max_chars);
     let Some(whole) = line.strip_suffix('…') else {
@@ -47,7 +47,7 @@ pub fn sentences_within(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// The text up to the filter's cut mark, with `…` in its place: lengths and digests are for machines.
+/// Replaces the filter's cut mark and everything after it by `…`; lengths and digests are not meant for people.
 pub fn without_filter_mark(text: &str) -> String {
     match text.find(FILTER_MARK) {
         Some(at) => format!("{}…", text[..at].trim_end()),
@@ -55,7 +55,7 @@ pub fn without_filter_mark(text: &str) -> String {
     }
 }
 
-/// The beginning of a text, at most so many bytes, cut between two characters.
+/// Returns at most the first `max_bytes` bytes of a text, cut at a character boundary.
 pub fn head(text: &str, max_bytes: usize) -> &str {
     let mut end = text.len().min(max_bytes);
     while !text.is_char_boundary(end) {
@@ -64,7 +64,7 @@ pub fn head(text: &str, max_bytes: usize) -> &str {
     &text[..end]
 }
 
-/// The end of a text, at most so many bytes, cut between two characters.
+/// Returns at most the last `max_bytes` bytes of a text, cut at a character boundary.
 pub(super) fn end(text: &str, max_bytes: usize) -> &str {
     let mut from = text.len().saturating_sub(max_bytes);
     while !text.is_char_boundary(from) {
@@ -73,8 +73,8 @@ pub(super) fn end(text: &str, max_bytes: usize) -> &str {
     &text[from..]
 }
 
-/// Makes room for `…` and puts it there, at the last word border of the last quarter if there is one. `complete` says
-/// that the line ends with a whole word.
+/// Makes room for `…` and appends it, at the last word boundary of the last quarter if there is one. `complete`: the
+/// line ends with a whole word.
 fn shorten(line: &mut String, max_chars: usize, complete: bool) {
     let keep = line.char_indices().nth(max_chars.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
     let inside_word = if keep == line.len() { !complete } else { !line[keep..].starts_with(' ') };

@@ -1,8 +1,8 @@
-//! What failed, and the later success that resolved it.
+//! Failures, and the later success that resolved them.
 //!
-//! A failure is a failed result of a tool that works: a command that only looks finds nothing without anything being
-//! wrong, what a person or the harness did not allow did not fail, and a slip of the agent's own file tools (text to
-//! replace not found, file not read yet) is not worth remembering.
+//! A failure is a failed result of a tool that works on something. Not failures are: a command that only looks and
+//! finds nothing, a call that a person or the harness did not allow, and a mistake in using the agent's own file tools
+//! (text to replace not found, file not read yet).
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use baton_conversation::filter::Verdict;
 use baton_conversation::item::Outcome;
 use baton_conversation::record::Timestamp;
 
-/// Most failures that wait for their success at one time; the oldest gives way.
+/// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
-/// Most edits before a success that are looked through for what was done about a failure.
+/// Maximum number of edits before a success that are considered as the fix.
 const MAX_EDITS_BETWEEN: usize = 400;
-/// Most steps of successful checks that are remembered to tell which failures the work went past.
+/// Maximum number of steps of successful checks that are remembered, to detect failures that the work went past.
 const MAX_PASSED: usize = 2_000;
-/// Most files that a resolution names.
+/// Maximum number of files that a resolution names.
 const MAX_FILES_NAMED: usize = 5;
-/// Results in which the harness speaks: another call failed, nobody allowed this one, there is no such tool.
+/// Messages of the harness: another call failed, the call was not allowed, there is no such tool.
 pub(super) const HARNESS: [&str; 7] = [
     "Sibling tool call errored",
     "Cancelled: parallel tool call",
@@ -34,7 +34,7 @@ pub(super) const HARNESS: [&str; 7] = [
     "No such tool available",
 ];
 
-/// Complaints of the agent's own file tools about how they were called: nothing of the work failed.
+/// Complaints of the agent's file tools about their arguments; nothing of the work failed.
 const SLIPS: [&str; 5] = [
     "String to replace not found",
     "File has not been read yet",
@@ -42,7 +42,7 @@ const SLIPS: [&str; 5] = [
     "matches of the string to replace",
     "No changes to make",
 ];
-/// Complaints of a program about how it was called. It has done nothing yet.
+/// Complaints of a program about its arguments; it has not done anything yet.
 const USAGE: [&str; 10] = [
     "Missing script",
     "unexpected argument",
@@ -56,16 +56,16 @@ const USAGE: [&str; 10] = [
     "command not found",
 ];
 
-/// A failure, and whether it stands against the work as long as it is not resolved.
+/// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
-    /// False for a script typed for once and for a tool of the agent that would not do: they prove nothing wrong.
+    /// False for inline scripts and for the agent's tools, whose failures do not show anything wrong with the work.
     pub(super) of_the_work: bool,
-    /// Whether it is open at the end: not resolved, and the work did not go past it.
+    /// True if it is open at the end: not resolved, and the work did not go past it.
     pub(super) is_open: bool,
 }
 
-/// A failure that no success has resolved yet.
+/// A failure without a success so far.
 struct Open<'a> {
     error: usize,
     subject: Subject<'a>,
@@ -75,27 +75,27 @@ struct Open<'a> {
     /// Line and time of the first failed result.
     line: u64,
     at: Option<Timestamp>,
-    /// Place of the last failed result and number of edits done before the first.
+    /// Position of the last failed result, and number of edits before the first.
     ended: usize,
     edits: usize,
-    /// A slip of a file tool: dropped when made good.
+    /// A mistake in using a file tool: dropped once corrected.
     slip: bool,
-    /// The command was not understood: made good when it is, even if it fails then.
+    /// The command was not understood: resolved once it is, even if it fails then.
     usage: bool,
-    /// The same ran again since, and nobody knows how that ended.
+    /// The same ran again since, with an unknown result.
     unsure: bool,
 }
 
 enum Subject<'a> {
     /// The steps of a command that have not succeeded since.
     Command(Vec<Step<'a>>),
-    /// A file, shown as people write it.
+    /// A file, as shown to people.
     File(&'a str),
     /// Any other tool and its target.
     Tool(&'a str, Option<&'a str>),
 }
 
-/// All failures in transcript order.
+/// Returns all failures in transcript order.
 pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut errors: Vec<Option<Failure>> = Vec::new();
     let mut open: Vec<Open<'_>> = Vec::new();
@@ -124,11 +124,11 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     errors
 }
 
-/// What tells that the work went past a failure.
+/// Evidence that the work went past a failure.
 struct Past<'a> {
-    /// Where a check succeeded, and what it ran.
+    /// Positions of successful checks, and their steps.
     passed: Vec<(usize, Step<'a>)>,
-    /// Where the last commit began that a person has gone on from.
+    /// Position of the last commit that precedes the last request.
     committed: usize,
 }
 
@@ -148,7 +148,8 @@ impl<'a> Past<'a> {
         past
     }
 
-    /// Whether the same program passed later, on whatever, or all was committed and the person went on.
+    /// Returns true if the same program passed later, whatever its arguments, or everything was committed and the
+    /// person continued.
     fn goes_past(&self, failure: &Open<'_>) -> bool {
         let Subject::Command(steps) = &failure.subject else { return false };
         let passed =
@@ -157,7 +158,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// What did not compile before fails in a test now: it compiles, after edits.
+/// Resolves a compile error if the same command now fails in a test after edits, so it compiles.
 fn compiled(
     deed: &Deed<'_>,
     command: &Command<'_>,
@@ -185,14 +186,14 @@ fn compiled(
     });
 }
 
-/// The sentence about a failure that gave way to another.
+/// Returns the resolution of a failure that another one replaced.
 fn gone(edits: &[&str], complaint: &str, line: u64, at: Option<Timestamp>) -> Pointed {
     let text = format!("no longer fails so{}; fails otherwise: {complaint}", after(edits));
     Pointed { text: one_line(&text, ERROR_CHARS), line, at }
 }
 
-/// A failure that no success followed, after which the same command fails of something else once files were edited: the
-/// first is gone, and the second is what is left.
+/// Resolves a failure without a success if the same command later fails with another error after edits: the first error
+/// is gone and the second remains.
 fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&str]) {
     for earlier in (0..open.len()).rev() {
         let Some((failure, later)) = open.get(earlier).zip(open.get(earlier + 1..)) else { continue };
@@ -212,19 +213,20 @@ fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&
     }
 }
 
-/// Whether a complaint shows that another is gone: it is of the same test, or the other kept anything from being run.
+/// Returns true if a complaint shows that the other is gone: it concerns the same or a later test, or the other
+/// prevented everything from running.
 fn gives_way(failure: &Open<'_>, other: &Open<'_>) -> bool {
     if failure.complaint.starts_with("error") {
         return true;
     }
     match (test(&failure.complaint), test(&other.complaint)) {
-        // Tests are told in order: one that comes first would have been told first.
+        // Tests run in order: an earlier one would have been reported first.
         (Some(before), Some(now)) => before <= now,
         _ => false,
     }
 }
 
-/// The test that a complaint names.
+/// Returns the test that a complaint names.
 fn test(complaint: &str) -> Option<&str> {
     let (subject, _) = complaint.split_once(": ")?;
     (subject.contains("test") || subject.contains("Test") || subject.contains('›')).then_some(subject)
@@ -287,7 +289,7 @@ fn fail<'a>(
     let told = one_line(&complaint, show.output_chars(ERROR_CHARS));
     let (ended, edits) = (deed.ended, edits.len());
     open.push(Open { error, subject, key, complaint, line, at, ended, edits, slip, usage, unsure: false });
-    // Where a pipe hides it, the code is another program's.
+    // If a pipe hides the exit code, the code is another program's.
     let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
     let code = code.map(|code| format!("exit {code}"));
     let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -298,7 +300,7 @@ fn fail<'a>(
     errors.push(Some(Failure { line, of_the_work, is_open: false }));
 }
 
-/// A command ran, if only to fail: it resolves that it was not understood before.
+/// Resolves usage errors of a command once it runs, even if it fails.
 fn understood(
     deed: &Deed<'_>,
     command: &Command<'_>,
@@ -334,7 +336,7 @@ fn succeed<'a>(
     let unproven = command.as_ref().map(Command::unproven).unwrap_or_default();
     let edited = deed.edit().map(|(path, ..)| timeline.shown(path));
     open.retain_mut(|failure| {
-        // Only what began after the failure was known can have made it good.
+        // Only calls that began after the failure can have fixed it.
         if deed.began <= failure.ended {
             return true;
         }
@@ -369,7 +371,7 @@ fn succeed<'a>(
     });
 }
 
-/// The sentence about a success, with what was edited since the failure.
+/// Returns the text of a resolution, with what was edited since the failure.
 fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &[&str]) -> Pointed {
     let name = match &command {
         Some((command, _)) if command.normal().len() <= SHORT_CHARS => command.normal().to_owned(),
@@ -388,9 +390,9 @@ fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &
     Pointed { text: one_line(&text, ERROR_CHARS), line: deed.result_line, at: deed.result_at }
 }
 
-/// ` after edits to …`, with the files that were edited; empty when there are none.
+/// Returns ` after edits to …` with the edited files; empty if there are none.
 fn after(edits: &[&str]) -> String {
-    // Of many files the last edited are named: the cure is nearest to the success.
+    // If there are many files, the last edited are named, as they are closest to the success.
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for (order, path) in edits.iter().rev().take(MAX_EDITS_BETWEEN).enumerate() {
         files.entry(path).or_insert(order);
@@ -406,7 +408,7 @@ fn after(edits: &[&str]) -> String {
     }
 }
 
-/// The telling line of a failed result, without the tool's name and target before it.
+/// Returns the most informative line of a failed result, without the tool's name and target.
 pub(super) fn complaint(deed: &Deed<'_>) -> String {
     let Some(result) = deed.result else { return String::new() };
     if let Some(Verdict::Failed(line)) = deed.verdict() {
@@ -424,7 +426,7 @@ pub(super) fn complaint(deed: &Deed<'_>) -> String {
     one_line(&without_filter_mark(text), ERROR_CHARS)
 }
 
-/// A complaint without its numbers, which differ between two runs (times, seeds, counts).
+/// Removes the digits of a complaint, which differ between runs (times, seeds, counts).
 fn without_numbers(text: &str) -> String {
     text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

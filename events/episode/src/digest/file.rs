@@ -1,7 +1,7 @@
-//! The files of a session: read and changed, one path one entry.
+//! The files of a session, read and changed, one entry per path.
 //!
-//! What a command line reads or writes by its own words counts as what a tool for files does, if it lies in the session's
-//! directory: how many lines that were is not known.
+//! Files that a command line names as read or written count like those of file tools if they are in the session's
+//! directory; the number of changed lines is then unknown.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
 
-/// Files read, by first reading. A reading that failed read nothing.
+/// Returns the files read, by first read. A failed read does not count.
 pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     let mut files: Vec<FileRead> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -34,7 +34,7 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     files
 }
 
-/// Files changed, by first change. A change that was refused, failed or has no answer changed nothing.
+/// Returns the files changed, by first change. A refused, failed or unanswered change does not count.
 pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -58,18 +58,18 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     files
 }
 
-/// Whether it did what it was to do, whatever came of it.
+/// Returns true if the call succeeded; a failed check in its output does not matter.
 fn has_run(deed: &Deed<'_>) -> bool {
     deed.result.is_some_and(|result| result.outcome == Outcome::Ok)
 }
 
-/// What a command line touches by its words in the session's directory, told from there.
+/// Returns the files in the session's directory that a command line touches, relative to it.
 fn by_shell(timeline: &Timeline<'_>, deed: &Deed<'_>) -> impl Iterator<Item = Touch> {
     let (home, cwd) = (timeline.cwd.map(str::to_owned), deed.cwd.map(str::to_owned));
     let touched = deed.command().map(touched).unwrap_or_default();
     touched.into_iter().filter_map(move |touch| {
         let place = |path: String| {
-            // Where the session is elsewhere than it began, paths are told from there.
+            // If the working directory has changed, paths are relative to the new one.
             let path = match cwd.as_deref().filter(|cwd| !path.starts_with(['/', '~']) && Some(*cwd) != home.as_deref())
             {
                 Some(cwd) => format!("{cwd}/{path}"),

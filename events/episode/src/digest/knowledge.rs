@@ -1,4 +1,4 @@
-//! What was stored elsewhere: calls of MCP tools that write.
+//! Information stored elsewhere, by calls of MCP tools that write.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed};
 
-/// How the name of every tool of an MCP server begins.
+/// Prefix of every MCP tool's name.
 pub(super) const MCP: &str = "mcp__";
 /// Verbs that write; sorted.
 const WRITING: [&str; 41] = [
@@ -60,9 +60,9 @@ const READING: [&str; 27] = [
     "load", "lookup", "open", "poll", "preview", "query", "read", "recall", "resolve", "retrieve", "search", "show",
     "test", "view", "watch",
 ];
-/// Words of names of tools that drive a program: what they write is nowhere kept.
+/// Words in the names of tools that operate a program; what they write is not stored anywhere.
 const DRIVING: [&str; 4] = ["browser", "tab", "viewport", "window"];
-/// Parameters that say best what was stored, in this order.
+/// Parameters that best describe what was stored, in order of preference.
 const TELLING: [&str; 12] = [
     "title",
     "name",
@@ -78,7 +78,7 @@ const TELLING: [&str; 12] = [
     "data",
 ];
 
-/// What was stored, by the full name of the tool, each in transcript order at the line of the call.
+/// Returns what was stored, by the full name of the tool, in transcript order, at the line of the call.
 pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
     let mut stored: BTreeMap<String, Vec<Pointed>> = BTreeMap::new();
     for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && writes(deed.tool())) {
@@ -93,7 +93,7 @@ pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> 
     stored
 }
 
-/// Whether a tool is one of an MCP server and writes, by the first verb in its name.
+/// Returns true for an MCP tool that writes, according to the first verb in its name.
 pub(super) fn writes(tool: &str) -> bool {
     let Some((_, name)) = tool.strip_prefix(MCP).and_then(|rest| rest.rsplit_once("__")) else { return false };
     let words = words(name);
@@ -107,7 +107,7 @@ pub(super) fn writes(tool: &str) -> bool {
     verb.unwrap_or(false)
 }
 
-/// The words of a name: `add_note`, `create-issue`, `createIssue`.
+/// Splits a name into words: `add_note`, `create-issue`, `createIssue`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut small = false;
@@ -123,7 +123,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// What was stored, in one line: the most telling parameters, or all of them.
+/// Describes what was stored on one line: the preferred parameters, or all of them.
 fn what(deed: &Deed<'_>) -> String {
     let told: Vec<&str> =
         TELLING.iter().filter_map(|key| deed.input(key)).filter(|text| !text.trim().is_empty()).collect();

@@ -1,8 +1,8 @@
-//! Numbers about a session: how long, how much, at what price.
+//! Numbers about a session: duration, size, cost.
 //!
 //! # Decisions
 //!
-//! - Start and end of a session leave out times before 2020 and those more than five years from the median.
+//! - Start and end of a session ignore times before 2020 and times more than five years from the median.
 
 use std::collections::BTreeSet;
 
@@ -15,35 +15,34 @@ use baton_conversation::queued_prompts::Withdrawn;
 use baton_conversation::record::Timestamp;
 use baton_conversation::tokens;
 
-/// Numbers about a session. Pure facts of its items, but for the size of its transcript.
+/// Numbers about a session. Pure functions of its items, except for the size of its transcript.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Metadata {
-    /// Tools of MCP servers that were called, by their full names, sorted; at most 200.
+    /// Full names of the MCP tools that were called, sorted; at most 200.
     pub mcp_tools_used: Vec<String>,
-    /// The earliest and the latest time that an item of the conversation bears. A clock that was wrong is not believed: what
-    /// lies before 2020, when no agent was there to write it, or more than five years from the median of the rest, is left
-    /// out; unless all of it lies before 2020.
+    /// The earliest time of the conversation's items. Implausible times are ignored: those before 2020, when no
+    /// supported agent existed, unless all are; and those more than five years from the median of the rest.
     pub start_time: Option<Timestamp>,
-    /// See `start_time`.
+    /// The latest time of the conversation's items, as for `start_time`.
     pub end_time: Option<Timestamp>,
     /// Whole seconds between the two.
     pub duration_seconds: u64,
-    /// Typed prompts, and messages of the agent that carry text.
+    /// Number of prompts, and of the agent's messages with text.
     pub message_count: u64,
-    /// About how many tokens the transcript is as it lies on disk.
+    /// Estimated tokens of the transcript as it is on disk.
     pub token_count: u64,
-    /// About how many tokens are left of it after the filter.
+    /// Estimated tokens that remain after the filter.
     pub filtered_token_count: u64,
-    /// What a summary of that by the default model would cost at least, in US dollars.
+    /// Estimated minimum cost of a summary of that by the default model, in US dollars.
     pub llm_cost_estimate: f64,
 }
 
-/// 2020-01-01 in milliseconds: no agent whose transcripts are read is older.
+/// 2020-01-01 in milliseconds: no supported agent is older.
 const EARLIEST: Timestamp = Timestamp(1_577_836_800_000);
-/// Five years: further apart lies no session from its resumption.
+/// Five years: no session is resumed after a longer time.
 const APART_MAX_MS: u64 = 5 * 366 * 86_400_000;
 
-/// When a conversation was: the times of its items, each item given once. Holds eight bytes of each.
+/// The times of a conversation's items, to be added once each. Eight bytes per item.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times(Vec<Timestamp>);
 
@@ -52,13 +51,13 @@ impl Times {
         self.0.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
     }
 
-    /// The first and the last of the times that are believed, see [`Metadata::start_time`]; linear.
+    /// Returns the first and the last plausible time, see [`Metadata::start_time`]; linear.
     pub(super) fn span(&self) -> Option<(Timestamp, Timestamp)> {
         span(self.0.clone())
     }
 }
 
-/// Whole seconds between two times.
+/// Returns the whole seconds between two times.
 pub fn seconds_between((first, last): (Timestamp, Timestamp)) -> u64 {
     last.0.abs_diff(first.0) / 1_000
 }
@@ -67,7 +66,7 @@ fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
     if times.iter().any(|at| *at >= EARLIEST) {
         times.retain(|at| *at >= EARLIEST);
     }
-    // Of two the earlier: a clock that was set wrong is behind, which is gone already, or ahead.
+    // The lower median: a wrong clock is slow, and excluded already, or fast.
     let middle = times.len().checked_sub(1)? / 2;
     let median = *times.select_nth_unstable(middle).1;
     times.retain(|at| at.0.abs_diff(median.0) <= APART_MAX_MS);
@@ -75,7 +74,7 @@ fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
 }
 
 impl Metadata {
-    /// The numbers of a conversation whose transcript has so many bytes; linear in the items.
+    /// Computes the numbers of a conversation whose transcript has `transcript_bytes` bytes; linear in the items.
     pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
         let mut numbers = Counting::without(Withdrawn::from_items(items));
         items.iter().for_each(|item| numbers.note(item));
@@ -83,7 +82,7 @@ impl Metadata {
     }
 }
 
-/// The numbers of a conversation that is gone through item by item. Holds a few bytes of each.
+/// Computes the numbers of a conversation item by item. A few bytes per item.
 #[derive(Debug, Default)]
 pub struct Counting {
     withdrawn: Withdrawn,
@@ -94,14 +93,14 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Of a conversation of which these prompts are withdrawn.
+    /// For a conversation with these withdrawn prompts.
     pub fn without(withdrawn: Withdrawn) -> Self {
         Self { withdrawn, ..Self::default() }
     }
 
-    /// Takes note of the next item.
+    /// Adds the next item.
     pub fn note(&mut self, item: &Item) {
-        // Whoever withdrew a prompt was there.
+        // A withdrawn prompt still counts for the time span.
         self.times.note(item);
         if self.withdrawn.holds(item) {
             return;
@@ -112,7 +111,7 @@ impl Counting {
             && !self.tools.contains(&*call.name)
         {
             self.tools.insert(call.name.clone());
-            // The last ones by name would not be told.
+            // Only the first names in sorted order are kept.
             if self.tools.len() > MAX_ENTRIES {
                 self.tools.pop_last();
             }
@@ -120,7 +119,7 @@ impl Counting {
         self.filtered += tokens::of_items(std::slice::from_ref(item));
     }
 
-    /// What it comes to, of a transcript of so many bytes.
+    /// Returns the numbers, for a transcript of `transcript_bytes` bytes.
     pub fn metadata(self, transcript_bytes: u64) -> Metadata {
         let times = self.times.span();
         Metadata {

@@ -1,4 +1,4 @@
-//! What was left open: failures, questions, calls without an answer, things to do; and what comes next.
+//! Open ends: failures, questions, calls without a result, todo items; and the next steps.
 
 use super::choice;
 use super::command::Command;
@@ -14,25 +14,25 @@ use super::timeline::{Deed, Round, Said, Timeline};
 use super::{ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, continuation, todo, work};
 use baton_conversation::item::Outcome;
 
-/// Rounds before the end in which what is said to be open is taken to be open still.
+/// Number of last rounds in which something said to be open counts as still open.
 const LAST_ROUNDS: usize = 3;
-/// Words for what was said before: where nothing but them says what is put off, that joins it.
+/// Pronouns: if only they say what is postponed, the sentence before is added.
 const POINTING: [&str; 5] = ["it", "that", "this", "them", "these"];
-/// What is put off in fewer words says too little alone.
+/// A postponement in fewer words says too little alone.
 const TELLING_WORDS: usize = 4;
-/// A longer prompt is a description or something pasted, in bytes.
+/// A longer prompt is a description or pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
 
-/// What a session leaves behind.
+/// What a session leaves open.
 #[derive(Default)]
 pub(super) struct OpenEnds {
-    /// Failures never followed by success, questions never answered, what was begun and not ended.
+    /// Failures without a later success, unanswered questions, work that was started and not finished.
     pub(super) unresolved: Vec<Pointed>,
-    /// What is to be done, by the list or the last words of the agent and the person.
+    /// What remains to be done, from the todo list or the last words of the agent and the person.
     pub(super) next_steps: Vec<Pointed>,
 }
 
-/// What is open at the end, each list in transcript order, the same thing once.
+/// Returns what is open at the end, each list in transcript order, without repetitions.
 pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEnds {
     let mut ends = OpenEnds::default();
     ends.unresolved.extend(failures.iter().filter(|failure| failure.is_open).map(|failure| {
@@ -61,7 +61,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEn
     ends
 }
 
-/// Calls of the last round that have no result, or were interrupted.
+/// Returns calls of the last round that have no result, or were interrupted.
 fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let Some(last) = timeline.rounds.last() else { return Vec::new() };
     let deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside && !deed.only_looks());
@@ -88,7 +88,7 @@ fn shown(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     (!what.is_empty() && deed.tool() != question::TOOL).then_some(what)
 }
 
-/// Questions that nobody answered: of the agent's tool, of its last words, and the person's last one.
+/// Returns unanswered questions: of the agent's tool, of its last words, and the person's last request.
 fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found = Vec::new();
     let mut prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
@@ -115,14 +115,14 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     found
 }
 
-/// An offer to be of further service asks for nothing.
+/// Returns true for an offer of further help, which is not a real question.
 fn is_courtesy(question: &str) -> bool {
     let phrase = Phrase::of(question);
     phrase.has_any(&["anything else", "any questions", "something else", "help you", "how can i help"])
         || phrase.begins(&["what would you", "what are you", "what do you want", "what aspect", "what can i"])
 }
 
-/// The last request, if nothing was said or done after it.
+/// Returns the last request if nothing was said or done after it.
 fn unheard(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
     let request = work::requests(timeline).last()?;
     let heard = last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place)
@@ -136,7 +136,7 @@ fn unheard(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
     })
 }
 
-/// What a person put off in their last prompts, with what they said before where it says too little alone.
+/// Returns what a person postponed in their last prompts, with the sentence before if it says too little alone.
 fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found = Vec::new();
     let last = timeline.rounds.len().saturating_sub(LAST_ROUNDS).max(1);
@@ -150,7 +150,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
             if !phrase.has_any(&choice::LATER) || phrase.asks() {
                 continue;
             }
-            // Alone `not today though` says nothing of what is put off.
+            // `not today though` alone does not say what is postponed.
             let before = at.checked_sub(1).and_then(|before| clauses.get(before));
             let says_little =
                 phrase.words().count() < TELLING_WORDS || phrase.words().any(|word| POINTING.contains(&word));
@@ -165,7 +165,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
     found
 }
 
-/// What the agent said is open or comes next, after the last change of a file: before it, it may have been done.
+/// Adds what the agent said is open or next after the last change of a file; anything earlier may have been done since.
 fn said(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
     let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
@@ -178,7 +178,7 @@ fn said(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
     }
 }
 
-/// What the agent was about to do when the transcript ends.
+/// Returns what the agent was about to do at the end of the transcript.
 fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     let reply = timeline.rounds.last()?.replies.last()?;
     let done = timeline.deeds.iter().any(|deed| deed.began > reply.place && deed.result.is_some());

@@ -1,15 +1,17 @@
-//! A sentence as it is asked for words: lower case, marks of emphasis gone, code as one word, every stop a word of its own.
+//! A sentence prepared for word matching: lower case, no emphasis, code as one word, every punctuation mark a word of
+//! its own.
 
-/// Longest part of a sentence that is looked at, in characters.
+/// Maximum length of a sentence that is read, in characters.
 const MAX_CHARS: usize = 1_000;
-/// What a code span becomes.
+/// Replacement of a code span.
 const CODE: &str = "`";
 
-/// The words of one sentence, between single blanks.
+/// The words of one sentence, separated by single blanks.
 pub(super) struct Phrase {
-    /// With a blank at both ends, so that a whole word is found between blanks.
+    /// With a blank at both ends, so that whole words are found between blanks.
     text: String,
-    /// How its words begin, see [`beginning`]: most of what is asked for is not there, and that should cost nothing.
+    /// Bloom filter over the beginnings of the words, see [`beginning`]: most patterns do not occur and are rejected at
+    /// once.
     beginnings: u128,
 }
 
@@ -32,7 +34,7 @@ impl Phrase {
                     text.push(c);
                     blank(&mut text);
                 }
-                // A stop or colon inside of a word belongs to it: `1.82`, `a::b`.
+                // A stop or colon inside a word belongs to it: `1.82`, `a::b`.
                 '.' | ':' if chars.peek().is_none_or(|next| !next.is_alphanumeric() && *next != ':') => {
                     blank(&mut text);
                     text.push(c);
@@ -48,22 +50,22 @@ impl Phrase {
         Self { text, beginnings }
     }
 
-    /// The words in order, stops among them.
+    /// Returns the words in order, including punctuation.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> + Clone {
         self.text.split_ascii_whitespace()
     }
 
-    /// Whether these words stand in it, one after the other.
+    /// Returns true if these consecutive words occur.
     pub(super) fn has(&self, words: &str) -> bool {
         self.find(words).is_some()
     }
 
-    /// Whether any of these stands in it.
+    /// Returns true if any of these occurs.
     pub(super) fn has_any(&self, list: &[&str]) -> bool {
         list.iter().any(|words| self.has(words))
     }
 
-    /// Where these words stand first, in bytes.
+    /// Returns the first position of these words, in bytes.
     pub(super) fn find(&self, words: &str) -> Option<usize> {
         let (text, wanted) = (self.text.as_bytes(), words.as_bytes());
         let (first, second) = (*wanted.first()?, wanted.get(1).copied().unwrap_or(b' '));
@@ -77,24 +79,24 @@ impl Phrase {
         memchr::memchr_iter(b' ', text).map(|blank| blank + 1).find(stands)
     }
 
-    /// The words before a place that [`find`](Self::find) has given.
+    /// Returns the words before a position that [`find`](Self::find) returned.
     pub(super) fn before(&self, at: usize) -> impl DoubleEndedIterator<Item = &str> {
         self.text.get(..at).unwrap_or_default().split_ascii_whitespace()
     }
 
-    /// Whether it begins with one of these.
+    /// Returns true if it begins with one of these.
     pub(super) fn begins(&self, list: &[&str]) -> bool {
         let text = self.text.trim_start();
         list.iter().any(|words| text.strip_prefix(words).is_some_and(|rest| rest.starts_with(' ')))
     }
 
-    /// Whether it asks.
+    /// Returns true for a question.
     pub(super) fn asks(&self) -> bool {
         self.text.trim_end().trim_end_matches([')', '"', ' ']).ends_with(['?', '？'])
     }
 }
 
-/// One of 128 bits for the first two bytes of a word; a word of one byte has a blank for its second.
+/// Returns one of 128 bits for the first two bytes of a word; the second byte of a one-byte word is a blank.
 fn beginning(first: u8, second: u8) -> u128 {
     1 << (first.wrapping_mul(31).wrapping_add(second) % 128)
 }

@@ -1,26 +1,26 @@
-//! Questions that the agent asked by its tool, and what a person answered.
+//! Questions that the agent asked with its tool, and the person's answers.
 
 use serde_json::Value;
 
 use super::timeline::Deed;
 
-/// The tool that asks.
+/// Tool that asks.
 pub(super) const TOOL: &str = "AskUserQuestion";
-/// What the harness puts around the answers.
+/// Text of the harness around the answers.
 const STARTS: [&str; 3] =
     ["User has answered your questions:", "User has answered your question:", "Your questions have been answered:"];
 const END: &str = "You can now continue with the user's answers in mind.";
-/// What stands between a question and its answer, and between two answers.
+/// Separators between question and answer, and between two answers.
 const EQUALS: &str = "\"=\"";
 const NEXT: &str = "\", \"";
 
-/// What a person said, without what the harness says around it.
+/// Strips the text of the harness from what a person said.
 pub(super) fn without_frame(text: &str) -> &str {
     let text = STARTS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
     text.trim_end().trim_end_matches(END).trim()
 }
 
-/// Each question with its answer; empty when the text has another form.
+/// Returns each question with its answer; empty if the text has another form.
 pub fn answered(text: &str) -> Vec<(&str, &str)> {
     let text = without_frame(text);
     let mut found: Vec<(&str, &str)> = Vec::new();
@@ -41,7 +41,7 @@ pub fn answered(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The questions of a call, as far as its parameters keep them.
+/// Returns the questions of a call, as far as its parameters are kept.
 pub(super) fn asked<'a>(deed: &Deed<'a>) -> Vec<&'a str> {
     if deed.tool() != TOOL {
         return Vec::new();

@@ -1,16 +1,16 @@
-//! What a report says is left: points under a heading such as "Next steps", and sentences that say so themselves.
+//! What a report says is left to do: items under a heading such as "Next steps", and sentences that say so themselves.
 
 use super::excerpt;
 use super::phrase::Phrase;
 use super::sentence::{is_decoration, list_marker, sentences};
 use super::statement::{announces, offers};
 
-/// Longest part of a reply that is read, in bytes from its end.
+/// Maximum length of a reply that is read, in bytes from its end.
 const MAX_BYTES: usize = 20_000;
-/// Most that one reply leaves.
+/// Maximum number of entries per reply.
 const MAX_LEFT: usize = 20;
 
-/// Heads of lists of what comes next: they begin so.
+/// Beginnings of headings of next steps.
 const HEADS_NEXT: [&str; 17] = [
     "next",
     "next step",
@@ -30,7 +30,7 @@ const HEADS_NEXT: [&str; 17] = [
     "what's next",
     "future work",
 ];
-/// Heads of lists of what is open: they begin so.
+/// Beginnings of headings of open matters.
 const HEADS_OPEN: [&str; 20] = [
     "still open",
     "open",
@@ -53,7 +53,7 @@ const HEADS_OPEN: [&str; 20] = [
     "known issues",
     "known limitations",
 ];
-/// How a sentence of what comes next begins.
+/// Beginnings of sentences about next steps.
 const BEGINS_NEXT: [&str; 15] = [
     "please",
     "next i would",
@@ -71,7 +71,7 @@ const BEGINS_NEXT: [&str; 15] = [
     "later :",
     "left for later",
 ];
-/// What gives it away anywhere.
+/// Phrases anywhere in such a sentence.
 const SAYS_NEXT: [&str; 16] = [
     "next step",
     "next steps",
@@ -90,7 +90,7 @@ const SAYS_NEXT: [&str; 16] = [
     "still to do",
     ". please",
 ];
-/// How a sentence of what is open begins.
+/// Beginnings of sentences about open matters.
 const BEGINS_OPEN: [&str; 12] = [
     "open :",
     "still open",
@@ -105,7 +105,7 @@ const BEGINS_OPEN: [&str; 12] = [
     "known issue",
     "known limitation",
 ];
-/// What gives it away anywhere.
+/// Phrases anywhere in such a sentence.
 const SAYS_OPEN: [&str; 17] = [
     "still open",
     "not done",
@@ -125,38 +125,38 @@ const SAYS_OPEN: [&str; 17] = [
     "didn't look",
     "didn't test",
 ];
-/// First words of a label, which may be longer: `Open as before: …`.
+/// First words of a label, which may have more words: `Open as before: …`.
 const LABELS_OPEN: [&str; 5] = ["open", "remaining", "unresolved", "pending", "outstanding"];
-/// Most words of such a label.
+/// Maximum number of words of such a label.
 const LABEL_WORDS: usize = 4;
-/// What a head of a list says anywhere.
+/// Phrases anywhere in a heading of open matters.
 const HEADS_SAY: [&str; 8] =
     ["is left", "are left", "remain", "remains", "still open", "not done", "not done yet", "left to do"];
-/// Marks of what is open in languages without blanks.
+/// Phrases for open matters in languages without spaces.
 const WIDE: [&str; 7] = ["まだ決め", "未対応", "未完了", "还没", "尚未", "未完成", "下一步"];
-/// Sentences that begin so leave nothing: a case, a denial, a wish for words.
+/// Beginnings of sentences that leave nothing: conditions, denials, requests for input.
 const NOTHING: [&str; 8] =
     ["if", "no", "please let", "please tell", "please provide", "please share", "please specify", "please describe"];
-/// With `yet`, these say that something is to come.
+/// Together with `yet`, these say that something is still to come.
 const NOT: [&str; 9] = ["not", "isn't", "doesn't", "don't", "haven't", "hasn't", "aren't", "wasn't", "can't"];
 
-/// Something that is left.
+/// Something that is left to do or open.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left<'a> {
     pub(super) text: &'a str,
-    /// Whether it is something to do rather than something open.
+    /// True if it is to do, false if it is open.
     pub(super) next: bool,
 }
 
-/// All that a text says is left, in order; linear.
+/// Returns everything that a text says is left, in order; linear.
 pub(super) fn left(text: &str) -> Vec<Left<'_>> {
     let text = excerpt::end(text, MAX_BYTES);
     let mut found: Vec<Left<'_>> = Vec::new();
     let mut fenced = false;
-    // What the head above demands, and whether points have come under it.
+    // What the heading above announces, and whether items have followed it.
     let mut head: Option<bool> = None;
     let mut points = false;
-    // The same of a point that leads others.
+    // The same for an item with nested items.
     let mut inner: Option<bool> = None;
     let mut prose: Option<(usize, usize)> = None;
     let mut at = 0;
@@ -203,17 +203,17 @@ pub(super) fn left(text: &str) -> Vec<Left<'_>> {
     found
 }
 
-/// Whether a heading or label promises what is next (`true`) or open (`false`).
+/// Returns whether a heading or label announces next steps (`true`) or open matters (`false`).
 fn head_of(line: &str) -> Option<bool> {
     let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     let phrase = Phrase::of(bare);
-    // Long heads are sentences.
+    // Long headings are sentences.
     let short = phrase.words().count() <= 8;
     let next = short && phrase.begins(&HEADS_NEXT);
     (next || (short && (phrase.begins(&HEADS_OPEN) || phrase.has_any(&HEADS_SAY)))).then_some(next)
 }
 
-/// Sentences of a paragraph. Gives back what its end demands of the points that follow.
+/// Adds the sentences of a paragraph. Returns what its end announces for the items that follow.
 fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Left<'a>>) -> Option<bool> {
     let mut goes_on = None;
     for sentence in sentences(text) {
@@ -228,12 +228,12 @@ fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Left<'a>>) -
     None
 }
 
-/// Whether points are to follow.
+/// Returns true if items are to follow.
 fn leads(text: &str) -> bool {
     text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
-/// Whether a sentence itself says that something is next (`true`) or open (`false`).
+/// Returns whether a sentence itself says that something is next (`true`) or open (`false`).
 fn said(sentence: &str) -> Option<bool> {
     let phrase = Phrase::of(sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'));
     if phrase.asks() || phrase.has("for example") || offers(sentence) || announces(sentence) || phrase.begins(&NOTHING)

@@ -1,4 +1,4 @@
-//! What was looked up outside: searches and pages, each with what came of it.
+//! External research: searches and pages, each with its result.
 
 use super::excerpt::{one_line, without_filter_mark};
 use super::statement;
@@ -6,12 +6,12 @@ use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
 use baton_conversation::item::Outcome;
 
-/// A shorter remark ("I have enough now.") says nothing of what was found, in characters.
+/// A shorter remark ("I have enough now.") does not say what was found, in characters.
 const TELLING_CHARS: usize = 40;
-/// Longest remark of the agent on what it found, in characters.
+/// Maximum length of the agent's remark on what it found, in characters.
 const REMARK_CHARS: usize = 160;
 
-/// Searches and fetches in transcript order, the same one once, at the line of the call.
+/// Returns searches and fetches in transcript order without repetitions, at the line of the call.
 pub(super) fn research(timeline: &Timeline<'_>, show: &Show) -> Vec<Pointed> {
     let mut found: Vec<Pointed> = Vec::new();
     for deed in &timeline.deeds {
@@ -32,7 +32,7 @@ pub(super) fn research(timeline: &Timeline<'_>, show: &Show) -> Vec<Pointed> {
     found
 }
 
-/// What was looked for: a query, or an address.
+/// Returns what was looked up: a query, or a URL.
 fn asked<'a>(deed: &Deed<'a>) -> Option<&'a str> {
     let key = match deed.tool() {
         "WebSearch" | "web_search" => "query",
@@ -42,7 +42,7 @@ fn asked<'a>(deed: &Deed<'a>) -> Option<&'a str> {
     deed.input(key).filter(|text| !text.trim().is_empty())
 }
 
-/// How it ended: the size of what was found, or why there is nothing.
+/// Returns the result: the size of what was found, or why there is nothing.
 fn came_of_it(deed: &Deed<'_>, chars: usize) -> String {
     let Some(result) = deed.result else { return String::new() };
     let text = match result.outcome {
@@ -54,7 +54,7 @@ fn came_of_it(deed: &Deed<'_>, chars: usize) -> String {
     one_line(&text, chars)
 }
 
-/// What the agent said right after it, if that states something.
+/// Returns what the agent said right after it, if that is a statement.
 fn remark(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     if !deed.succeeded() || deed.aside {
         return None;

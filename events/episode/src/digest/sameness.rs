@@ -1,30 +1,30 @@
-//! Whether something was said before in other words: nobody wants to read it twice.
+//! Detects texts that repeat an earlier one in other words.
 
 use std::collections::BTreeSet;
 
 use super::Pointed;
 
-/// Shortest word that tells one thing from another, in bytes.
+/// Minimum length of a word that counts, in bytes.
 const TELLING_BYTES: usize = 4;
-/// Of so many parts of the shorter text's words …
+/// Two texts say the same if of every `WHOLE` words of the shorter …
 const WHOLE: usize = 4;
-/// … so many are in the longer one, when both say the same.
+/// … at least `SAME` are in the longer one.
 const SAME: usize = 3;
-/// Most texts that a new one is compared with, the last ones.
+/// Maximum number of texts that a new one is compared with, the last ones.
 const MAX_COMPARED: usize = 200;
 
-/// What was told so far.
+/// The texts so far.
 #[derive(Default)]
 pub(super) struct Told(Vec<Words>);
 
-/// What a text adds to what was told.
+/// What a text adds to the texts so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Something.
+    /// Something new.
     New,
     /// Nothing.
     Same,
-    /// The same with other numbers as the text that came as this one, counted from 0 over those that were not the same.
+    /// The same with other numbers as an earlier text: its index among those that were not `Same`.
     Instead(usize),
 }
 
@@ -35,12 +35,12 @@ struct Words {
 }
 
 impl Told {
-    /// Whether a text says anything that was not told yet; it is told from now on.
+    /// Records a text; returns true if it adds anything.
     pub(super) fn is_new(&mut self, text: &str) -> bool {
         self.tell(text) != News::Same
     }
 
-    /// What a text adds; it is told from now on.
+    /// Records a text and returns what it adds.
     pub(super) fn tell(&mut self, text: &str) -> News {
         let words = Words { telling: telling(text), numbers: numbers(text) };
         let from = self.0.len().saturating_sub(MAX_COMPARED);
@@ -56,7 +56,7 @@ impl Told {
     }
 }
 
-/// What was found at which places, in their order; what says the same as another is told once.
+/// Sorts what was found by position and drops repetitions.
 pub(super) fn told_once(mut found: Vec<(usize, Pointed)>) -> Vec<Pointed> {
     found.sort_by_key(|(place, _)| *place);
     let mut told = Told::default();
@@ -72,7 +72,7 @@ pub(super) fn told_once(mut found: Vec<(usize, Pointed)>) -> Vec<Pointed> {
     once.into_iter().flatten().collect()
 }
 
-/// What has a digit in it: 30 seconds are not 5 seconds.
+/// Words with a digit: 30 seconds are not 5 seconds.
 fn numbers(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()

@@ -1,25 +1,25 @@
-//! Sentences of an assistant's Markdown, without what is no sentence: code blocks, tables, rules, headings.
+//! Splits an assistant's Markdown into sentences, without code blocks, tables, rules and headings.
 
 use baton_conversation::quoted_text as quotation;
 
-/// Abbreviations after which a full stop ends nothing; lower case, without the last stop.
+/// Abbreviations whose full stop does not end a sentence; lower case, without the last stop.
 const ABBREVIATIONS: [&str; 22] = [
     "e.g", "i.e", "etc", "vs", "cf", "approx", "al", "mr", "mrs", "ms", "dr", "st", "fig", "eq", "sec", "ch", "resp",
     "incl", "est", "ca", "z.b", "bzw",
 ];
 
-/// One sentence, as a slice of the text it stands in (it may span a soft line break).
+/// One sentence, as a slice of its text (it may span a soft line break).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sentence<'a> {
     /// The sentence without list marker, trimmed, never empty.
     pub(super) text: &'a str,
-    /// Whether it is a point of a list.
+    /// True for a list item.
     pub(super) point: bool,
-    /// Whether it is somebody else's: behind `>`, or inside of quotation marks.
+    /// True for someone else's words: after `>`, or inside quotation marks.
     pub(super) quoted: bool,
 }
 
-/// All sentences in order. Linear in the length of `text`.
+/// Returns all sentences in order. Linear in the length of `text`.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -59,7 +59,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     found
 }
 
-/// Lines that belong together, in bytes.
+/// Consecutive lines of one paragraph or item, in bytes.
 struct Block {
     begin: usize,
     end: usize,
@@ -67,25 +67,25 @@ struct Block {
     quoted: bool,
 }
 
-/// Marks what lies inside of quotation marks as a whole.
+/// Marks sentences that are entirely inside quotation marks.
 fn mark_quoted(text: &str, found: &mut [Sentence<'_>]) {
     let passages = quotation::passages(text);
     let mut passages = passages.iter().peekable();
     for sentence in found {
         let begin = sentence.text.as_ptr().addr() - text.as_ptr().addr();
         while passages.next_if(|passage| passage.end <= begin).is_some() {}
-        // Its closing stop may stand behind the mark.
+        // The closing stop may follow the quotation mark.
         let last = begin + sentence.text.trim_end_matches(['.', '!', '?', ' ']).len();
         sentence.quoted |= passages.peek().is_some_and(|passage| passage.start <= begin && last <= passage.end);
     }
 }
 
-/// Without the marks of emphasis.
+/// Strips marks of emphasis.
 pub(super) fn plain(text: &str) -> String {
     text.replace("**", "").replace("__", "").trim().to_owned()
 }
 
-/// A line that carries no sentence: blank, heading, table row, rule, quote mark alone, a label in bold.
+/// Returns true for a line without a sentence: blank, heading, table row, rule, a lone quote mark, a bold label.
 pub(super) fn is_decoration(line: &str) -> bool {
     let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let rule = line.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | '>' | ' ' | '─' | '━'));
@@ -94,7 +94,8 @@ pub(super) fn is_decoration(line: &str) -> bool {
     heading || rule || line.starts_with('|') || label
 }
 
-/// Length of a list marker with the blanks after it: `- `, `* `, `• `, `12. `, `3) `, `> `, with a task box.
+/// Returns the length of a list marker with the blanks after it: `- `, `* `, `• `, `12. `, `3) `, `> `, with a task
+/// box.
 pub(super) fn list_marker(line: &str) -> Option<usize> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = if (1..=3).contains(&digits) {
@@ -116,7 +117,7 @@ fn flush<'a>(text: &'a str, block: &mut Option<Block>, found: &mut Vec<Sentence<
     }
 }
 
-/// Splits one paragraph or point.
+/// Splits one paragraph or item.
 fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence<'a>>) {
     let mut push = |text: &'a str| {
         let text = text.trim();
@@ -132,7 +133,7 @@ fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence
             continue;
         }
         if c == '`' {
-            // A backtick without a partner in the next few hundred bytes is just a backtick.
+            // A backtick without a partner in the next few hundred bytes is ordinary text.
             let window = &block.as_bytes()[at + 1..block.len().min(at + 400)];
             code_until = memchr::memchr(b'`', window).map_or(0, |partner| at + 1 + partner + 1);
             continue;
@@ -141,7 +142,7 @@ fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence
         if !wide && !matches!(c, '.' | '!' | '?') {
             continue;
         }
-        // Further stops and closing marks belong to the sentence that they end.
+        // Further stops and closing marks belong to the sentence.
         let mut end = at + c.len_utf8();
         while let Some(&(next, c)) = chars.peek() {
             if !matches!(
@@ -161,13 +162,13 @@ fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence
     push(&block[start..]);
 }
 
-/// Whether what follows a stop is the end, or white space and then anything but a small letter.
+/// Returns true if a stop is followed by the end, or by white space and anything but a lower-case letter.
 fn followed_by_a_start(rest: &str) -> bool {
     let next = rest.trim_start();
     next.is_empty() || (next.len() < rest.len() && !next.starts_with(char::is_lowercase))
 }
 
-/// Whether a text that a stop follows ends in an abbreviation, a single initial, or the number of a point (`: 1.`).
+/// Returns true if the text before a stop ends in an abbreviation, an initial, or the number of a list item (`: 1.`).
 fn is_abbreviation(before: &str) -> bool {
     let split = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"');
     let (rest, word) = match before.rfind(split) {

@@ -1,9 +1,9 @@
-//! What was tried and did not work, by what the agent and the person said of it.
+//! Failed approaches, as the agent and the person describe them.
 //!
-//! A failed command is no failed approach: most are mended a moment later. An approach has failed when somebody says so: it
-//! was a dead end, it did not work, it was taken out again. Much else is said in the same words (a button that does not
-//! work, what to do if it does not work), so most of them need a sign beside them that an attempt is meant. What is quoted was
-//! said by somebody else.
+//! A failed command is not a failed approach: most are fixed a moment later. An approach has failed if someone says so:
+//! it was a dead end, it did not work, it was removed again. The same words are used for much else (a button that does
+//! not work, what to do if it does not work), so most phrases need a further sign that an attempt is meant. Quotations
+//! do not count.
 
 mod vocabulary;
 
@@ -20,16 +20,16 @@ use super::timeline::{Said, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
 use baton_conversation::quoted_text::{own_words, without_blocks};
 
-/// A longer reply is a document; its beginning is looked through, in bytes.
+/// Only this much of a longer reply, a document, is searched, in bytes.
 const MAX_REPLY_BYTES: usize = 20_000;
-/// A longer prompt is a description or something pasted, in bytes.
+/// A longer prompt is a description or pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
-/// A statement of fewer characters says too little alone: what was said before joins it.
+/// A shorter statement says too little alone: the sentence before is added, in characters.
 const TELLING_CHARS: usize = 80;
-/// Words before `does not work` among which its subject is looked for.
+/// Number of words before `does not work` in which its subject is looked for.
 const SUBJECT_WORDS: usize = 6;
 
-/// All that was said to have failed, in transcript order, the same once.
+/// Returns everything that was said to have failed, in transcript order, without repetitions.
 pub(super) fn setbacks(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<(usize, Pointed)> = Vec::new();
     for round in &timeline.rounds {
@@ -63,7 +63,7 @@ fn of_the_agent(reply: &Said<'_>) -> Vec<(usize, Pointed)> {
     found
 }
 
-/// A person reports what is broken more often than what was tried: only what names an attempt counts.
+/// A person reports defects more often than attempts, so only sentences that name an attempt count.
 fn of_the_person(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
     if prompt.text.len() > MAX_PROMPT_BYTES {
         return Vec::new();
@@ -76,7 +76,7 @@ fn of_the_person(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
     choice::clauses(&without_blocks(prompt.text)).filter(tried).map(told).collect()
 }
 
-/// The points of lists whose heading says that they failed: `## What did not work`.
+/// Returns the items of lists whose heading says that they failed: `## What did not work`.
 fn listed(text: &str) -> Vec<&str> {
     let mut points = Vec::new();
     let mut under = false;
@@ -98,8 +98,8 @@ fn is_head(line: &str) -> bool {
     HEADS.contains(&bare.as_str())
 }
 
-/// Whether a sentence says of something that was tried, or weighed with its reason, that it does not do; what comes next may
-/// undo it.
+/// Returns true if a sentence says that something that was tried, or considered with a reason, does not work; `next`,
+/// the sentence after it, may say that it was undone.
 fn says_it_failed(sentence: &str, next: Option<&str>) -> bool {
     let phrase = Phrase::of(&own_words(sentence));
     if phrase.asks() || phrase.begins(&CASES) || phrase.has_any(&["if it", "if that", "if this", "in case"]) {
@@ -119,14 +119,15 @@ fn says_it_failed(sentence: &str, next: Option<&str>) -> bool {
     removes(&words) || undoes(&phrase, gives_reason) || WEIGHED.iter().any(|said| rejects(&phrase, said, gives_reason))
 }
 
-/// Whether these words stand in it and nobody denies them: `no dead end`, `not a dead end`, `why it did not work`.
+/// Returns true if these words occur and are not denied or explained: `no dead end`, `not a dead end`, `why it did not
+/// work`.
 fn stands(phrase: &Phrase, words: &str, is_undone: &dyn Fn() -> bool) -> bool {
     let Some(at) = phrase.find(words) else { return false };
     let before: Vec<&str> = phrase.before(at).collect();
     let near = before.iter().rev().take(3);
     let denied = near.clone().any(|word| matches!(*word, "no" | "not" | "never" | "without" | "isn't" | "wasn't"));
     let explained = near.clone().any(|word| matches!(*word, "why" | "so" | "reason" | "what" | "that's"));
-    // `What did not work: …` is the label of what failed.
+    // `What did not work: …` labels what failed.
     let is_label = before.as_slice() == ["what"] || before.is_empty();
     let is_broken = || {
         let behind: Vec<&str> = phrase.words().skip(before.len() + words.split(' ').count()).collect();
@@ -135,7 +136,7 @@ fn stands(phrase: &Phrase, words: &str, is_undone: &dyn Fn() -> bool) -> bool {
     !denied && (is_label || !explained) && !is_broken()
 }
 
-/// Whether something in use does not work, as in `the login did not work`: that was to be mended, and nobody has tried it.
+/// Returns true if a thing in use does not work, as in `the login did not work`: a defect, not an attempt.
 fn is_symptom(phrase: &Phrase, before: &[&str]) -> bool {
     let subject = before.rsplit(|word| BORDERS.contains(word)).next().unwrap_or_default();
     let made = |word: &&str| ATTEMPTS.contains(word) || MADE.contains(word) || word.ends_with("ing");
@@ -144,20 +145,20 @@ fn is_symptom(phrase: &Phrase, before: &[&str]) -> bool {
         && !phrase.has_any(&["tried", "attempted"])
 }
 
-/// `: it hammered the server`, `because it leaks`: what was built has a flaw of its own. Another thing may be why what is in use
-/// does not work: `: the cookie was missing`.
+/// Matches `: it hammered the server`, `because it leaks`: the thing itself is flawed. A reason with another subject
+/// (`: the cookie was missing`) may explain why a thing in use does not work.
 fn has_a_flaw(behind: &[&str]) -> bool {
     let gives = |word: &str| matches!(word, ":" | ";" | "—" | "–" | "because" | "since");
     behind.windows(2).any(|pair| gives(pair[0]) && matches!(pair[1], "it" | "they" | "two" | "both"))
 }
 
-/// `I take the mutex out again`, `ripped it out`.
+/// Matches `I take the mutex out again`, `ripped it out`.
 fn removes(words: &[&str]) -> bool {
     let out = words.windows(2).position(|pair| REMOVING.contains(&(pair[0], pair[1])));
     out.is_some_and(|out| words.iter().take(out).any(|word| TAKING.contains(word)))
 }
 
-/// `I reverted it because …`, `Rolled back: …`.
+/// Matches `I reverted it because …`, `Rolled back: …`.
 fn undoes(phrase: &Phrase, gives_reason: bool) -> bool {
     let own = |verb: &&str| {
         let subjects = [
@@ -170,7 +171,7 @@ fn undoes(phrase: &Phrase, gives_reason: bool) -> bool {
     gives_reason && UNDOING.iter().any(own)
 }
 
-/// `That approach does not work, because …`: of what is there now only an attempt counts, and with its reason.
+/// Matches `That approach does not work, because …`: in the present tense it must be an attempt, or have a reason.
 fn rejects(phrase: &Phrase, said: &str, gives_reason: bool) -> bool {
     let Some(at) = phrase.find(said) else { return false };
     let before: Vec<&str> = phrase.before(at).collect();

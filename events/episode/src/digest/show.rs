@@ -1,23 +1,24 @@
-//! What of a conversation a digest shows: a person's wish, plain data.
+//! What of a conversation a digest may show: a person's settings, plain data.
 
 use baton_conversation::item::Body;
 
-/// Longest line of a tool's result, in characters, unless told otherwise.
+/// Default maximum length of a tool result's line, in characters.
 const MAX_OUTPUT_SUMMARY_CHARS: usize = 200;
 
 /// What a digest shows. The default shows everything. The content hash does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Show {
-    /// What a person typed. Without: no prompts, no objective beyond the title, no decision or question of theirs.
+    /// What a person typed. Without it: no prompts, no objective beyond the title, no decision or question of theirs.
     pub keep_user_messages: bool,
-    /// What the agent said. Without: no answers, no decision of the agent, no step it announced.
+    /// What the agent said. Without it: no answers, no decision of the agent, no announced step.
     pub keep_agent_responses: bool,
-    /// What tools did. Without: no commands, files, errors, todo items, research or knowledge.
+    /// What tools did. Without it: no commands, files, errors, todo items, research or knowledge.
     pub keep_tool_structure: bool,
-    /// Whether a tool's result is told by one line of at most [`max_output_summary_chars`](Self::max_output_summary_chars).
-    /// Without it is told by all that was kept of it, which is a line as well.
+    /// True if a tool's result is shown as one line of at most
+    /// [`max_output_summary_chars`](Self::max_output_summary_chars). Otherwise everything that was kept of it is shown,
+    /// which is one line as well.
     pub omit_tool_outputs: bool,
-    /// Longest line that is told of a tool's result, in characters.
+    /// Maximum length of a tool result's line, in characters.
     pub max_output_summary_chars: usize,
 }
 
@@ -34,7 +35,7 @@ impl Default for Show {
 }
 
 impl Show {
-    /// Whether anything is shown of an item of this kind. What the harness tells is what tools have done.
+    /// Returns true if items of this kind are shown. Notices of the harness count as tool activity.
     pub fn keeps(&self, body: &Body) -> bool {
         match body {
             Body::Prompt { .. } | Body::Answer { .. } => self.keep_user_messages,
@@ -44,7 +45,7 @@ impl Show {
         }
     }
 
-    /// Most characters that are told of a tool's result; `all` where nothing is to be left out.
+    /// Returns the maximum number of characters of a tool's result; `all` is the limit without this setting.
     pub fn output_chars(&self, all: usize) -> usize {
         if self.omit_tool_outputs { self.max_output_summary_chars.min(all) } else { all }
     }

@@ -1,20 +1,20 @@
-//! The sentence that answers: what an assistant's text says was done, not what it announces or offers.
+//! The sentence of an assistant's text that says what was done, not what it announces or offers.
 
 use super::excerpt::{self, one_line};
 use super::sentence::{Sentence, plain, sentences};
 use super::timeline::Said;
 use super::{ANSWER_CHARS, Pointed};
 
-/// A sentence shorter than this says too little alone ("All tests pass."): a neighbour joins it.
+/// A shorter sentence says too little alone ("All tests pass."): a neighbour is added.
 const TELLING_CHARS: usize = 60;
-/// Weight of a statement about one's own doing.
+/// Weight of a statement about one's own work.
 const MAX_WEIGHT: u8 = 4;
-/// Most sentences of a reply that are weighed, from its end.
+/// Maximum number of a reply's sentences that are weighed, from its end.
 const MAX_WEIGHED: usize = 200;
-/// Longest part of a reply that is read, in bytes from its end.
+/// Maximum length of a reply that is read, in bytes from its end.
 const MAX_BYTES: usize = 40_000;
 
-/// How an announcement begins; lower case.
+/// Beginnings of announcements; lower case.
 const ANNOUNCING: [&str; 25] = [
     "i see",
     "i can see",
@@ -42,7 +42,7 @@ const ANNOUNCING: [&str; 25] = [
     "time to",
     "wait",
 ];
-/// How an offer begins or what gives it away; lower case.
+/// Beginnings of, and phrases in, offers; lower case.
 const OFFERING: [&str; 18] = [
     "ready to",
     "ready for",
@@ -63,7 +63,7 @@ const OFFERING: [&str; 18] = [
     "just let",
     "please let",
 ];
-/// What somebody did; lower case, sorted.
+/// Verbs for what someone did; lower case, sorted.
 const DOING: [&str; 25] = [
     "added",
     "changed",
@@ -91,7 +91,7 @@ const DOING: [&str; 25] = [
     "verified",
     "wrote",
 ];
-/// What came of it, or why; lower case, sorted.
+/// Words for the result or its reason; lower case, sorted.
 const DONE: [&str; 21] = [
     "because",
     "cause",
@@ -116,7 +116,7 @@ const DONE: [&str; 21] = [
     "works",
 ];
 
-/// The last statement of the last reply that states something; replies that only announce are passed over.
+/// Returns the statement of the last reply that has one; replies that only announce are skipped.
 pub(super) fn answer(replies: &[Said<'_>]) -> Option<Pointed> {
     replies.iter().rev().find_map(|reply| {
         let text = statement(reply.text)?;
@@ -124,7 +124,7 @@ pub(super) fn answer(replies: &[Said<'_>]) -> Option<Pointed> {
     })
 }
 
-/// What a text states: the last of its weightiest sentences, with a neighbour when it is short. `None` when it only
+/// Returns what a text states: the last of its weightiest sentences, with a neighbour if it is short. `None` if it only
 /// announces, offers or asks.
 pub(super) fn statement(text: &str) -> Option<String> {
     let found = sentences(tail(text));
@@ -132,7 +132,7 @@ pub(super) fn statement(text: &str) -> Option<String> {
     let found: Vec<_> = found[from..].iter().filter(|sentence| states(sentence)).collect();
     let chosen = weightiest(&found)?;
     let mut text = plain(found[chosen].text);
-    // A short one gets company: what follows it, else what came before.
+    // A short sentence gets the one after it, else the one before.
     let short = |text: &str| text.chars().count() < TELLING_CHARS && !found[chosen].point;
     let prose = |at: usize| found.get(at).filter(|sentence| !sentence.point).map(|sentence| plain(sentence.text));
     if let Some(after) = prose(chosen + 1).filter(|_| short(&text)) {
@@ -144,7 +144,7 @@ pub(super) fn statement(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(|text| one_line(&text, ANSWER_CHARS))
 }
 
-/// The last of the weightiest. Looks from the end, and no further than the first that could not weigh more.
+/// Returns the last of the weightiest. Searches from the end and stops at the maximum weight.
 fn weightiest(found: &[&Sentence<'_>]) -> Option<usize> {
     let mut best: Option<(u8, usize)> = None;
     for (at, sentence) in found.iter().enumerate().rev() {
@@ -159,7 +159,7 @@ fn weightiest(found: &[&Sentence<'_>]) -> Option<usize> {
     best.map(|(_, at)| at)
 }
 
-/// Whether a sentence states: no question, offer, announcement or head of a list.
+/// Returns true for a statement: not a question, an offer, an announcement or the head of a list.
 fn states(sentence: &Sentence<'_>) -> bool {
     let bare = sentence.text.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = sentence.text.trim_end_matches(['*', '_', '"', ')', '”', ' ']);
@@ -167,12 +167,12 @@ fn states(sentence: &Sentence<'_>) -> bool {
     telling && !end.ends_with(['?', '？', ':', '：']) && !announces(bare) && !offers(bare)
 }
 
-/// Whether a sentence tells what will be done, or is being looked at.
+/// Returns true if a sentence says what will be done, or is being looked at.
 pub(super) fn announces(sentence: &str) -> bool {
     begins(sentence, &ANNOUNCING)
 }
 
-/// Whether a sentence offers something.
+/// Returns true if a sentence offers something.
 pub(super) fn offers(sentence: &str) -> bool {
     begins(sentence, &OFFERING)
 }
@@ -184,7 +184,7 @@ fn begins(sentence: &str, list: &[&str]) -> bool {
     list.iter().any(|head| start.starts_with(head))
 }
 
-/// How much a statement tells of the work: said to be one's own doing, said to be done, said, listed.
+/// Returns how much a statement says about the work: own work done, work done, other statements; list items weigh less.
 fn weight(sentence: &Sentence<'_>) -> u8 {
     let own = || {
         let mut words = words(sentence.text);
@@ -210,7 +210,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Whether a sorted list of lower-case words holds a word in any case.
+/// Returns true if a sorted list of lower-case words contains a word in any case.
 fn is_one_of(list: &[&str], word: &str) -> bool {
     if word.len() < 3 {
         return false;
@@ -222,7 +222,7 @@ fn is_one_of(list: &[&str], word: &str) -> bool {
     list.binary_search_by(|known| known.as_bytes().cmp(lower)).is_ok()
 }
 
-/// The end of a very long text, from a line border where there is one.
+/// Returns the end of a very long text, from a line start if possible.
 fn tail(text: &str) -> &str {
     let cut = excerpt::end(text, MAX_BYTES);
     if cut.len() == text.len() {

@@ -93,7 +93,7 @@ impl Session {
     }
 }
 
-/// A session as it often goes: a bug, a failing test, two edits, a passing test, a commit.
+/// A typical session: a bug, a failing test, two edits, a passing test, a commit.
 fn a_fixed_bug() -> Session {
     Session::default()
         .cwd("/home/u/p")
@@ -398,7 +398,7 @@ fn all_that_was_typed_is_told_where_all_of_it_is_wanted() {
         told.iter().map(|prompt| prompt.text.as_str()).collect::<Vec<_>>(),
         ["prompt 497", "prompt 498", "prompt 499"]
     );
-    // The same words in one minute are sent again; later they are typed again.
+    // Equal prompts within one minute are sent again; later ones are typed again.
     let again = (0..100).fold(Session::default(), |session, _| session.prompt("continue"));
     assert_eq!((again.digest().prompts.len(), typed(&again.items, &Show::default(), 5_000).len()), (1, 2));
     let unshown = Show { keep_user_messages: false, ..Show::default() };

@@ -1,4 +1,4 @@
-//! A session in order: rounds (a typed prompt and what answers it) and deeds (a call joined with its result).
+//! A session in order: rounds (a prompt and the replies to it) and deeds (a call joined with its result).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,52 +12,52 @@ use baton_conversation::filter::{Verdict, result};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
 use baton_conversation::record::Timestamp;
 
-/// The notice that the harness' interruption becomes.
+/// The notice that an interruption of the harness becomes.
 const INTERRUPTED: &str = "interrupted by the user";
 
-/// A text of the conversation and where it stands.
+/// A text of the conversation and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) text: &'a str,
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
-    /// Place in the list of items.
+    /// Index in the list of items.
     pub(super) place: usize,
 }
 
 /// What a person said to a tool.
 pub(super) struct Answer<'a> {
     pub(super) said: Said<'a>,
-    /// The deed that it answers, as an index of [`Timeline::deeds`].
+    /// The deed that it answers, as an index into [`Timeline::deeds`].
     pub(super) deed: Option<usize>,
 }
 
-/// A typed prompt with everything up to the next one. What comes before the first prompt is a round without one.
+/// A prompt with everything up to the next one. Everything before the first prompt is a round without one.
 pub(super) struct Round<'a> {
     pub(super) prompt: Option<Said<'a>>,
     pub(super) replies: Vec<Said<'a>>,
-    /// Whether a person stopped the agent to type the prompt.
+    /// True if the person stopped the agent to type the prompt.
     pub(super) after_interruption: bool,
     /// Its deeds, as a range of [`Timeline::deeds`].
     pub(super) deeds: Range<usize>,
 }
 
-/// A tool call with its result; one of both may be missing.
+/// A tool call with its result; either may be missing.
 pub(super) struct Deed<'a> {
     pub(super) call: Option<&'a Call>,
     pub(super) result: Option<&'a ToolResult>,
-    /// Line and time of the call, or of the result of an unknown call.
+    /// Line and time of the call, or of the result if the call is unknown.
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
-    /// Line and time of the result; of the call while there is none.
+    /// Line and time of the result, or of the call while there is none.
     pub(super) result_line: u64,
     pub(super) result_at: Option<Timestamp>,
-    /// Places of call and result in the list of items; the result's is `usize::MAX` while there is none.
+    /// Indices of call and result in the list of items; `usize::MAX` while there is no result.
     pub(super) began: usize,
     pub(super) ended: usize,
-    /// Whether a subagent did it, beside the main conversation.
+    /// True if a subagent did it, beside the main conversation.
     pub(super) aside: bool,
-    /// The working directory then.
+    /// Working directory at the call.
     pub(super) cwd: Option<&'a str>,
 }
 
@@ -65,12 +65,12 @@ pub(super) struct Deed<'a> {
 #[derive(Default)]
 pub(super) struct Timeline<'a> {
     pub(super) title: Option<String>,
-    /// Whether the title is a prompt that the harness repeats, and nobody gave it.
+    /// True if the title is only a prompt that the harness recorded.
     pub(super) title_is_prompt: bool,
     pub(super) rounds: Vec<Round<'a>>,
     /// In the order of the calls.
     pub(super) deeds: Vec<Deed<'a>>,
-    /// Deeds that have a result, in the order of the results.
+    /// Indices of deeds with a result, in the order of the results.
     pub(super) finished: Vec<usize>,
     /// What a person said to a tool: with a refusal, or to a question.
     pub(super) answers: Vec<Answer<'a>>,
@@ -79,10 +79,10 @@ pub(super) struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Reads the items once. In a session with a main conversation, what a subagent was asked and said counts for
-    /// nothing, but what it did counts; a subagent's own file is a conversation of its own.
+    /// Reads the items once. In a session with a main conversation, a subagent's prompts and replies are ignored, but
+    /// its calls count; a subagent's own file is a conversation of its own.
     ///
-    /// What is not to be shown is not read: a prompt begins its round without being told.
+    /// What must not be shown is not read: such a prompt begins its round without a text.
     pub(super) fn of(items: &'a [Item], show: &Show) -> Self {
         let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
         let mut timeline = Self::default();
@@ -101,7 +101,7 @@ impl<'a> Timeline<'a> {
                     prompted = Some(item.line);
                     timeline.begin(show.keep_user_messages.then(|| said(text)), std::mem::take(&mut interrupted));
                 }
-                // Without words of its own a picture is the prompt.
+                // A picture without text is the prompt.
                 Body::Media { .. } if !aside && prompted != Some(item.line) => {
                     prompted = Some(item.line);
                     timeline.begin(None, std::mem::take(&mut interrupted));
@@ -136,7 +136,7 @@ impl<'a> Timeline<'a> {
                     let deed = deed.filter(|&index| timeline.deeds[index].result_line == item.line);
                     timeline.answers.push(Answer { said: said(text), deed });
                 }
-                // An old title names the record that it was made of, and that is mostly another session's.
+                // A summary title names the record that it was made from, which is usually another session's.
                 Body::Meta(Meta::Title { source: TitleSource::Summary, .. })
                     if !item
                         .uuid
@@ -153,7 +153,7 @@ impl<'a> Timeline<'a> {
         timeline
     }
 
-    /// The path as people write it: relative to the working directory when it lies below.
+    /// Returns the path relative to the working directory if it is below.
     pub(super) fn shown<'p>(&self, path: &'p str) -> &'p str {
         let below = self.cwd.and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
         below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
@@ -173,7 +173,7 @@ impl<'a> Timeline<'a> {
     }
 
     fn push(&mut self, deed: Deed<'a>) {
-        // A round that begins here begins with it.
+        // A round that begins here begins with this deed.
         self.round();
         self.deeds.push(deed);
         let end = self.deeds.len();
@@ -231,24 +231,24 @@ impl<'a> Deed<'a> {
         }
     }
 
-    /// The call of a result that stands before it.
+    /// Adds the call of a result that preceded it.
     fn announce(&mut self, call: &'a Call, item: &Item) {
         self.call = Some(call);
         (self.line, self.at) = (item.line, item.at);
     }
 
-    /// The tool's name as written; empty when neither call nor result tells.
+    /// Returns the tool's name as written; empty if neither call nor result has it.
     pub(super) fn tool(&self) -> &'a str {
         let named = self.call.map(|call| call.name.as_str());
         named.or_else(|| self.result.and_then(|result| result.name.as_deref())).unwrap_or_default()
     }
 
-    /// A textual parameter of the call.
+    /// Returns a text parameter of the call.
     pub(super) fn input(&self, key: &str) -> Option<&'a str> {
         self.call?.input.get(key).and_then(Value::as_str)
     }
 
-    /// How it went, once it is over. A check whose exit code a pipe hides went as its output says.
+    /// Returns the outcome, once it is finished. For a check whose exit code a pipe hides, it is what the output says.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         let result = self.result?;
         let unseen = || {
@@ -257,36 +257,36 @@ impl<'a> Deed<'a> {
         Some(if result.outcome == Outcome::Ok && unseen() { Outcome::Failed } else { result.outcome })
     }
 
-    /// What its output says of how it went.
+    /// Returns what the output says about the result.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let result = self.result.filter(|result| result.outcome == Outcome::Ok)?;
         Verdict::read(&result.text)
     }
 
-    /// The shell command, read.
+    /// Returns the parsed shell command.
     pub(super) fn line(&self) -> Option<Command<'a>> {
         Some(Command::read(self.command()?).saying(self.verdict()))
     }
 
-    /// Whether it is known to have done what it should.
+    /// Returns true if it is known to have succeeded.
     pub(super) fn succeeded(&self) -> bool {
         self.outcome() == Some(Outcome::Ok)
     }
 
-    /// The shell command, if that is what the tool runs.
+    /// Returns the shell command, if the tool runs one.
     pub(super) fn command(&self) -> Option<&'a str> {
         let shell = matches!(self.tool(), "Bash" | "PowerShell" | "Shell" | "shell" | "bash");
         self.input("command").filter(|command| shell && !command.trim().is_empty())
     }
 
-    /// Whether the command was only started: its result says nothing about how it went.
+    /// Returns true if the command was only started, so that its result says nothing about how it ended.
     pub(super) fn in_background(&self) -> bool {
         let flag = self.call.and_then(|call| call.input.get("run_in_background"));
         let asked = flag.and_then(Value::as_bool).unwrap_or(false);
         asked || self.result.is_some_and(|result| result::goes_on(&result.text))
     }
 
-    /// The file that the tool changes, with lines added and removed where they are known.
+    /// Returns the file that the tool changes, with lines added and removed if known.
     pub(super) fn edit(&self) -> Option<(&'a str, u32, u32)> {
         if let Some(edit) = self.call.and_then(|call| call.edit.as_ref()) {
             let counted = self.result.and_then(|result| result::changed_lines(&result.text));
@@ -297,12 +297,12 @@ impl<'a> Deed<'a> {
         self.path().filter(|_| writes).map(|path| (path, 0, 0))
     }
 
-    /// The file that the tool reads.
+    /// Returns the file that the tool reads.
     pub(super) fn reading(&self) -> Option<&'a str> {
         self.path().filter(|_| matches!(self.tool(), "Read" | "NotebookRead"))
     }
 
-    /// Whether the tool only looks: that it finds nothing is no failure of the work.
+    /// Returns true if the tool only looks: finding nothing is not a failure of the work.
     pub(super) fn only_looks(&self) -> bool {
         matches!(
             self.tool(),
@@ -319,7 +319,7 @@ impl<'a> Deed<'a> {
         )
     }
 
-    /// What the call is about: a path, an address, a pattern.
+    /// Returns the target of the call: a path, a URL, a pattern.
     pub(super) fn target(&self) -> Option<&'a str> {
         let other =
             || ["url", "query", "pattern", "description", "subject", "skill"].iter().find_map(|key| self.input(key));
@@ -332,7 +332,7 @@ impl<'a> Deed<'a> {
     }
 }
 
-/// The ids of the session's own records.
+/// Returns the ids of the session's own records.
 fn record_ids(items: &[Item]) -> BTreeSet<&str> {
     let own = items.iter().filter(|item| !matches!(item.body, Body::Meta(Meta::Title { .. })));
     own.filter_map(|item| item.uuid.as_deref()).collect()

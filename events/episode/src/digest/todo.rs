@@ -1,4 +1,4 @@
-//! The agent's list of things to do, as it stands at the end.
+//! The agent's todo list at the end of the session.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,19 @@ use super::timeline::{Deed, Timeline};
 use baton_conversation::item::Outcome;
 use baton_conversation::record::Timestamp;
 
-/// Something to do that was not done.
+/// An item that was not done.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Todo<'a> {
     pub(super) text: &'a str,
     pub(super) begun: bool,
-    /// Line and time of the call that says it.
+    /// Line and time of the call that states it.
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
 }
 
-/// What is neither done nor dropped, in the order of the list. There are two kinds of lists: one that is written whole
-/// each time, and one of numbered tasks that are made and changed one by one. A subagent's list is not read.
+/// Returns what is neither done nor dropped, in the order of the list. There are two kinds of lists: one that is
+/// written as a whole each time, and one of numbered tasks that are created and changed individually. A subagent's list
+/// is ignored.
 pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
     let mut list: Vec<Todo<'a>> = Vec::new();
     let mut tasks: BTreeMap<u64, (Todo<'a>, bool)> = BTreeMap::new();
@@ -29,7 +30,7 @@ pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
         match deed.tool() {
             "TodoWrite" | "update_plan" => list = written(deed).unwrap_or(list),
             "TaskCreate" => {
-                // The harness numbers tasks from 1 in the order they are made; its answer is not kept.
+                // The harness numbers tasks from 1 in the order of creation; its answer is not kept.
                 made += 1;
                 if let Some(text) = deed.input("subject").filter(|text| !text.trim().is_empty()) {
                     tasks.insert(made, (Todo { text, begun: false, line: deed.line, at: deed.at }, true));
@@ -52,7 +53,7 @@ pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
     list
 }
 
-/// What is open in a list that was written whole; `None` when there is no list.
+/// Returns the open items of a list that was written as a whole; `None` if there is no list.
 fn written<'a>(deed: &Deed<'a>) -> Option<Vec<Todo<'a>>> {
     let input = &deed.call?.input;
     let list = input.get("todos").or_else(|| input.get("plan"))?.as_array()?;

@@ -1,4 +1,4 @@
-//! What was done, prompt by prompt: the answer, the files edited, the commands that succeeded.
+//! The work, prompt by prompt: the answer, the edited files, the successful commands.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::timeline::{Round, Said, Timeline};
 use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
 use baton_conversation::item::Outcome;
 
-/// What a person typed, as one line each, without what they typed for the harness. The same twice in a row counts once:
-/// an interrupted prompt is often sent again.
+/// Returns what a person typed, one line each, without input for the harness. Equal prompts in a row count once: an
+/// interrupted prompt is often sent again.
 pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut prompts = all_prompts(timeline);
     prompts.dedup_by(|later, earlier| later.text == earlier.text);
@@ -19,7 +19,7 @@ pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     prompts
 }
 
-/// The same, the last `most` of them. The same twice in a row counts once where it was typed in one minute.
+/// Returns the last `most` of these. Equal prompts in a row count once if typed within one minute.
 pub(super) fn typed(timeline: &Timeline<'_>, most: usize) -> Vec<Pointed> {
     const MINUTE_MS: i64 = 60_000;
     let minute = |prompt: &Pointed| prompt.at.map(|at| at.0.div_euclid(MINUTE_MS));
@@ -42,13 +42,13 @@ fn all_prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     prompts
 }
 
-/// The prompts that ask for something.
+/// Returns the prompts that ask for something.
 pub(super) fn requests<'t, 'a>(timeline: &'t Timeline<'a>) -> impl Iterator<Item = &'t Said<'a>> {
     let said = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
     said.filter(|said| !super::is_for_the_harness(said.text.trim()) && !said.text.trim().is_empty())
 }
 
-/// `answers`, `changes` and `commands`, each in transcript order; a category without entries is left out.
+/// Returns `answers`, `changes` and `commands`, each in transcript order; empty categories are omitted.
 pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
     let (mut answers, mut changes, mut commands) = (Vec::new(), Vec::new(), Vec::new());
     for round in &timeline.rounds {
@@ -67,7 +67,7 @@ pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed
     completed
 }
 
-/// Commands run, equal ones counted once, by first run.
+/// Returns the commands run, by first run; equal ones are counted together.
 pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
     let mut lines: Vec<(bool, CommandLine, BTreeMap<&str, u32>)> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -100,7 +100,7 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
     lines.into_iter().map(|(_, line, _)| line).collect()
 }
 
-/// The files edited in a round, each with its sums, at the line of its last edit.
+/// Returns the files edited in a round with their total changes, at the line of the last edit.
 fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut files: Vec<(&str, u32, u32, Pointed)> = Vec::new();
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
@@ -124,7 +124,7 @@ fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     told.collect()
 }
 
-/// The commands that succeeded in a round and did more than look, equal ones once, at the line of the last run.
+/// Returns the successful commands of a round that did more than look, equal ones once, at the line of the last run.
 fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut lines: Vec<Pointed> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,45 +1,46 @@
-//! Which of a session's files have changed since, by what the file system says of them: silent where it cannot tell.
+//! Which of a session's files have changed since, according to the file system; nothing is reported if that cannot be
+//! known.
 //!
 //! # Hazards
 //!
-//! - A missing file is reported only below a project that is there, and not where the session ran a command
-//!   that may have removed it. Most of many files written within two seconds count as a checkout and are not
-//!   reported. Changes go by time of change, not by git.
+//! - A missing file is reported only below a project that exists, and not if the session ran a command that may have
+//!   removed it. If most of many files were written within two seconds, that counts as a checkout and is not reported.
+//!   Changes are detected by modification time, not by git.
 
 use super::File;
 use baton_conversation::record::Timestamp;
 
-/// Files that must share one time before it says more of whatever wrote them all than of each.
+/// From this many files with the same time on, the time is that of a common operation and not of each file.
 const MANY: usize = 6;
-/// Times that close count as one: a checkout of many files takes a moment.
+/// Times this close count as the same, in milliseconds: a checkout of many files takes a moment.
 const ONE_TIME_MS: i64 = 2_000;
-/// A file system may be so much ahead of the clock by which a transcript is dated.
+/// Tolerance for a file system whose clock is ahead of the transcript's, in milliseconds.
 const AHEAD_MS: i64 = 1_000;
-/// Most changed files that are told; the rest are counted by nobody.
+/// Maximum number of changed files that are reported; the rest are dropped.
 const MAX_CHANGED: usize = 20;
 
-/// What the file system says of a file.
+/// State of a file according to the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stat {
-    /// It was last written then.
+    /// Last written at this time.
     WrittenAt(Timestamp),
-    /// It is not there, in a directory that is.
+    /// Absent, in a directory that exists.
     Gone,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
 /// A file that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Its path, as the session's [`File`] has it.
+    /// Its path, as in the session's [`File`].
     pub path: String,
-    /// Whether it is no longer there.
+    /// True if it no longer exists.
     pub gone: bool,
 }
 
-/// The files that were written or taken away after `since`, the session's last record. None when most of many were written
-/// at one time, as a checkout does, and none that the session itself may have removed.
+/// Returns the files that were written or removed after `since`, the session's last record. Empty if most of many were
+/// written at one time, as by a checkout; files that the session itself may have removed are not reported as gone.
 pub fn changed(files: &[File], stats: &[Stat], since: Timestamp) -> Vec<Changed> {
     let newer = |stat: &Stat| match stat {
         Stat::WrittenAt(at) if at.since_ms(since) > AHEAD_MS => Some(at.0),
@@ -63,8 +64,8 @@ pub fn changed(files: &[File], stats: &[Stat], since: Timestamp) -> Vec<Changed>
 mod tests {
     use super::*;
 
-    /// Files as `name:stat`, where a stat is seconds after the session's last record, `gone`, `GONE` (and the session may
-    /// have removed it) or `?`; what has changed of them, the gone ones with a minus.
+    /// `files` lists `name:stat`, where a stat is seconds after the session's last record, `gone`, `GONE` (the session
+    /// may have removed it) or `?`; `expected` lists the changed ones, removed ones with a minus.
     #[track_caller]
     fn check(files: &str, expected: &str) {
         let (files, stats): (Vec<File>, Vec<Stat>) = files

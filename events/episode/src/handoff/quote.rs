@@ -1,31 +1,31 @@
-//! Words of a session as they may be told to another agent.
+//! Quotes a session's text for another agent.
 
 use crate::digest::sentences_within;
 use baton_conversation::filter::without_colours;
 use baton_redaction::redact;
 
-/// The name of the marks around everything that Baton tells.
+/// Name of the marks around Baton's text.
 const OWN_MARK: &str = "baton-recall";
-/// What stands for it where somebody quotes it.
+/// Replacement of that name in quotations.
 const OWN_MARK_QUOTED: &str = "baton recall";
-/// Longest path, in characters.
+/// Maximum length of a path, in characters.
 const PATH_CHARS: usize = 160;
 
-/// A text of a session on one line, at most so many characters, cut at a sentence where it can be: without secrets, colours,
-/// letters that nobody sees, and without marks by which it could leave the quotation or pass for the harness's own words.
+/// Puts a session's text on one line of at most `chars` characters, cut after a sentence if possible: without secrets,
+/// colour codes, invisible characters, and marks by which it could end the quotation or pass for the harness.
 pub(super) fn quoted(text: &str, chars: usize) -> String {
-    // First of all what could stand inside a key or a colour and hide it.
+    // First, as such characters could hide a key or a colour code by splitting it.
     let seen = text.replace(is_unseen, "");
     sentences_within(&without_marks(&redact(&without_colours(&seen))), chars)
 }
 
-/// A path, as [`quoted`], and without what would end an attribute or a list of paths.
+/// Quotes a path like [`quoted`], and without characters that would end an attribute or a list of paths.
 pub(super) fn path(path: &str) -> String {
     quoted(path, PATH_CHARS).replace('"', "'")
 }
 
-/// Without anything that reads like a tag of the harness: closing ones, and those whose names have more than one part
-/// (`<system-reminder>`). What programs write, `Vec<u8>`, stays.
+/// Disarms everything that reads like a tag of the harness: closing tags, and those with compound names
+/// (`<system-reminder>`). Program text such as `Vec<u8>` is kept.
 fn without_marks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -34,8 +34,8 @@ fn without_marks(text: &str) -> String {
     without_own_mark(out)
 }
 
-/// What a person who reads along does not see, and a model does: of no width, turning the writing direction, choosing a
-/// letter's variant, blank fillers, and tags, in which whole sentences can be written.
+/// Returns true for characters that a person does not see and a model does: zero-width characters, direction marks,
+/// variation selectors, blank fillers, and tag characters, which can encode whole sentences.
 pub fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -67,7 +67,7 @@ fn is_mark(behind: &str) -> bool {
         || (behind.starts_with(|c: char| c.is_ascii_alphabetic()) && tag.contains(['-', '_', ':']))
 }
 
-/// Without the name of our own marks, however it is written: its parts are still there to be read.
+/// Replaces the name of Baton's own marks, in any case; the parts stay readable.
 fn without_own_mark(text: String) -> String {
     let lower = text.to_ascii_lowercase();
     if !lower.contains(OWN_MARK) {

@@ -1,13 +1,13 @@
-//! Whether anything happened in a session that the next one should know.
+//! Whether a session contains anything that the next one should know.
 
 use crate::digest::{Episode, is_courtesy};
 
-/// Words by which people begin, and which ask for nothing.
+/// Words of greetings, which ask for nothing.
 const GREETINGS: [&str; 12] =
     ["are", "day", "evening", "hello", "hey", "hi", "how", "morning", "test", "testing", "there", "you"];
 
-/// Whether something was done, decided, stored or looked up, has failed, or was left open. A greeting and its answer are
-/// none of these, whatever the answer asks in return.
+/// Returns true if something was done, decided, stored, looked up, failed or left open. A greeting and its answer do
+/// not count, whatever the answer asks in return.
 pub fn is_relevant(episode: &Episode) -> bool {
     let done = !episode.files_modified.is_empty()
         || !episode.commands.is_empty()
@@ -18,7 +18,7 @@ pub fn is_relevant(episode: &Episode) -> bool {
         || ((open || !episode.decisions.is_empty()) && episode.prompts.iter().any(|prompt| asks(&prompt.text)))
 }
 
-/// Whether a prompt asks for anything: more than a greeting, thanks, or a slash command alone.
+/// Returns true if a prompt asks for anything: more than a greeting, thanks, or a bare slash command.
 fn asks(prompt: &str) -> bool {
     let is_command = prompt.starts_with('/') && !prompt.trim().contains(char::is_whitespace);
     let mut words = prompt.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

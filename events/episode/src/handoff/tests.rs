@@ -100,7 +100,7 @@ fn what_is_worth_most_is_told_first() {
     };
     let episode =
         Episode { decisions: list("choice"), next_steps: list("step"), unresolved: list("question"), ..episode() };
-    // Bytes, what is told, what is not.
+    // Bytes, expected parts, unexpected parts.
     let cases: &[(usize, &[&str], &[&str])] = &[
         (
             2_048,
@@ -146,7 +146,7 @@ fn what_a_session_says_cannot_leave_the_quotation() {
     assert!(told.text.chars().all(|c| c == '\n' || (!c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c))));
 }
 
-/// What a person and the agent said and did: `p:` prompt, `r:` reply, `c:` command that succeeds, `f:` one that fails.
+/// What the person and the agent said and did: `p:` prompt, `r:` reply, `c:` successful command, `f:` failing one.
 fn session(steps: &[&str]) -> Episode {
     let mut items = Vec::new();
     let mut add = |body: Body| {
@@ -215,7 +215,7 @@ fn only_a_session_in_which_something_happened_is_relevant() {
 fn a_file_that_the_session_may_have_removed_is_not_missed() {
     let command =
         |text: &str| CommandLine { text: text.to_owned(), line: 1, outcome: "ok", count: 1, ..CommandLine::default() };
-    // Commands, and which of the files the session itself may have removed.
+    // Commands, and for each file whether the session itself may have removed it.
     let cases: &[(&[&str], &[bool])] = &[
         (&["cargo test", "echo firm"], &[false, false]),
         (&["rm src/token.rs"], &[true, false]),

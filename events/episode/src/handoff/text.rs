@@ -1,4 +1,4 @@
-//! The text of a handoff: what matters most, within its bytes.
+//! The text of a handoff: the most important facts, within its limit of bytes.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,14 @@ use super::{About, Facts, Occasion, RECALL_CLOSE, RECALL_OPEN, below};
 use crate::digest::sentences_within;
 use baton_events::session::CloseReason;
 
-/// Most entries that one section tells.
+/// Maximum number of entries per section.
 const MOST: usize = 8;
-/// Room for the line that says how many entries are not told.
+/// Reserve for the line that counts omitted entries, in bytes.
 const MORE_BYTES: usize = 24;
-/// A first entry is cut rather than left out while so many bytes are left.
+/// A section's first entry is cut instead of omitted while this many bytes are left.
 const WORTH_BYTES: usize = 80;
 
-/// How a section is written.
+/// Layout of a section.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `Heading: entry`.
@@ -24,12 +24,12 @@ enum Form {
     Names,
 }
 
-/// Some entries under one heading, in the order in which they are written. The later ones are worth more.
+/// Entries under one heading, in order. Later ones are more important.
 struct Section {
     heading: &'static str,
     form: Form,
     entries: Vec<String>,
-    /// How many of them are told, from the end.
+    /// Number of entries to write, from the end.
     told: usize,
 }
 
@@ -38,12 +38,12 @@ impl Section {
         Self { heading, form, entries, told: 0 }
     }
 
-    /// The entry that is worth most of those that are not told yet.
+    /// Returns the most important entry that is not selected yet.
     fn next(&self) -> Option<usize> {
         (self.told < MOST).then(|| self.entries.len().checked_sub(self.told + 1)).flatten()
     }
 
-    /// Bytes that telling one more of this length takes.
+    /// Returns the bytes that one more entry of this length takes.
     fn cost(&self, entry: usize) -> usize {
         let heading = if self.told == 0 { self.heading.len() + 3 } else { 0 };
         let more = if self.told == 0 && self.entries.len() > 1 { MORE_BYTES } else { 0 };
@@ -70,13 +70,13 @@ impl Section {
     }
 }
 
-/// All of it, marks included; empty when the bytes are too few for anything.
+/// Returns the whole text with its marks; empty if the limit is too small for any entry.
 pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> String {
     let mut out = opening(about);
     let mut left = about.max_bytes.saturating_sub(out.len() + RECALL_CLOSE.len());
     let mut sections = sections(facts, about, changed);
     let mut open: Vec<usize> = (0..sections.len()).collect();
-    // A round gives every section its best entry, then every section its second best.
+    // Each round selects one more entry of every section.
     while !open.is_empty() {
         open.retain(|&at| tell_one(&mut sections[at], &mut left));
     }
@@ -88,7 +88,7 @@ pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> Stri
     out
 }
 
-/// Whether one more entry of a section could be told.
+/// Selects one more entry of a section; returns false if there is none, or it does not fit.
 fn tell_one(section: &mut Section, left: &mut usize) -> bool {
     let Some(next) = section.next() else { return false };
     let mut cost = section.cost(section.entries[next].len());
@@ -118,7 +118,7 @@ fn within_bytes(text: &str, bytes: usize) -> String {
     }
 }
 
-/// The opening mark, whose words these are, and which session is meant.
+/// Returns the opening mark, and the sentences about the source and the session.
 fn opening(about: &About<'_>) -> String {
     let short = super::path(about.short).replace(['<', '>'], "");
     let kind = match about.occasion {
@@ -159,7 +159,7 @@ fn how(reason: Option<CloseReason>) -> &'static str {
     }
 }
 
-/// Everything there is to tell, what is worth most first.
+/// Returns all sections, the most important first.
 fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section> {
     let own = about.occasion == Occasion::Compaction;
     let one = |text: &str| if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
@@ -168,7 +168,7 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         Some(format!("{text} -> {resolution}"))
     };
     let objective = if own { "Its purpose" } else { "What it was for" };
-    // What others have changed since is told of below.
+    // Files that others changed since have their own section.
     let is_told = |path: &str| changed.iter().any(|told| told.strip_suffix(" (gone)").unwrap_or(told) == path);
     let modified = facts.modified.iter().map(|path| below(path, about.project, facts.cwd.as_deref()));
     let modified: Vec<String> = modified.filter(|path| !is_told(path)).map(str::to_owned).collect();

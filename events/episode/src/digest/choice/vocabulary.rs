@@ -1,16 +1,16 @@
-//! Words by which a choice shows. A list is a guess that helps: what it lacks is not found, what it has too much of is told
-//! in vain.
+//! Words by which choices are recognised. The lists are heuristic: a missing word misses a choice, a superfluous one
+//! invents one.
 
-/// What is weighed against the choice.
+/// Phrases before an alternative.
 pub(super) const AGAINST: [&str; 4] = ["instead of", "rather than", "instead", "as opposed to"];
-/// What gives a reason.
+/// Words before a reason.
 pub(super) const REASONS: [&str; 5] = ["because", "since", "so that", "as otherwise", "otherwise"];
-/// Who chooses.
+/// Subjects of the speaker.
 pub(super) const SUBJECTS: [&str; 12] =
     ["i", "we", "i'd", "we'd", "i'll", "we'll", "i've", "we've", "i'm", "we're", "let's", "lets"];
-/// Words of a clause that explains, at least.
+/// Minimum number of words of an explanation.
 pub(super) const EXPLAINING_WORDS: usize = 4;
-/// Words between who chooses and what they do.
+/// Words that may stand between the subject and its verb.
 pub(super) const BETWEEN: [&str; 19] = [
     "again",
     "also",
@@ -32,7 +32,7 @@ pub(super) const BETWEEN: [&str; 19] = [
     "will",
     "would",
 ];
-/// Verbs that say nothing but a choice; sorted.
+/// Verbs that only express a choice; sorted.
 pub(super) const CHOOSING: [&str; 16] = [
     "choose",
     "chose",
@@ -51,7 +51,7 @@ pub(super) const CHOOSING: [&str; 16] = [
     "settled",
     "stick",
 ];
-/// Verbs of a commitment: what is done so and not otherwise. Sorted.
+/// Verbs of a commitment: something is done this way and not otherwise. Sorted.
 pub(super) const COMMITTING: [&str; 63] = [
     "add",
     "added",
@@ -117,16 +117,16 @@ pub(super) const COMMITTING: [&str; 63] = [
     "write",
     "wrote",
 ];
-/// Verbs among them after which a colon gives the reason.
+/// Verbs among them after which a colon introduces the reason.
 pub(super) const HOLDING: [&str; 14] = [
     "avoid", "do", "drop", "dropped", "go", "keep", "kept", "leave", "left", "skip", "skipped", "stay", "take", "took",
 ];
 /// Past forms among them that do not end in `ed`.
 pub(super) const PAST: [&str; 7] = ["built", "kept", "left", "made", "took", "went", "wrote"];
-/// Refusals of one's own.
+/// Refusals by the speaker.
 pub(super) const REFUSING: [&str; 8] =
     ["won't", "don't want", "wouldn't", "didn't want", "will not", "do not want", "would not", "didn't use"];
-/// How an account of trouble shows: what is weighed there is what happens against what should.
+/// Phrases that report trouble, where `instead of` contrasts what happens with what should.
 pub(super) const TROUBLE: [&str; 20] = [
     "blocked",
     "broken",
@@ -149,25 +149,25 @@ pub(super) const TROUBLE: [&str; 20] = [
     "wrong",
     "wrongly",
 ];
-/// Sentences that begin so put a case or speak to the reader.
+/// Beginnings of conditions and of sentences to the reader.
 pub(super) const CASES: [&str; 11] =
     ["next", "if", "when", "you", "your", "option", "or", "would you", "do you", "should i", "shall i"];
-/// Sentences that begin so tell the next step of the work.
+/// Beginnings of sentences about the next step of the work.
 pub(super) const STEPS: [&str; 7] =
     ["let me", "now let me", "first let me", "first , let me", "next , let me", "let's check", "let's see"];
 /// Labels before a choice.
 pub(super) const LABELS: [&str; 4] = ["decision", "decided", "conclusion", "verdict"];
 /// Labels before a proposal.
 pub(super) const LABELS_PROPOSING: [&str; 5] = ["proposal", "plan", "the plan", "approach", "recommendation"];
-/// What ends an attempt.
+/// Phrases that end an attempt.
 pub(super) const GIVING_UP: [&str; 5] = ["dead end", "out again", "back out", "not worth it", "not worth the"];
-/// What a conclusion demands, when the sentence begins with `so`.
+/// Demands of a conclusion, in a sentence that begins with `so`.
 pub(super) const DEMANDS: [&str; 7] = ["needed", "need a", "need an", "needs", "must", "has to", "have to"];
-/// What is turned down beside what is demanded.
+/// Phrases that reject an alternative to the demand.
 pub(super) const NOT_THAT: [&str; 4] = [", not", "and not", "instead of", "rather than"];
-/// What gives a question away that has a choice to make.
+/// Words of a question that offers a choice.
 pub(super) const ALTERNATIVES: [&str; 5] = ["or", "which", "prefer", "rather", "how should"];
-/// Ways of saying `not` that lay nothing down.
+/// Negations that lay nothing down.
 pub(super) const IDLE: [&str; 13] = [
     "no problem",
     "no worries",
@@ -183,13 +183,13 @@ pub(super) const IDLE: [&str; 13] = [
     "not too bad",
     "why not",
 ];
-/// Marks of a choice in languages without blanks.
+/// Phrases for a choice in languages without spaces.
 pub(super) const WIDE: [&str; 9] =
     ["ではなく", "代わりに", "に決め", "而不是", "我决定", "我們決定", "我们决定", "改用", "选择了"];
-/// The same of a person, who forbids and lays down.
+/// The same for a person, who forbids or lays down.
 pub(super) const WIDE_ORDERS: [&str; 6] = ["不要", "别用", "ないでください", "にしてください", "ではなく", "而不是"];
 
-/// How a person's correction or instruction begins, once yes and please are passed over.
+/// Beginnings of a person's correction or instruction, after assent and `please`.
 pub(super) const INSTRUCTING: [&str; 21] = [
     "no",
     "nope",
@@ -213,7 +213,7 @@ pub(super) const INSTRUCTING: [&str; 21] = [
     "let's not",
     "only",
 ];
-/// The same anywhere in a sentence.
+/// Phrases anywhere in such a sentence.
 pub(super) const CORRECTING: [&str; 18] = [
     "and not",
     ", no",
@@ -234,12 +234,12 @@ pub(super) const CORRECTING: [&str; 18] = [
     "and don't",
     "but don't",
 ];
-/// What comes before an instruction.
+/// Words that may precede an instruction.
 pub(super) const ASSENT: [&str; 20] = [
     "ok", "okay", "yes", "yeah", "right", "good", "great", "also", "and", "but", "please", "then", "so", "agreed",
     "sure", "fine", "go", ",", ".", "!",
 ];
-/// What puts off, instead of deciding.
+/// Phrases that postpone instead of deciding.
 pub(in crate::digest) const LATER: [&str; 12] = [
     "not today",
     "tomorrow",
@@ -255,7 +255,7 @@ pub(in crate::digest) const LATER: [&str; 12] = [
     "in its own session",
 ];
 
-/// What is only thought of, proposed or tried. It settles nothing by itself.
+/// Phrases for what is only considered, proposed or tried. They settle nothing by themselves.
 pub(super) const WEIGHING: [&str; 39] = [
     "consider",
     "considered",
@@ -297,7 +297,7 @@ pub(super) const WEIGHING: [&str; 39] = [
     "one could",
     "could also",
 ];
-/// What ends the weighing with a no.
+/// Phrases that end the weighing with a rejection.
 pub(super) const TURNING_DOWN: [&str; 10] = [
     "and rejected",
     "but rejected",
@@ -310,7 +310,7 @@ pub(super) const TURNING_DOWN: [&str; 10] = [
     "undid that",
     "rolled it back",
 ];
-/// How a proposal begins.
+/// Beginnings of proposals.
 pub(super) const PROPOSING: [&str; 8] = [
     "i propose",
     "i suggest",
@@ -321,7 +321,7 @@ pub(super) const PROPOSING: [&str; 8] = [
     "i would recommend",
     "my suggestion",
 ];
-/// What says that somebody else says it, or asks.
+/// Phrases that attribute a statement or a question to someone else.
 pub(super) const TELLING: [&str; 20] = [
     "asked why",
     "asked whether",
@@ -344,7 +344,7 @@ pub(super) const TELLING: [&str; 20] = [
     "readme says",
     "article says",
 ];
-/// How a person begins who shows what they found.
+/// Beginnings of a person's sentence that presents pasted text.
 pub(super) const ANNOUNCING: [&str; 14] = [
     "here is",
     "here's",
@@ -361,7 +361,7 @@ pub(super) const ANNOUNCING: [&str; 14] = [
     "from the",
     "quote",
 ];
-/// The same anywhere in a sentence.
+/// Phrases anywhere in such a sentence.
 pub(super) const FOUND: [&str; 12] = [
     "i found",
     "found this",
@@ -376,7 +376,7 @@ pub(super) const FOUND: [&str; 12] = [
     "prints",
     "printed",
 ];
-/// What is found and shown.
+/// Kinds of pasted documents.
 pub(super) const DOCUMENTS: [&str; 36] = [
     "readme",
     "docs",
@@ -415,7 +415,7 @@ pub(super) const DOCUMENTS: [&str; 36] = [
     "text",
     "readme.md",
 ];
-/// What a person lays down in their own words.
+/// Phrases for a person's own words.
 pub(super) const OWN_WORDS: [&str; 14] = [
     "rule",
     "rules",
@@ -432,9 +432,9 @@ pub(super) const OWN_WORDS: [&str; 14] = [
     "my",
     "our",
 ];
-/// How a request begins that is no instruction for later.
+/// Beginnings of requests that are not rules.
 pub(super) const POLITE: [&str; 6] = ["can you", "could you", "would you", "can we", "could we", "you can"];
-/// Who is going to do something …
+/// Phrases for going to do something …
 pub(super) const GOING: [&str; 9] = [
     "i'll",
     "i will",
@@ -446,7 +446,7 @@ pub(super) const GOING: [&str; 9] = [
     "i'll quickly",
     "i'll now",
 ];
-/// … that is no more than looking.
+/// … that is only looking.
 pub(super) const LOOKING: [&str; 20] = [
     "check",
     "confirm",
@@ -469,12 +469,12 @@ pub(super) const LOOKING: [&str; 20] = [
     "see why",
     "verify",
 ];
-/// What says that a person is not sure.
+/// Phrases that show that a person is unsure.
 pub(super) const UNSURE: [&str; 5] = ["perhaps", "maybe", "i guess", "i wonder", "i suppose"];
-/// Last words that make a question of a sentence.
+/// Last words that turn a sentence into a question.
 pub(super) const TAGS: [&str; 5] = ["right", "correct", "no", "huh", "yes"];
-/// How a person begins who wants something else done before.
+/// Beginnings of a request to do something else first.
 pub(super) const WAITING: [&str; 5] = ["wait", "hold on", "hang on", "stop", "first"];
-/// How an instruction begins for what lies there now.
+/// Beginnings of an instruction about the thing at hand.
 pub(super) const OF_THIS: [&str; 9] =
     ["keep it", "keep this", "keep that", "leave it", "leave this", "leave that", "set it", "use it", "use this"];

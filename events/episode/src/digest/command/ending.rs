@@ -1,16 +1,16 @@
-//! What the end of a command line says of the programs in it: which succeeded, which may have failed, and of which nobody
-//! knows.
+//! What the result of a command line says about its programs: which succeeded, which may have failed, and which are
+//! unknown.
 //!
 //! # Hazards
 //!
-//! - A shell's exit code is its last program's: of `a && b` that failed, `b` is taken to have; of a program
-//!   before `;` or `||` nothing is known.
+//! - A shell's exit code is that of its last program: if `a && b` failed, `b` is taken to have failed; nothing is
+//!   known of a program before `;` or `||`.
 
 use super::words::Joint;
 use super::{Command, Pipe, Step};
 use baton_conversation::filter::Verdict;
 
-/// What only one subcommand says when it fails, where its program's name does not stand before the error.
+/// Error messages of one subcommand that do not begin with the program's name.
 const WORDS_OF: [(&str, &str); 7] = [
     ("git add", "did not match any files"),
     ("git add", "ignored by one of your .gitignore files"),
@@ -22,7 +22,7 @@ const WORDS_OF: [(&str, &str); 7] = [
 ];
 
 impl Step<'_> {
-    /// Whether an error is in its own words.
+    /// Returns true if the error is a message of this step.
     fn says(&self, error: &str) -> bool {
         let is_its = |(name, words): &(&str, &str)| error.contains(words) && *name == self.name();
         WORDS_OF.iter().any(is_its) || error.strip_prefix(&*self.program).is_some_and(|rest| rest.starts_with(": "))
@@ -30,47 +30,48 @@ impl Step<'_> {
 }
 
 impl<'a> Command<'a> {
-    /// Whether the exit code of a line that failed is that of something that only looks.
+    /// Returns true if the exit code of a failed line comes from steps that only look.
     pub(in crate::digest) fn found_nothing(&self) -> bool {
         !self.steps.is_empty() && self.suspects().is_empty()
     }
 
-    /// Whether a check is known to have passed.
+    /// Returns true if a check is known to have passed.
     pub(in crate::digest) fn passed(&self) -> bool {
         self.proven().into_iter().any(Step::checks)
     }
 
-    /// Whether the output says that a check failed whose exit code cannot tell.
+    /// Returns true if the output says that a check failed whose exit code is hidden.
     pub(in crate::digest) fn failed_unseen(&self) -> bool {
         matches!(self.verdict, Some(Verdict::Failed(_))) && self.unseen_checks().next().is_some()
     }
 
-    /// The steps one of which failed, when the whole failed: those bound by `&&` to the last, or it alone; what the output
-    /// says failed, where that alone tells. That a search behind a pipe finds nothing is no failure of what it searched.
+    /// Returns the steps one of which failed, given that the line failed: the last step and those joined to it by `&&`;
+    /// or the checks that failed according to the output, if only the output shows it. A search after a pipe that finds
+    /// nothing is not a failure of what it searched.
     pub(in crate::digest) fn suspects(&self) -> Vec<Step<'a>> {
         if self.failed_unseen() {
             return self.unseen_checks().cloned().collect();
         }
         let may_fail = |step: &&Step<'a>| !step.only_looks() && step.pipe != Pipe::Search;
         let mut suspects: Vec<Step<'a>> = self.chained().iter().filter(may_fail).cloned().collect();
-        // What hardly ever fails did not, where something else may have.
+        // Steps that hardly ever fail are excluded if another may have failed.
         if suspects.iter().any(|step| !step.is_harmless()) {
             suspects.retain(|step| !step.is_harmless());
         }
         suspects
     }
 
-    /// The steps bound by `&&` to the last, and that one.
+    /// Returns the last step and those joined to it by `&&`.
     fn chained(&self) -> &[Step<'a>] {
         let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
         &self.steps[first.map_or(0, |at| at + 1)..]
     }
 
-    /// The programs that the line runs, each once and in order, by the names that all their spellings share.
+    /// Returns the programs of the line, each once and in order, by their canonical names.
     ///
-    /// `succeeded` is how the line ended, if that is known. Of a line that succeeded only what the exit code or the output
-    /// stands for did. Of several that may have failed, the one has whose words the `error` is, else the last is taken to
-    /// have.
+    /// `succeeded` is the result of the line, if known. If the line succeeded, only programs proven by the exit code or
+    /// the output succeeded. If it failed, the program whose message `error` is has failed, otherwise the last of those
+    /// that may have.
     pub(in crate::digest) fn ran(&self, succeeded: Option<bool>, error: &str) -> Vec<Ran> {
         let proven = if succeeded == Some(true) { self.proven() } else { Vec::new() };
         let suspect = || self.chained().iter().find(|step| step.says(error)).cloned().or_else(|| self.suspects().pop());
@@ -92,7 +93,7 @@ impl<'a> Command<'a> {
         ran
     }
 
-    /// What part a step has in how the line ends.
+    /// Returns what the result of the line says about a step.
     fn part(&self, step: &Step<'a>) -> Part {
         let is_other = |other: &&Step<'a>| !std::ptr::eq(*other, step) && !other.only_looks() && !other.is_harmless();
         let tells = self.verdict.is_some() && step.checks() && self.unseen_checks().count() == 1;
@@ -105,9 +106,9 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// The steps that succeeded, when the whole succeeded. A step before `||`, `;` or a pipe proves nothing by the exit
-    /// code; if the output says that all passed, and shows its end, the one check of the line did, unless it ran several
-    /// times: the end of the output is that of the last.
+    /// Returns the steps that succeeded, given that the line succeeded. The exit code proves nothing about a step
+    /// before `||`, `;` or a pipe. If the output says that everything passed and shows its end, the only check of the
+    /// line passed, unless it ran in a loop: then the output's end belongs to the last run.
     pub(in crate::digest) fn proven(&self) -> Vec<&Step<'a>> {
         let mut proven: Vec<&Step<'a>> = self.proven_by_exit().collect();
         if self.verdict == Some(Verdict::Passed) && !self.loops {
@@ -121,7 +122,7 @@ impl<'a> Command<'a> {
         proven
     }
 
-    /// The steps of which nothing is known, when the whole succeeded.
+    /// Returns the steps of which nothing is known, given that the line succeeded.
     pub(in crate::digest) fn unproven(&self) -> Vec<&Step<'a>> {
         let proven = self.proven();
         self.steps.iter().filter(|step| !step.asks && !step.is_one_of(proven.iter().copied())).collect()
@@ -137,7 +138,7 @@ impl<'a> Command<'a> {
         proven.filter(move |(at, step)| stands(*at, step)).map(|(_, step)| step)
     }
 
-    /// The checks that the exit code does not prove.
+    /// Returns the checks that the exit code does not prove.
     fn unseen_checks(&self) -> impl Iterator<Item = &Step<'a>> {
         let seen: Vec<&Step<'a>> = self.proven_by_exit().collect();
         let unseen = move |step: &&Step<'a>| step.checks() && !step.asks && !step.is_one_of(seen.iter().copied());
@@ -145,27 +146,27 @@ impl<'a> Command<'a> {
     }
 }
 
-/// What part a program has in how its line ends.
+/// How the result of a line relates to a program in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It ends as the program does, or its output says how that went.
+    /// The line ends like the program, or the output says how the program ended.
     Whole,
-    /// Others that may fail have a part in it.
+    /// Other programs that may fail contribute to the result.
     Shared,
-    /// What shows the end of its output ends it, and never fails itself.
+    /// The result is that of a program that shows the end of its output and never fails itself.
     Piped,
-    /// Something else ends it.
+    /// The result is that of something else.
     Hidden,
 }
 
-/// A program of one run of a command line.
+/// A program in one run of a command line.
 pub struct Ran {
     /// Program and subcommand: `cargo test`.
     pub name: String,
-    /// Whether it only looks.
+    /// True if it only looks.
     pub looks: bool,
-    /// What part it has in how the line ends.
+    /// Its relation to the result of the line.
     pub part: Part,
-    /// Whether it succeeded, where that follows from how the line ended.
+    /// True if it succeeded, as far as that follows from the line's result.
     pub ended: Option<bool>,
 }

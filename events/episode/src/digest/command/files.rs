@@ -1,12 +1,12 @@
-//! The files that a command line writes and reads by its own words: redirections, and programs that are known for it.
+//! Files that a command line writes and reads: redirections, and arguments of some known programs.
 
 use super::words::{self, Word};
 
-/// Most files of one line.
+/// Maximum number of files of one line.
 const MAX_FILES: usize = 20;
-/// Programs that print the files which they are given.
+/// Programs that print the files given to them.
 const PRINTING: [&str; 8] = ["cat", "head", "tail", "less", "more", "bat", "nl", "tac"];
-/// Files that are called otherwise than files mostly are.
+/// Files whose names have no extension.
 const KNOWN: [&str; 8] = ["Makefile", "Dockerfile", "Justfile", "justfile", "LICENSE", "README", "Procfile", "Gemfile"];
 
 /// A file, as the line names it.
@@ -16,8 +16,8 @@ pub(in crate::digest) enum Touch {
     Read(String),
 }
 
-/// The files that a line names whole, in order; paths are told from where it runs. Only what is called like a file counts,
-/// and nothing that the shell would have to fill in.
+/// Returns the files that a line names literally, in order, relative to where it runs. Only names that look like files
+/// count, and none that the shell would expand.
 pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
     let directory = super::leading_cd(line);
     let mut all = Vec::new();
@@ -37,7 +37,7 @@ pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
     all
 }
 
-/// What a program reads, and what it writes.
+/// Returns what a program reads, and what it writes.
 fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
     let Some((program, rest)) = words.split_first() else { return (Vec::new(), Vec::new()) };
     let program = program.rsplit('/').next().unwrap_or(program);
@@ -47,7 +47,7 @@ fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
         _ if PRINTING.contains(&program) => (files(), Vec::new()),
         "sed" | "perl" => {
             let scripted = rest.iter().any(|word| matches!(*word, "-e" | "-f" | "-pe" | "-ne"));
-            // The first word that is no flag is the script, and no file.
+            // The first word that is not a flag is the script.
             let files: Vec<&str> = files().into_iter().skip(usize::from(!scripted)).collect();
             if edits_in_place() { (Vec::new(), files) } else { (files, Vec::new()) }
         }
@@ -66,7 +66,7 @@ fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
     }
 }
 
-/// Whether a word stands for itself, and is called like a file.
+/// Returns true if a word is literal and looks like a file.
 fn is_file(word: &str) -> bool {
     let plain = !word.is_empty() && !word.contains(['*', '?', '$', '{', '`', '[', '\n', '…', '(', '|', ';', '\\']);
     let last = word.rsplit('/').next().unwrap_or(word);

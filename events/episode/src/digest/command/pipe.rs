@@ -1,32 +1,32 @@
-//! What stands behind a pipe, and what that leaves to be known of what stands before it.
+//! What follows a pipe, and what that hides about the program before it.
 //!
 //! # Decisions
 //!
-//! - What a pipe hides (`… | tail`, `|| true`) is unknown, unless the output's own summary says how it went.
+//! - A result that is hidden (`… | tail`, `|| true`) is unknown, unless the output's own summary says how it went.
 
 use super::words::Word;
 
-/// What took a program's output; the later, the less is known of the program.
+/// What took a program's output; later variants hide more about the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pipe {
     /// Nothing: the exit code is its own.
     #[default]
     None,
-    /// What shows all of it, or its end, and does not fail itself: `tail`, `cat`, `tee`.
+    /// A program that shows all of it, or its end, and does not fail itself: `tail`, `cat`, `tee`.
     End,
     /// Anything else.
     Part,
-    /// What fails when it finds nothing: `grep`.
+    /// A program that fails if it finds nothing: `grep`.
     Search,
 }
 
-/// What shows the end.
+/// Programs that show the end of their input.
 const END: [&str; 5] = ["tail", "cat", "tee", "less", "more"];
-/// What searches.
+/// Programs that search.
 const SEARCH: [&str; 7] = ["grep", "egrep", "fgrep", "rg", "ag", "zgrep", "diff"];
 
 impl Pipe {
-    /// What a program is that another's output goes into.
+    /// Classifies the program after a pipe.
     pub(super) fn into(words: &[Word<'_>]) -> Self {
         let name = words.first().map_or("", Word::as_str).rsplit('/').next().unwrap_or_default();
         if END.contains(&name) {

@@ -150,15 +150,15 @@ fn an_output_tells_what_an_exit_code_cannot() {
     check("cargo test || true", failed(), true, Some(false), Part::Whole);
     check("cargo test; git status", Verdict::Passed, true, Some(true), Part::Whole);
     check("cargo test; ./deploy", failed(), true, Some(false), Part::Whole);
-    // Its beginning, or what was searched for, is not all of it.
+    // The beginning, or what was searched for, is not the whole output.
     check("cargo test | head -3", Verdict::Passed, true, None, Part::Whole);
     check("cargo test | grep ok", Verdict::Passed, true, None, Part::Hidden);
-    // Of two checks nobody knows which.
+    // With two checks it is unknown which one it is about.
     check("cargo test | tail -1; cargo clippy | tail -1", Verdict::Passed, true, None, Part::Piped);
-    // Of a loop the end is that of its last run.
+    // The end of a loop's output is that of its last run.
     check("for i in 1 2; do cargo test 2>&1 | tail -3; done", Verdict::Passed, true, None, Part::Whole);
     check("for i in 1 2; do cargo test 2>&1 | tail -3; done", failed(), true, Some(false), Part::Whole);
-    // What ended well by itself did so, whatever is printed.
+    // What succeeded by itself did so, whatever is printed.
     check("cargo test && cat old.log", failed(), true, Some(true), Part::Whole);
 }
 
@@ -251,6 +251,6 @@ fn an_error_tells_which_of_several_has_failed() {
     check("git add nope && git push", "fatal: pathspec 'nope' did not match any files", &["git add"]);
     check("rm a && cargo test", "rm: cannot remove 'a': No such file or directory", &["rm"]);
     check("cargo fmt && cargo test", "error[E0382]: use of moved value", &["cargo test"]);
-    // What stands before something else than `&&` does not keep the rest from running.
+    // What precedes an operator other than `&&` does not stop the rest from running.
     check("git add nope; git push", "fatal: pathspec 'nope' did not match any files", &["git push"]);
 }

@@ -1,6 +1,6 @@
-//! What programs are known for. A list is a guess that helps: an unknown program is compared by its words.
+//! Known programs and their properties. The lists are heuristic: an unknown program is compared by its words.
 
-/// Programs whose first word says what they do.
+/// Programs with subcommands.
 pub(super) const WITH_SUBCOMMANDS: [&str; 38] = [
     "apt",
     "apt-get",
@@ -41,14 +41,14 @@ pub(super) const WITH_SUBCOMMANDS: [&str; 38] = [
     "uv",
     "yarn",
 ];
-/// Programs that run the script which is their first argument.
+/// Programs that run the script given as their first argument.
 pub(super) const INTERPRETERS: [&str; 12] =
     ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "source"];
-/// Programs that run the scripts of one and the same manifest.
+/// Programs that run the scripts of the same manifest.
 pub(super) const PACKAGE_MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
-/// Words before a program that do not change what it is.
+/// Words before a program that do not change what it does.
 pub(super) const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"];
-/// Steps that prepare or decorate, and prove nothing.
+/// Steps that only prepare or decorate, and prove nothing.
 pub(super) const SETUP: [&str; 14] =
     ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
 /// Programs that only look.
@@ -57,10 +57,10 @@ pub(super) const LOOKING: [&str; 33] = [
     "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
     "fgrep", "cmp", "comm",
 ];
-/// What `git` does when it only looks.
+/// Subcommands of `git` that only look.
 pub(super) const GIT_LOOKING: [&str; 10] =
     ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote", "grep"];
-/// Programs that check something; their arguments choose a part of it.
+/// Programs that check something; their arguments select a part of it.
 pub(super) const CHECKERS: [&str; 22] = [
     "pytest",
     "vitest",
@@ -85,7 +85,7 @@ pub(super) const CHECKERS: [&str; 22] = [
     "cypress",
     "gradlew",
 ];
-/// Flags with which a program only tells about itself or about what it would do.
+/// Flags with which a program only reports about itself or about what it would do.
 pub(super) const ASKING: [&str; 11] = [
     "--help",
     "-h",
@@ -99,14 +99,14 @@ pub(super) const ASKING: [&str; 11] = [
     "--fixtures",
     "--no-run",
 ];
-/// Ends of a word in a subcommand's name that tell a check: `typecheck`, `test:unit`, `e2e-tests`.
+/// Endings of a word in a subcommand's name that mark a check: `typecheck`, `test:unit`, `e2e-tests`.
 pub(super) const CHECKING: [&str; 13] = [
     "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
     "verify",
 ];
-/// Words of the shell's own before a program.
+/// Shell keywords before a program.
 pub(super) const OPENING: [&str; 3] = ["do", "then", "else"];
-/// Program, subcommands that compile, subcommands that compile the same and more.
+/// Program, subcommands that compile, and subcommands that compile the same and do more.
 pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
     ("cargo", &["check", "build"], &["check", "build", "clippy", "test"]),
     ("go", &["build", "vet"], &["build", "test", "vet"]),
@@ -114,6 +114,6 @@ pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
     ("dotnet", &["build"], &["test"]),
     ("mvn", &["compile", "test-compile"], &["test", "package", "verify", "install"]),
 ];
-/// What hardly ever fails: program and subcommand.
+/// Programs and subcommands that hardly ever fail.
 pub(super) const HARMLESS: [(&str, &str); 8] =
     [("git", "add"), ("git", "stash"), ("cp", ""), ("rm", ""), ("mv", ""), ("touch", ""), ("kill", ""), ("pkill", "")];

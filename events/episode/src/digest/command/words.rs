@@ -1,13 +1,13 @@
-//! A shell line as words: quotes, operators, redirections, comments and here-documents, no expansion.
+//! Splits a shell line into words: quotes, operators, redirections, comments and here-documents, without expansion.
 
 use std::borrow::Cow;
 
-/// Most bytes of a command that are looked at: what is compared stands at its beginning.
+/// Maximum number of bytes of a command that are parsed; the relevant part is at its beginning.
 const MAX_BYTES: usize = 4_000;
-/// Most words of one part.
+/// Maximum number of words of one part.
 const MAX_WORDS: usize = 64;
 
-/// What stands between two programs.
+/// Operator between two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Joint {
     /// `&&`
@@ -16,25 +16,25 @@ pub(super) enum Joint {
     Or,
     /// `|`
     Pipe,
-    /// `;`, `&`, a line end, the end.
+    /// `;`, `&`, a line end.
     Sequence,
-    /// The end of the whole.
+    /// The end of the line.
     End,
 }
 
 /// One program with its words.
 pub(crate) struct Part<'a> {
     pub(super) words: Vec<Word<'a>>,
-    /// The files that its output is redirected into.
+    /// Files that its output is redirected to.
     pub(super) writes: Vec<Word<'a>>,
     pub(super) joint: Joint,
 }
 
-/// One word; borrowed unless quotes stood inside it.
+/// One word; borrowed unless it contained quotes.
 pub(super) struct Word<'a>(Cow<'a, str>);
 
 impl<'a> Word<'a> {
-    /// Whether the filter has cut the line behind it, and outside of quotes.
+    /// Returns true if the filter cut the line after this unquoted word.
     pub(super) fn is_cut(&self) -> bool {
         matches!(&self.0, Cow::Borrowed(word) if word.contains("…[+"))
     }
@@ -48,7 +48,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// The programs of a command line in order, without those that have no word.
+/// Returns the programs of a command line in order; parts without words are dropped.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut scan = Scan { text: head(text), at: 0, document: None };
     let mut parts: Vec<Part<'_>> = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     }
 }
 
-/// Where the first program of a command line ends, if an operator ends it.
+/// Returns the end of the first program of a command line, if an operator ends it.
 pub(super) fn first_end(text: &str) -> Option<usize> {
     let mut scan = Scan { text: head(text), at: 0, document: None };
     loop {
@@ -106,7 +106,7 @@ fn head(text: &str) -> &str {
     &text[..end]
 }
 
-/// `> a`, `2>>a`, `<a`, `2>&1`, `&>`.
+/// Parses `> a`, `2>>a`, `<a`, `2>&1`, `&>`.
 fn redirection(text: &str) -> Token<'_> {
     let Some(at) = text.find(['>', '<']) else { return Token::Duplication };
     let file = text[at..].trim_start_matches(['>', '<', '|']);
@@ -119,7 +119,7 @@ fn redirection(text: &str) -> Token<'_> {
 
 enum Token<'a> {
     Word(Word<'a>),
-    /// Into a file if it is written, else from one; where none is named, it is the next word.
+    /// To a file if `written`, otherwise from one; without `file`, the next word names it.
     Redirection {
         written: bool,
         file: Option<&'a str>,
@@ -132,7 +132,7 @@ enum Token<'a> {
 struct Scan<'a> {
     text: &'a str,
     at: usize,
-    /// The line that ends the here-document which begins below.
+    /// Delimiter of the here-document that begins on the next line.
     document: Option<&'a str>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads `<<'EOF'`.
+    /// Parses `<<'EOF'`.
     fn begin_document(&mut self) {
         let rest = self.text[self.at..].trim_start_matches(['<', '-', ' ']);
         let start = self.text.len() - rest.len();
@@ -172,8 +172,7 @@ impl<'a> Scan<'a> {
         self.at = start + end;
     }
 
-    /// Goes from the end of a line to the end of the line that ends the document below it, if there is one; without such
-    /// a line to the end.
+    /// Skips the here-document that begins on the next line, if any, up to its delimiter, or to the end without one.
     fn skip_document(&mut self) {
         let Some(mark) = self.document.take() else { return };
         let body = self.at + 1;
@@ -181,7 +180,7 @@ impl<'a> Scan<'a> {
         for line in self.text.get(body..).unwrap_or_default().split_inclusive('\n') {
             at += line.len();
             if line.trim() == mark {
-                // The line end stays, to end what began the document.
+                // The line end is kept, as it ends the command that began the document.
                 self.at = if line.ends_with('\n') { at - 1 } else { at.min(self.text.len()) - 1 };
                 return;
             }
@@ -194,7 +193,7 @@ impl<'a> Scan<'a> {
         Token::Joint(joint)
     }
 
-    /// A bracket that groups: always a round one, a brace only with blanks around.
+    /// Returns true for a grouping bracket: a parenthesis, or a brace surrounded by blanks.
     fn stands_alone(&self, rest: &str) -> bool {
         rest.starts_with(['(', ')']) || rest[1..].chars().next().is_none_or(|c| c.is_whitespace() || c == ';')
     }
@@ -245,7 +244,7 @@ impl<'a> Scan<'a> {
         }))
     }
 
-    /// The place of the closing quote, or the end.
+    /// Returns the position of the closing quote, or the end.
     fn quote_end(&self, quote: u8) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
@@ -258,7 +257,7 @@ impl<'a> Scan<'a> {
         bytes.len()
     }
 
-    /// The place after the character at `at`, or the end.
+    /// Returns the position after the character at `at`, or the end.
     fn after_char(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         (at + rest.chars().next().map_or(1, char::len_utf8)).min(self.text.len())

@@ -1,6 +1,6 @@
-//! Words by which an attempt that failed shows. A list is a guess that helps: what it lacks is not found.
+//! Words by which failed attempts are recognised. The lists are heuristic: a missing word misses an attempt.
 
-/// What says it whatever stands around it, unless it is denied or explained.
+/// Phrases that say it in any context, unless denied or explained.
 pub(super) const FAILED: [&str; 34] = [
     "dead end",
     "a dead-end",
@@ -37,16 +37,16 @@ pub(super) const FAILED: [&str; 34] = [
     "approach failed",
     "attempt failed",
 ];
-/// Of these, what is said of things in use as well.
+/// Those of them that are also said of things in use.
 pub(super) const WORKING: [&str; 4] = ["did not work", "didn't work", "has not worked", "hasn't worked"];
-/// What a thing in use begins with.
+/// First words of a thing in use.
 pub(super) const DEFINITE: [&str; 8] = ["the", "my", "your", "our", "their", "his", "her", "its"];
-/// What makes it somebody's doing: `the mutex per token`.
+/// Words that mark something built: `the mutex per token`.
 pub(super) const MADE: [&str; 7] = ["per", "of", "with", "instead", "second", "first", "new"];
-/// Where a subject begins.
+/// Words at which a subject begins.
 pub(super) const BORDERS: [&str; 14] =
     [",", ";", ":", ".", "—", "–", "(", "and", "but", "because", "that", "since", "when", "so"];
-/// What is given up when it is said of an attempt, or with a reason of what is pointed at.
+/// Phrases that reject an attempt, or something pointed at if a reason follows.
 pub(super) const WEIGHED: [&str; 12] = [
     "does not work",
     "doesn't work",
@@ -61,7 +61,7 @@ pub(super) const WEIGHED: [&str; 12] = [
     "would not help",
     "wouldn't help",
 ];
-/// What an attempt is called.
+/// Words for an attempt.
 pub(super) const ATTEMPTS: [&str; 16] = [
     "approach",
     "approaches",
@@ -80,18 +80,18 @@ pub(super) const ATTEMPTS: [&str; 16] = [
     "way",
     "workaround",
 ];
-/// What points at one.
+/// Words that point at an attempt.
 pub(super) const DEMONSTRATIVES: [&str; 6] = ["that", "this", "which", "both", "alone", "these"];
-/// Verbs that undo what was done.
+/// Verbs that undo something.
 pub(super) const UNDOING: [&str; 9] =
     ["revert", "reverted", "reverting", "rolled back", "rolling back", "roll back", "backed out", "undid", "withdrew"];
-/// How something is taken away again, with [`TAKING`] before it.
+/// Phrases for removing something, after a word of [`TAKING`].
 pub(super) const REMOVING: [(&str, &str); 3] = [("out", "again"), ("back", "out"), ("out", "entirely")];
 /// See [`REMOVING`].
 pub(super) const TAKING: [&str; 9] = ["take", "taking", "took", "taken", "rip", "ripped", "pull", "pulled", "backed"];
-/// What gives a reason.
+/// Words before a reason.
 pub(super) const REASONS: [&str; 5] = ["because", "since", "as it", "as they", "so that"];
-/// Sentences that begin so put a case, or tell the next step.
+/// Beginnings of conditions, and of sentences about the next step.
 pub(super) const CASES: [&str; 14] = [
     "if",
     "when",

@@ -1,4 +1,4 @@
-//! What came from outside, what was stored there, numbers, and what is not shown.
+//! External research, stored knowledge, numbers, and what must not be shown.
 
 use serde_json::json;
 

@@ -41,7 +41,7 @@ fn only_a_later_success_of_the_same_thing_resolves() {
     check_errors(failing(), &[(error, None)]);
     check_errors(failing().ok("cargo build"), &[(error, None)]);
     check_errors(failing().ok("cargo test"), &[(error, Some("cargo test passed on a later run"))]);
-    // What ends it is tail, and that never fails.
+    // The exit code is that of `tail`, which never fails.
     check_errors(failing().ok("cargo test | tail -3"), &[(error, None)]);
     let background = |session: Session| {
         session.call("Bash", json!({ "command": "cargo test", "run_in_background": true }), None).result(

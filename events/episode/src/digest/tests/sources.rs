@@ -1,4 +1,4 @@
-//! What is known only from a result, from a picture, or from the harness' own list.
+//! Facts known only from a result, from a picture, or from the harness's own list.
 
 use super::*;
 
