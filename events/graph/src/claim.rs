@@ -27,11 +27,11 @@ pub struct Claim {
 impl Claim {
     /// Creates the claim that `question` has the answer `value`. `kind` separates questions with the same text.
     pub fn new(group: &str, kind: &str, question: &str, value: &str) -> Self {
-        Self { slot: half(&["slot", group, kind, question]), value: half(&["value", value]) }
+        Self { slot: first_half(&["slot", group, kind, question]), value: first_half(&["value", value]) }
     }
 }
 
-fn half(parts: &[&str]) -> u64 {
+fn first_half(parts: &[&str]) -> u64 {
     named(parts).as_u64_pair().0
 }
 

@@ -5,19 +5,19 @@ const NUMBER: &str = "N";
 
 /// Normalises the line: paths are cut to their last component, numbers and hexadecimal strings are replaced, codes
 /// (`E0382`) are kept. Two runs that fail the same way have the same name.
-pub fn normal(line: &str) -> String {
+pub fn normalise(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for word in line.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
-        normal_word(word, &mut out);
+        normalise_word(word, &mut out);
     }
     out
 }
 
 /// Normalises one word between spaces; the punctuation around and between its pieces is kept.
-fn normal_word(word: &str, out: &mut String) {
+fn normalise_word(word: &str, out: &mut String) {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '\\' | '~' | ':');
     let mut rest = word;
     while !rest.is_empty() {
@@ -27,19 +27,19 @@ fn normal_word(word: &str, out: &mut String) {
         let end = rest.find(|c| !inner(c)).unwrap_or(rest.len());
         let (piece, after) = rest.split_at(end);
         let bare = piece.trim_end_matches([':', '.']);
-        normal_piece(bare, out);
+        normalise_piece(bare, out);
         out.push_str(&piece[bare.len()..]);
         rest = after;
     }
 }
 
 /// Replaces a number, shortens a path, and copies anything else.
-fn normal_piece(piece: &str, out: &mut String) {
+fn normalise_piece(piece: &str, out: &mut String) {
     if piece.contains(['/', '\\']) && !piece.contains("//") {
         let last = piece.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(piece);
-        return out.push_str(without_place(last));
+        return out.push_str(without_position(last));
     }
-    let piece = without_place(piece);
+    let piece = without_position(piece);
     let hex = piece.strip_prefix("0x").unwrap_or(piece);
     let address = hex.len() >= 7
         && hex.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
@@ -51,7 +51,7 @@ fn normal_piece(piece: &str, out: &mut String) {
 }
 
 /// Strips a trailing `:line` or `:line:column`.
-fn without_place(name: &str) -> &str {
+fn without_position(name: &str) -> &str {
     let mut rest = name;
     while let Some((before, digits)) = rest.rsplit_once(':') {
         if before.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn what_differs_between_two_runs_is_cut() {
-        let check = |line: &str, name: &str| assert_eq!(normal(line), name, "{line:?}");
+        let check = |line: &str, name: &str| assert_eq!(normalise(line), name, "{line:?}");
         check("error[E0382]: borrow of moved value: `token`", "error[E0382]: borrow of moved value: `token`");
         check("thread 'main' panicked at /srv/shop/src/auth.rs:42:5:", "thread 'main' panicked at auth.rs:");
         check("thread 'main' panicked at src/auth.rs:7:12:", "thread 'main' panicked at auth.rs:");

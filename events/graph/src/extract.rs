@@ -11,8 +11,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 pub use self::moves::renames;
+use super::builder::{FactDraft, GraphBuilder, Moment};
 use super::claim::Claim;
-use super::gather::{Gather, Moment, Said};
 use super::issue::Issue;
 use super::package::Package;
 use super::session::label_of;
@@ -22,14 +22,14 @@ use baton_episode::digest::{Episode, ErrorLine};
 use baton_redaction::redact;
 
 /// Maximum number of files named as the resolution of one error: the last ones edited.
-const MAX_CURES: usize = 5;
+const MAX_FIXES: usize = 5;
 /// Maximum length of an error inside another sentence, in characters.
 const SHORT_CHARS: usize = 160;
 /// Maximum length of a title inside another sentence, in characters.
 const TITLE_CHARS: usize = 80;
 
 /// State while the entities of a session are extracted.
-struct Walk<'a> {
+struct Extractor<'a> {
     at: &'a Surroundings<'a>,
     /// `session 7acd37a8`.
     name: String,
@@ -46,15 +46,15 @@ struct Walk<'a> {
     results: BTreeMap<u64, Vec<&'a ToolResult>>,
     /// Edits that succeeded, by the line of their call.
     edits: Vec<(u64, &'a str)>,
-    gather: Gather<'a>,
+    builder: GraphBuilder<'a>,
     session: Uuid,
 }
 
 pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
     let Some(first) = items.iter().map(moment).min_by_key(|moment| moment.line) else { return Graph::default() };
-    let mut gather = Gather::new(at.group);
-    let Some(session) = gather.session(at.session, &episode.title, first) else { return Graph::default() };
-    let mut walk = Walk {
+    let mut builder = GraphBuilder::new(at.group);
+    let Some(session) = builder.mention_session(at.session, &episode.title, first) else { return Graph::default() };
+    let mut extractor = Extractor {
         at,
         name: label_of(at.session),
         place: String::new(),
@@ -65,24 +65,24 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
         calls: BTreeMap::new(),
         results: BTreeMap::new(),
         edits: Vec::new(),
-        gather,
+        builder,
         session,
     };
-    walk.project(episode, first);
-    walk.read(items);
-    walk.lineage(items, first);
-    walk.preferences(items);
-    walk.decisions(episode);
-    walk.modified(episode);
-    walk.moves(items);
-    walk.commits(items);
-    walk.failures(episode);
-    walk.packages(items, episode);
-    walk.named(items);
-    walk.commands(episode);
-    walk.looked_at(episode);
-    walk.tools(items);
-    walk.gather.finish()
+    extractor.project(episode, first);
+    extractor.read(items);
+    extractor.lineage(items, first);
+    extractor.preferences(items);
+    extractor.decisions(episode);
+    extractor.modified(episode);
+    extractor.moves(items);
+    extractor.commits(items);
+    extractor.failures(episode);
+    extractor.packages(items, episode);
+    extractor.mentions(items);
+    extractor.commands(episode);
+    extractor.files_read(episode);
+    extractor.tools(items);
+    extractor.builder.finish()
 }
 
 fn moment(item: &Item) -> Moment {
@@ -98,7 +98,7 @@ fn times(count: u32) -> String {
     if count > 1 { format!(" ({count} times)") } else { String::new() }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Extractor<'a> {
     /// Joins calls with their results.
     fn read(&mut self, items: &'a [Item]) {
         for item in items {
@@ -118,32 +118,32 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn when(&self, line: u64) -> Moment {
+    fn moment_at(&self, line: u64) -> Moment {
         self.moments.get(&line).copied().unwrap_or(Moment { line, at: None })
     }
 
     fn file_name(&self, path: &str) -> String {
-        path::file(path, self.cwd, self.at)
+        path::file_name(path, self.cwd, self.at)
     }
 
     /// Adds a relation from the session to an entity.
-    fn of_session(&mut self, relation: Relation, target: Option<Uuid>, says: &str, of: Moment) {
+    fn add_session_fact(&mut self, relation: Relation, target: Option<Uuid>, says: &str, of: Moment) {
         if let Some(target) = target {
             let fact = format!("{} {says}", self.name);
-            self.gather.assert(relation, self.session, target, &fact, of);
+            self.builder.add_permanent(relation, self.session, target, &fact, of);
         }
     }
 
     /// Adds what the session did with a file; it holds as long as the file exists under that name.
-    fn of_file(&mut self, relation: Relation, target: Option<Uuid>, name: &str, fact: &str, of: Moment) {
+    fn add_file_fact(&mut self, relation: Relation, target: Option<Uuid>, name: &str, fact: &str, of: Moment) {
         if let Some(target) = target {
             let lies = self.claim("file", name, "there");
-            self.gather.say(Said::of(relation, self.session, target).resting(lies), fact, of);
+            self.builder.add(FactDraft::new(relation, self.session, target).resting_on(lies), fact, of);
         }
     }
 
     fn claim(&self, kind: &str, question: &str, value: &str) -> Claim {
-        Claim::new(self.gather.group(), kind, question, value)
+        Claim::new(self.builder.group(), kind, question, value)
     }
 
     fn project(&mut self, episode: &Episode, of: Moment) {
@@ -154,21 +154,21 @@ impl<'a> Walk<'a> {
             return;
         }
         self.place = format!(" in {name}");
-        let uuid = self.gather.mention(Label::Project, name, &project, of, 1);
+        let uuid = self.builder.mention(Label::Project, name, &project, of, 1);
         self.project = uuid;
         let title = if episode.title.is_empty() { String::new() } else { format!(": {}", episode.title) };
-        self.of_session(Relation::InProject, uuid, &format!("worked in {name}{title}"), of);
+        self.add_session_fact(Relation::InProject, uuid, &format!("worked in {name}{title}"), of);
     }
 
     fn modified(&mut self, episode: &Episode) {
         let mut files: Vec<_> = episode.files_modified.iter().collect();
         files.sort_by_key(|file| (std::cmp::Reverse(u64::from(file.added) + u64::from(file.removed)), file.line));
         for file in files {
-            let (name, of) = (self.file_name(&file.path), self.when(file.line));
-            let uuid = self.gather.mention(Label::File, &name, "", of, 1);
+            let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
+            let uuid = self.builder.mention(Label::File, &name, "", of, 1);
             let what = if self.title.is_empty() { String::new() } else { format!(": {}", self.title) };
             let fact = format!("{} modified {name} (+{} -{}){what}", self.name, file.added, file.removed);
-            self.of_file(Relation::Modified, uuid, &name, &fact, of);
+            self.add_file_fact(Relation::Modified, uuid, &name, &fact, of);
         }
     }
 
@@ -187,34 +187,34 @@ impl<'a> Walk<'a> {
             .filter(|line| !line.trim().is_empty())
             .unwrap_or_else(|| failure.text.split_once(": ").map_or(failure.text.as_str(), |(_, what)| what))
             .to_owned();
-        let name = error::normal(&line);
-        let Some(uuid) = self.gather.mention(Label::Error, &name, &failure.text, of, 1) else { return };
+        let name = error::normalise(&line);
+        let Some(uuid) = self.builder.mention(Label::Error, &name, &failure.text, of, 1) else { return };
         let call = failed.and_then(|result| self.calls.get(&*result.id)).copied();
-        let cures = self.cures(failure);
-        let cure = match cures.split_last() {
+        let fixes = self.fixes(failure);
+        let fix = match fixes.split_last() {
             None => String::new(),
-            Some((Cure::File(last), [])) => format!(", resolved by editing {last}"),
-            Some((Cure::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
-            Some((Cure::Command(command), _)) => format!(", resolved by `{command}`"),
+            Some((Fix::File(last), [])) => format!(", resolved by editing {last}"),
+            Some((Fix::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
+            Some((Fix::Command(command), _)) => format!(", resolved by `{command}`"),
         };
-        let (source, who) = self.culprit(call);
+        let (source, who) = self.failed_subject(call);
         let told = super::one_line::one_line(&line, SHORT_CHARS);
-        let fact = format!("{who} failed with {told}{}{cure}", self.place);
+        let fact = format!("{who} failed with {told}{}{fix}", self.place);
         let question = format!("{uuid} of {source}");
         let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
-        self.gather.say(Said::of(Relation::FailedWith, source, uuid).resting(open), &fact, of);
+        self.builder.add(FactDraft::new(Relation::FailedWith, source, uuid).resting_on(open), &fact, of);
         let Some(resolution) = &failure.resolution else { return };
         let after = Moment { line: resolution.line, at: resolution.at };
-        for cure in cures {
-            let (target, how) = match &cure {
-                Cure::File(file) => (self.gather.mention(Label::File, file, "", after, 0), format!("editing {file}")),
-                Cure::Command(name) => {
-                    (self.gather.mention(Label::Command, name, "", after, 0), format!("running `{name}`"))
+        for fix in fixes {
+            let (target, how) = match &fix {
+                Fix::File(file) => (self.builder.mention(Label::File, file, "", after, 0), format!("editing {file}")),
+                Fix::Command(name) => {
+                    (self.builder.mention(Label::Command, name, "", after, 0), format!("running `{name}`"))
                 }
             };
             if let Some(target) = target {
                 let fact = format!("{told}{} was resolved by {how}", self.place);
-                self.gather.say(Said::of(Relation::ResolvedBy, uuid, target).settling(resolved), &fact, after);
+                self.builder.add(FactDraft::new(Relation::ResolvedBy, uuid, target).settling(resolved), &fact, after);
             }
         }
     }
@@ -225,12 +225,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns what failed: a command, a tool, or the session if neither is known.
-    fn culprit(&mut self, call: Option<(&Call, Moment)>) -> (Uuid, String) {
+    fn failed_subject(&mut self, call: Option<(&Call, Moment)>) -> (Uuid, String) {
         let named = call.and_then(|(call, of)| {
             let command = text(call, "command").and_then(|line| program::commands(line).pop());
             match command {
-                Some(name) => Some((self.gather.mention(Label::Command, &name, "", of, 0)?, format!("`{name}`"))),
-                None => Some((self.gather.mention(Label::Tool, &call.name, "", of, 0)?, call.name.clone())),
+                Some(name) => Some((self.builder.mention(Label::Command, &name, "", of, 0)?, format!("`{name}`"))),
+                None => Some((self.builder.mention(Label::Tool, &call.name, "", of, 0)?, call.name.clone())),
             }
         });
         named.unwrap_or_else(|| (self.session, self.name.clone()))
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
 
     /// Returns the last files edited between a failure and its resolution; if there are none, the command that
     /// succeeded.
-    fn cures(&self, failure: &ErrorLine) -> Vec<Cure> {
+    fn fixes(&self, failure: &ErrorLine) -> Vec<Fix> {
         let Some(resolution) = &failure.resolution else { return Vec::new() };
         let mut files: Vec<String> = Vec::new();
         let between = self.edits.iter().rev().filter(|(line, _)| (failure.line..resolution.line).contains(line));
@@ -247,23 +247,23 @@ impl<'a> Walk<'a> {
             if !files.contains(&name) {
                 files.push(name);
             }
-            if files.len() == MAX_CURES {
+            if files.len() == MAX_FIXES {
                 break;
             }
         }
         files.reverse();
         if !files.is_empty() {
-            return files.into_iter().map(Cure::File).collect();
+            return files.into_iter().map(Fix::File).collect();
         }
         let call = self.result(resolution.line, Outcome::Ok).and_then(|result| self.calls.get(&*result.id));
         let command = call.and_then(|(call, _)| text(call, "command")).and_then(|line| program::commands(line).pop());
-        command.into_iter().map(Cure::Command).collect()
+        command.into_iter().map(Fix::Command).collect()
     }
 
     fn packages(&mut self, items: &'a [Item], episode: &Episode) {
         let mut changed: Vec<(Package, Moment)> = Vec::new();
         for command in episode.commands.iter().filter(|command| matches!(command.outcome, "ok" | "unknown")) {
-            let of = self.when(command.line);
+            let of = self.moment_at(command.line);
             changed.extend(package::changed(&command.text).into_iter().map(|package| (package, of)));
         }
         let done = |call: &Call| self.edits.iter().any(|(_, path)| call.edit.as_ref().is_some_and(|e| e.path == *path));
@@ -280,39 +280,43 @@ impl<'a> Walk<'a> {
         changed.sort_by_key(|(_, of)| of.line);
         for (package, of) in changed {
             let detail = format!("package from {}", package.from);
-            let Some(uuid) = self.gather.mention(Label::Package, &package.name, &detail, of, 1) else { continue };
+            let Some(uuid) = self.builder.mention(Label::Package, &package.name, &detail, of, 1) else { continue };
             let (relation, verb, value) = match package.added {
                 true => (Relation::AddedPackage, "added", "there"),
                 false => (Relation::RemovedPackage, "removed", "gone"),
             };
             let fact = format!("{} {verb} package {} from {}", self.name, package.name, package.from);
             let is = self.claim("package", &format!("{} {}", package.from, package.name), value);
-            self.gather.say(Said::of(relation, self.session, uuid).resting(is).settling(is), &fact, of);
+            self.builder.add(FactDraft::new(relation, self.session, uuid).resting_on(is).settling(is), &fact, of);
         }
     }
 
     /// Adds the branches, pages and issues that the session names.
-    fn named(&mut self, items: &'a [Item]) {
+    fn mentions(&mut self, items: &'a [Item]) {
         for item in items {
             let of = moment(item);
             match &item.body {
                 Body::Meta(Meta::Branch(branch)) => {
-                    if let Some(uuid) = self.gather.mention(Label::Branch, branch, "", of, 1) {
+                    if let Some(uuid) = self.builder.mention(Label::Branch, branch, "", of, 1) {
                         let fact = format!("{} worked on branch {branch}", self.name);
                         let is = self.claim("branch", branch, "there");
-                        self.gather.say(Said::of(Relation::OnBranch, self.session, uuid).resting(is), &fact, of);
+                        self.builder.add(
+                            FactDraft::new(Relation::OnBranch, self.session, uuid).resting_on(is),
+                            &fact,
+                            of,
+                        );
                     }
                     self.issues(branch, of);
                 }
                 Body::Prompt { text } | Body::Answer { text } => {
-                    for page in path::pages(text) {
+                    for page in path::page_names(text) {
                         self.page(Relation::Mentioned, "mentioned", &page, of);
                     }
                     self.issues(text, of);
                     self.hashes(text, of);
                 }
                 Body::Call(call) => {
-                    if let Some(page) = text(call, "url").and_then(path::page) {
+                    if let Some(page) = text(call, "url").and_then(path::page_name) {
                         self.page(Relation::Fetched, "fetched", &page, of);
                     }
                     if let Some(command) = text(call, "command").filter(|line| line.contains("git commit")) {
@@ -326,15 +330,21 @@ impl<'a> Walk<'a> {
 
     /// Adds a page with its domain; the page of an issue or a pull request also mentions that.
     fn page(&mut self, relation: Relation, verb: &str, page: &str, of: Moment) {
-        let uuid = self.gather.mention(Label::Url, page, "", of, 1);
-        self.of_session(relation, uuid, &format!("{verb} {page}"), of);
+        let uuid = self.builder.mention(Label::Url, page, "", of, 1);
+        self.add_session_fact(relation, uuid, &format!("{verb} {page}"), of);
         let domain = page.split('/').next().unwrap_or(page);
-        if let Some((uuid, domain_uuid)) = uuid.zip(self.gather.mention(Label::Domain, domain, "", of, 1))
+        if let Some((uuid, domain_uuid)) = uuid.zip(self.builder.mention(Label::Domain, domain, "", of, 1))
             && domain != page
         {
-            self.gather.assert(Relation::PartOf, uuid, domain_uuid, &format!("{page} is a page of {domain}"), of);
+            self.builder.add_permanent(
+                Relation::PartOf,
+                uuid,
+                domain_uuid,
+                &format!("{page} is a page of {domain}"),
+                of,
+            );
         }
-        if let Some(issue) = issue::of_page(page) {
+        if let Some(issue) = issue::issue_of_page(page) {
             self.issue(issue, of);
         }
     }
@@ -350,14 +360,14 @@ impl<'a> Walk<'a> {
             true => (Label::PullRequest, "pull request"),
             false => (Label::Issue, "issue"),
         };
-        let uuid = self.gather.mention(label, &issue.name, "", of, 1);
-        self.of_session(Relation::Mentioned, uuid, &format!("mentioned {kind} {}", issue.name), of);
+        let uuid = self.builder.mention(label, &issue.name, "", of, 1);
+        self.add_session_fact(Relation::Mentioned, uuid, &format!("mentioned {kind} {}", issue.name), of);
     }
 
     fn commands(&mut self, episode: &Episode) {
         let mut ran: BTreeMap<String, (u32, Moment, &str, &str)> = BTreeMap::new();
         for command in episode.commands.iter().filter(|command| command.outcome != "denied") {
-            let of = self.when(command.line);
+            let of = self.moment_at(command.line);
             let names = program::commands(&command.text);
             // A line with several programs is no example of either.
             let line = if names.len() == 1 { command.text.as_str() } else { "" };
@@ -374,20 +384,20 @@ impl<'a> Walk<'a> {
         let mut ran: Vec<_> = ran.into_iter().collect();
         ran.sort_by(|(a, (times, ..)), (b, (others, ..))| others.cmp(times).then_with(|| a.cmp(b)));
         for (name, (count, of, line, outcome)) in ran {
-            let uuid = self.gather.mention(Label::Command, &name, line, of, count);
+            let uuid = self.builder.mention(Label::Command, &name, line, of, count);
             let ended = if outcome == "failed" { ", failed in the end" } else { "" };
-            self.of_session(Relation::Ran, uuid, &format!("ran `{name}`{}{ended}", times(count)), of);
+            self.add_session_fact(Relation::Ran, uuid, &format!("ran `{name}`{}{ended}", times(count)), of);
         }
     }
 
-    fn looked_at(&mut self, episode: &Episode) {
+    fn files_read(&mut self, episode: &Episode) {
         let mut files: Vec<_> = episode.files_read.iter().collect();
         files.sort_by_key(|file| (std::cmp::Reverse(file.count), file.line));
         for file in files {
-            let (name, of) = (self.file_name(&file.path), self.when(file.line));
-            let uuid = self.gather.mention(Label::File, &name, "", of, file.count);
+            let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
+            let uuid = self.builder.mention(Label::File, &name, "", of, file.count);
             let fact = format!("{} read {name}{}", self.name, times(file.count));
-            self.of_file(Relation::Read, uuid, &name, &fact, of);
+            self.add_file_fact(Relation::Read, uuid, &name, &fact, of);
         }
     }
 
@@ -404,14 +414,14 @@ impl<'a> Walk<'a> {
         for (name, (count, of)) in used {
             let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server);
             let detail = server.map(|server| format!("MCP tool of {server}")).unwrap_or_default();
-            let uuid = self.gather.mention(Label::Tool, name, &detail, of, count);
-            self.of_session(Relation::Used, uuid, &format!("used {name}{}", times(count)), of);
+            let uuid = self.builder.mention(Label::Tool, name, &detail, of, count);
+            self.add_session_fact(Relation::Used, uuid, &format!("used {name}{}", times(count)), of);
         }
     }
 }
 
 /// What resolved an error.
-enum Cure {
+enum Fix {
     File(String),
     Command(String),
 }

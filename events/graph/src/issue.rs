@@ -24,7 +24,7 @@ pub(super) fn issues(text: &str) -> Vec<Issue<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let opens = at == 0 || opening(bytes[at - 1]);
+        let opens = at == 0 || may_precede(bytes[at - 1]);
         let end = match bytes[at] {
             b'#' if opens => numbered(bytes, at + 1),
             b'A'..=b'Z' if opens => ticket(text, at),
@@ -52,7 +52,7 @@ fn merges(before: &str) -> bool {
 }
 
 /// Returns the issue or pull request that a forge's page shows: `github.com/o/r/pull/12`.
-pub(super) fn of_page(page: &str) -> Option<Issue<'static>> {
+pub(super) fn issue_of_page(page: &str) -> Option<Issue<'static>> {
     let mut parts = page.split('/').skip(1);
     let kind = parts.find(|part| matches!(*part, "issues" | "pull" | "pulls" | "merge_requests"))?;
     let number = parts.next().filter(|number| numbered(number.as_bytes(), 0) == Some(number.len()))?;
@@ -60,7 +60,7 @@ pub(super) fn of_page(page: &str) -> Option<Issue<'static>> {
 }
 
 /// Returns true if an issue's name may begin after this byte.
-fn opening(byte: u8) -> bool {
+fn may_precede(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'(' | b'[' | b',' | b':' | b';' | b'/' | b'"' | b'\'' | b'`')
 }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_page_of_a_forge_is_an_issue_or_a_pull_request() {
         let check = |page: &str, expected: Option<(&str, bool)>| {
-            let found = of_page(page);
+            let found = issue_of_page(page);
             assert_eq!(found.as_ref().map(|issue| (&*issue.name, issue.merges)), expected, "{page:?}");
         };
         check("github.com/o/r/pull/12", Some(("#12", true)));

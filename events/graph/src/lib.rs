@@ -10,10 +10,10 @@
 //!
 //! - Changing how names are made splits every entity; a test pins one uuid.
 
+mod builder;
 mod claim;
 mod error;
 mod extract;
-mod gather;
 mod issue;
 mod label;
 mod memo;
@@ -29,13 +29,13 @@ mod tests;
 mod wording;
 
 pub use claim::{Claim, End, Settled, end};
-pub use error::normal as error_name;
+pub use error::normalise as error_name;
 pub use extract::renames;
 pub use label::{Label, Relation};
 pub use memo::memo;
 pub use one_line::one_line;
-pub use path::{entity_name, file as file_name};
-pub use program::is_name as is_program;
+pub use path::{entity_name, file_name};
+pub use program::is_program;
 pub use session::{session_name, session_uuid};
 
 use uuid::Uuid;
@@ -59,6 +59,7 @@ pub const MAX_CLAIMS: usize = 12;
 /// Where a session works, and its relations to other sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
+    /// The session itself.
     pub session: &'a SessionId,
     /// The group; entities of different groups are different entities.
     pub group: &'a str,

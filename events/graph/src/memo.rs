@@ -5,8 +5,8 @@
 //!
 //! - `NOTED` facts cut from one note differ in `value` (`part 2`), which is part of their uuid.
 
+use super::builder::{FactDraft, GraphBuilder, Moment};
 use super::extract::decisions::{NAME, WHO, settled};
-use super::gather::{Gather, Moment, Said};
 use super::one_line::one_line;
 use super::{
     Assertion, Graph, Label, MAX_NAME_CHARS, MAX_TEXT_CHARS, Relation, issue, path, preference, stance,
@@ -36,30 +36,30 @@ const HEAD_LINES: u64 = 2;
 /// Returns the entities and facts of a memo; lines count in the memo's text.
 pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph {
     if let Some(triplet) = &words.triplet {
-        return stated(triplet, &words.body, group, at);
+        return triplet_graph(triplet, &words.body, group, at);
     }
-    let mut gather = Gather::new(group);
+    let mut builder = GraphBuilder::new(group);
     let first = Moment { line: 1, at: Some(at) };
-    let note = gather.mention(Label::Topic, &words.name, &words.body, first, 1);
-    let project = project(group).and_then(|name| gather.mention(Label::Project, name, group, first, 1));
+    let note = builder.mention(Label::Topic, &words.name, &words.body, first, 1);
+    let project = project_name(group).and_then(|name| builder.mention(Label::Project, name, group, first, 1));
     let text = words.text();
     for (line, text) in (1..).zip(text.lines()) {
         let of = Moment { line, at: Some(at) };
-        for page in path::pages(text) {
-            gather.mention(Label::Url, &page, "", of, 1);
+        for page in path::page_names(text) {
+            builder.mention(Label::Url, &page, "", of, 1);
         }
         for issue in issue::issues(text) {
             let label = if issue.merges { Label::PullRequest } else { Label::Issue };
-            gather.mention(label, &issue.name, "", of, 1);
+            builder.mention(label, &issue.name, "", of, 1);
         }
         for word in text.split_whitespace().filter(|word| word.len() <= WORD_BYTES) {
-            if let Some(name) = file(word, group) {
-                gather.mention(Label::File, name, "", of, 1);
+            if let Some(name) = file_in_word(word, group) {
+                builder.mention(Label::File, name, "", of, 1);
             }
         }
     }
-    let Some(note) = note else { return gather.finish() };
-    let place = project.map_or("", |_| self::project(group).unwrap_or_default());
+    let Some(note) = note else { return builder.finish() };
+    let place = project.map_or("", |_| self::project_name(group).unwrap_or_default());
     let mut noted = Vec::new();
     let of_json = [Turn { speaker: None, line: 1, text: &words.body }];
     let said = if source == Source::Message { turns(&words.body) } else { of_json.to_vec() };
@@ -76,23 +76,23 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
             line += blank.get(seen..begin).map_or(0, |passed| passed.matches('\n').count()) as u64;
             (seen, left) = (begin, left - 1);
             let of = Moment { line, at: Some(at) };
-            if let Some(rule) = preference::stated(group, sentence).filter(|_| wishes) {
-                let person = gather.mention(Label::Person, NAME, WHO, of, 1);
-                let wanted = gather.mention(Label::Preference, &rule.text, "", of, 1);
+            if let Some(rule) = preference::rule_in_note(group, sentence).filter(|_| wishes) {
+                let person = builder.mention(Label::Person, NAME, WHO, of, 1);
+                let wanted = builder.mention(Label::Preference, &rule.text, "", of, 1);
                 if let (Some(person), Some(wanted)) = (person, wanted) {
                     let fact = match rule.text.starts_with("the user ") {
                         true => rule.text.clone(),
                         false => format!("the user prefers: {}", rule.text),
                     };
-                    gather.say(Said::of(Relation::Prefers, person, wanted).claiming(rule.claims), &fact, of);
+                    builder.add(FactDraft::new(Relation::Prefers, person, wanted).with_claims(rule.claims), &fact, of);
                 }
             } else if wishes && (baton_episode::digest::is_choice(sentence) || !stance::stances(sentence).is_empty()) {
                 let settled = settled(group, sentence);
-                let Some(topic) = gather.mention(Label::Topic, &settled.topic, "", of, 1) else { continue };
+                let Some(topic) = builder.mention(Label::Topic, &settled.topic, "", of, 1) else { continue };
                 let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
-                let said = Said::of(Relation::Decided, project.unwrap_or(note), topic);
-                let said = said.valued(settled.value).claiming(settled.claims);
-                gather.say(said, &format!("decided{place}: {sentence}"), of);
+                let said = FactDraft::new(Relation::Decided, project.unwrap_or(note), topic);
+                let said = said.with_value(settled.value).with_claims(settled.claims);
+                builder.add(said, &format!("decided{place}: {sentence}"), of);
             } else {
                 noted.push((line, sentence.to_owned()));
                 continue;
@@ -107,9 +107,9 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
     }
     // A fact needs a target: the project, or the group of the note.
     let group_name = one_line(group, MAX_NAME_CHARS);
-    let target = project.or_else(|| gather.mention(Label::Topic, &group_name, "", first, 1)).unwrap_or(note);
-    let mut graph = gather.finish();
-    for (number, (line, text)) in pieces(&words.name, &noted).into_iter().enumerate() {
+    let target = project.or_else(|| builder.mention(Label::Topic, &group_name, "", first, 1)).unwrap_or(note);
+    let mut graph = builder.finish();
+    for (number, (line, text)) in noted_texts(&words.name, &noted).into_iter().enumerate() {
         // Facts between the same two entities are distinguished by their value.
         let value = if number == 0 { String::new() } else { format!("part {}", number + 1) };
         graph.assertions.push(Assertion {
@@ -132,13 +132,13 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
 }
 
 /// Returns the project's name if the group is a directory.
-fn project(group: &str) -> Option<&str> {
+fn project_name(group: &str) -> Option<&str> {
     let name = group.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next()?;
     (group.contains(['/', '\\']) && !name.is_empty()).then_some(name)
 }
 
 /// Cuts the noted lines into facts of bounded length; the first begins with the name of the note.
-fn pieces(name: &str, noted: &[(u64, String)]) -> Vec<(u64, String)> {
+fn noted_texts(name: &str, noted: &[(u64, String)]) -> Vec<(u64, String)> {
     let mut pieces: Vec<(u64, String)> = Vec::new();
     let mut chars = 0;
     let words = noted.iter().flat_map(|(line, text)| text.split_whitespace().map(|word| (*line, word)));
@@ -162,15 +162,15 @@ fn pieces(name: &str, noted: &[(u64, String)]) -> Vec<(u64, String)> {
 }
 
 /// Returns the two entities of a triplet and the single fact that it states, with the relation name given there.
-fn stated(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
-    let mut gather = Gather::new(group);
+fn triplet_graph(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
+    let mut builder = GraphBuilder::new(group);
     let of = Moment { line: 1, at: Some(at) };
     let mut end = |name: &str| {
-        let (label, name) = named(name, group);
-        gather.mention(label, name, "", of, 1)
+        let (label, name) = label_of(name, group);
+        builder.mention(label, name, "", of, 1)
     };
     let (Some(source), Some(target)) = (end(&triplet.source), end(&triplet.target)) else { return Graph::default() };
-    let mut graph = gather.finish();
+    let mut graph = builder.finish();
     graph.assertions.push(Assertion {
         uuid: valued_fact_uuid(group, &triplet.edge, source, target, ""),
         relation: Relation::Told,
@@ -190,8 +190,8 @@ fn stated(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
 }
 
 /// Returns the label of a name: a file or an issue if it looks like one, otherwise a topic.
-fn named<'a>(name: &'a str, group: &str) -> (Label, &'a str) {
-    if let Some(file) = file(name, group) {
+fn label_of<'a>(name: &'a str, group: &str) -> (Label, &'a str) {
+    if let Some(file) = file_in_word(name, group) {
         return (Label::File, file);
     }
     match issue::issues(name).as_slice() {
@@ -202,7 +202,7 @@ fn named<'a>(name: &'a str, group: &str) -> (Label, &'a str) {
 
 /// Returns the file that a word names, relative to the group if the group is its project: `src/auth.rs`, ``
 /// `auth.rs:12` ``.
-fn file<'a>(word: &'a str, group: &str) -> Option<&'a str> {
+fn file_in_word<'a>(word: &'a str, group: &str) -> Option<&'a str> {
     let word = word.trim_matches(|c: char| !(c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')));
     let word = word.trim_end_matches(['.', '/', '-']);
     // `auth.rs:12:3` is a position in a file.
@@ -252,7 +252,7 @@ mod tests {
     }
 
     /// Returns `LINE RELATION fact = value` for each fact of a note.
-    fn told(source: Source, group: &str, name: &str, body: &str) -> Vec<String> {
+    fn told_facts(source: Source, group: &str, name: &str, body: &str) -> Vec<String> {
         let graph = memo(&Words::note(name, body, "", false).unwrap(), source, group, Timestamp(5));
         let nodes: Vec<_> = graph.mentions.iter().map(|mention| mention.uuid).collect();
         assert!(graph.assertions.iter().all(|it| nodes.contains(&it.source) && nodes.contains(&it.target)));
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_note_gives_preferences_and_decisions_as_sessions_do() {
         assert_eq!(
-            told(
+            told_facts(
                 Source::Text,
                 "g",
                 "pref",
@@ -276,7 +276,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(
+            told_facts(
                 Source::Text,
                 "/srv/zoo",
                 "Deploy rule",
@@ -288,15 +288,15 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(Source::Message, "g", "chat", "user: always use pnpm\nassistant: I prefer npm.\nuser: ok"),
+            told_facts(Source::Message, "g", "chat", "user: always use pnpm\nassistant: I prefer npm.\nuser: ok"),
             ["3 PREFERS the user prefers: always use pnpm", "4 NOTED chat: I prefer npm. ok"]
         );
         assert_eq!(
-            told(Source::Text, "g", "README", "It says:\n> Always use Docker.\n```\nnever use npm\n```"),
+            told_facts(Source::Text, "g", "README", "It says:\n> Always use Docker.\n```\nnever use npm\n```"),
             ["3 NOTED README: It says: > Always use Docker. ``` never use npm ```"]
         );
         assert_eq!(
-            told(Source::Json, "g", "j", "{\"a\":\"always use npm\"}"),
+            told_facts(Source::Json, "g", "j", "{\"a\":\"always use npm\"}"),
             ["3 NOTED j: {\"a\":\"always use npm\"}"]
         );
     }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_long_note_is_found_among_facts_as_far_as_it_is_bounded() {
         let body = "This is one sentence of many words that says little. ".repeat(200);
-        let facts = told(Source::Text, "g", "long", &body);
+        let facts = told_facts(Source::Text, "g", "long", &body);
         assert!(facts.len() == MAX_NOTED && facts[7].ends_with(" = part 8"), "{facts:?}");
         assert!(facts.iter().all(|fact| fact.chars().count() < MAX_TEXT_CHARS + 30));
     }
@@ -337,7 +337,7 @@ mod tests {
             ("https://x.rs/a//b.rs", None),
             ("a.b", None),
         ] {
-            assert_eq!(file(word, "/home/dev/ledger"), name, "{word}");
+            assert_eq!(file_in_word(word, "/home/dev/ledger"), name, "{word}");
         }
         assert!(ENDINGS.is_sorted());
     }

@@ -10,8 +10,8 @@ const SCHEMES: [&str; 2] = ["https://", "http://"];
 /// source.
 pub fn entity_name(label: Label, name: &str, at: &Surroundings<'_>, cwd: Option<&str>) -> String {
     let name = match label {
-        Label::File => file(name, cwd, at),
-        Label::Url => page(name).unwrap_or_else(|| name.to_owned()),
+        Label::File => file_name(name, cwd, at),
+        Label::Url => page_name(name).unwrap_or_else(|| name.to_owned()),
         _ => name.to_owned(),
     };
     one_line(&name, MAX_NAME_CHARS)
@@ -19,10 +19,10 @@ pub fn entity_name(label: Label, name: &str, at: &Surroundings<'_>, cwd: Option<
 
 /// Returns the path relative to the project's directory or the session's working directory; a path outside of both, or
 /// a relative one, is kept. Backslashes become slashes; `.` and `..` are resolved where possible.
-pub fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
-    let path = plain(&path.trim().replace('\\', "/"));
+pub fn file_name(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
+    let path = resolve_dots(&path.trim().replace('\\', "/"));
     let below = |directory: Option<&str>| {
-        let directory = plain(&directory?.replace('\\', "/"));
+        let directory = resolve_dots(&directory?.replace('\\', "/"));
         if directory.len() < 2 {
             return None;
         }
@@ -34,7 +34,7 @@ pub fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
 }
 
 /// Resolves `.`, `..` and doubled slashes lexically; removes a trailing slash.
-fn plain(path: &str) -> String {
+fn resolve_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -49,7 +49,7 @@ fn plain(path: &str) -> String {
 
 /// Returns host and path of a URL, without scheme, `www.`, query, fragment and user. `None` if there is no host, or if
 /// it is this machine.
-pub(super) fn page(url: &str) -> Option<String> {
+pub(super) fn page_name(url: &str) -> Option<String> {
     let rest = SCHEMES.iter().find_map(|scheme| url.trim().strip_prefix(scheme))?;
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -62,7 +62,7 @@ pub(super) fn page(url: &str) -> Option<String> {
 }
 
 /// Returns the URLs of a text in order; linear. A URL inside another one belongs to that one.
-pub(super) fn pages(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn page_names(text: &str) -> impl Iterator<Item = String> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '}' | '|' | '\\');
     let mut read = 0;
     text.match_indices("http").filter_map(move |(at, _)| {
@@ -72,7 +72,7 @@ pub(super) fn pages(text: &str) -> impl Iterator<Item = String> {
         }
         let end = rest.find(ends).unwrap_or(rest.len());
         read = at + end;
-        page(rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']))
+        page_name(rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']))
     })
 }
 
@@ -86,7 +86,8 @@ mod tests {
         let session = SessionId::new("s").unwrap();
         let at =
             Surroundings { session: &session, group: "g", project: Some("/srv/shop"), parent: None, follows: None };
-        let check = |path: &str, name: &str| assert_eq!(file(path, Some("/tmp/worktree/api/"), &at), name, "{path:?}");
+        let check =
+            |path: &str, name: &str| assert_eq!(file_name(path, Some("/tmp/worktree/api/"), &at), name, "{path:?}");
         check("/srv/shop/src/auth.rs", "src/auth.rs");
         check("/srv/shop//src/./auth.rs", "src/auth.rs");
         check("src/auth.rs", "src/auth.rs");
@@ -101,16 +102,16 @@ mod tests {
 
     #[test]
     fn a_page_is_host_and_path() {
-        let check = |url: &str, name: Option<&str>| assert_eq!(page(url).as_deref(), name, "{url:?}");
+        let check = |url: &str, name: Option<&str>| assert_eq!(page_name(url).as_deref(), name, "{url:?}");
         check("https://www.Docs.rs/tokio/latest/?search=x#y", Some("docs.rs/tokio/latest"));
         check("http://me:pw@example.org:8080/", Some("example.org:8080"));
         check("http://localhost:3000/a", None);
         check("https://build/", None);
         check("ftp://example.org", None);
         check("https://", None);
-        let found: Vec<_> = pages("see (https://a.org/x), <http://b.org/y?z>. httpx https:// and http").collect();
+        let found: Vec<_> = page_names("see (https://a.org/x), <http://b.org/y?z>. httpx https:// and http").collect();
         assert_eq!(found, ["a.org/x", "b.org/y"]);
-        let found: Vec<_> = pages("https://kept.org/2020/https://a.org/x and https://b.org").collect();
+        let found: Vec<_> = page_names("https://kept.org/2020/https://a.org/x and https://b.org").collect();
         assert_eq!(found, ["kept.org/2020/https://a.org/x", "b.org"]);
     }
 }

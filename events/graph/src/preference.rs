@@ -7,7 +7,7 @@
 
 use super::claim::Claim;
 use super::stance::{self, Claims};
-use super::wording::{Word, at, clauses, stands};
+use super::wording::{Word, clauses, match_words, word_at};
 use baton_conversation::quoted_text::{own_words, without_blocks};
 
 /// A longer prompt contains pasted text, in bytes.
@@ -148,19 +148,22 @@ pub(super) fn rules(group: &str, prompt: &str) -> Vec<Rule> {
     let is_task = prompt.len() > MAX_ORDER_BYTES;
     let sentences = baton_episode::digest::clauses(&prompt);
     let sentences = sentences.filter(|sentence| if is_task { is_lasting_rule(sentence) } else { is_rule(sentence) });
-    sentences.take(MAX_RULES).map(|sentence| Rule { text: name(sentence), claims: claims(group, sentence) }).collect()
+    sentences
+        .take(MAX_RULES)
+        .map(|sentence| Rule { text: rule_text(sentence), claims: claims(group, sentence) })
+        .collect()
 }
 
 /// Returns the rule in a sentence of a note, which may be about its author or about the user: `The user prefers tabs`.
-pub(super) fn stated(group: &str, sentence: &str) -> Option<Rule> {
-    let said = told_of(sentence).unwrap_or(sentence);
-    let is_stated = sentence.len() <= MAX_SENTENCE_BYTES && (is_rule(said) || (said != sentence && wants(said)));
-    is_stated.then(|| Rule { text: name(sentence), claims: claims(group, said) })
+pub(super) fn rule_in_note(group: &str, sentence: &str) -> Option<Rule> {
+    let said = predicate_about_user(sentence).unwrap_or(sentence);
+    let is_stated = sentence.len() <= MAX_SENTENCE_BYTES && (is_rule(said) || (said != sentence && is_wish(said)));
+    is_stated.then(|| Rule { text: rule_text(sentence), claims: claims(group, said) })
 }
 
 /// Returns the rule in a person's answer on refusing a command, which says what to use instead. An answer that names a
 /// file or a location says nothing about the next time.
-pub(super) fn refusing(group: &str, answer: &str, program: Option<&str>) -> Option<Rule> {
+pub(super) fn rule_in_refusal(group: &str, answer: &str, program: Option<&str>) -> Option<Rule> {
     let answer = answer.trim();
     if answer.len() > MAX_SENTENCE_BYTES || is_rule(answer) {
         return None;
@@ -168,7 +171,7 @@ pub(super) fn refusing(group: &str, answer: &str, program: Option<&str>) -> Opti
     let clauses = clauses(&own_words(answer));
     let mut clauses = clauses.iter().filter(|clause| !clause.is_empty());
     let (Some(clause), None) = (clauses.next(), clauses.next()) else { return None };
-    let (part, what) = parts(clause).map(bare).find_map(|part| Some((part, used(part)?)))?;
+    let (part, what) = parts(clause).map(without_assent).find_map(|part| Some((part, used_thing(part)?)))?;
     let polite = part.iter().rev().take_while(|word| AFTERWARDS.contains(&&*word.low)).count();
     let words = part.get(what..part.len() - polite)?;
     let plain = |word: &Word| {
@@ -176,24 +179,24 @@ pub(super) fn refusing(group: &str, answer: &str, program: Option<&str>) -> Opti
         !pointing && !word.low.contains(['/', '.', '\\', '$']) && word.low.chars().any(char::is_alphanumeric)
     };
     let fits = clause.len() <= MAX_REFUSING_WORDS && !words.is_empty() && words.iter().all(plain);
-    let text = name(answer);
+    let text = rule_text(answer);
     let against = program.filter(|_| words.len() == 1 && !part.iter().any(|word| word.low.contains('\'')));
     let settled = against.map_or_else(|| answer.to_owned(), |program| format!("{text} instead of {program}"));
     fits.then(|| Rule { text, claims: claims(group, &settled) })
 }
 
 /// Returns the index of the thing used in phrases such as `we use pnpm`.
-fn used(part: &[Word]) -> Option<usize> {
-    stands(part, 0, "use")
-        .or_else(|| stands(part, 0, "only use"))
-        .or_else(|| stands(part, 0, "we|i always|only use"))
-        .or_else(|| stands(part, 0, "we|i use"))
-        .or_else(|| stands(part, 0, "don't|dont|never use"))
-        .or_else(|| stands(part, 0, "do not use"))
+fn used_thing(part: &[Word]) -> Option<usize> {
+    match_words(part, 0, "use")
+        .or_else(|| match_words(part, 0, "only use"))
+        .or_else(|| match_words(part, 0, "we|i always|only use"))
+        .or_else(|| match_words(part, 0, "we|i use"))
+        .or_else(|| match_words(part, 0, "don't|dont|never use"))
+        .or_else(|| match_words(part, 0, "do not use"))
 }
 
 /// Returns the predicate of a sentence about the user or the team.
-fn told_of(sentence: &str) -> Option<&str> {
+fn predicate_about_user(sentence: &str) -> Option<&str> {
     let rest = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let low = rest.to_lowercase();
     let who = WHO.iter().find(|who| low.strip_prefix(**who).is_some_and(|rest| rest.starts_with(' ')))?;
@@ -201,18 +204,18 @@ fn told_of(sentence: &str) -> Option<&str> {
 }
 
 /// Returns true for a wish: `prefers tabs`, `always runs the tests`.
-fn wants(said: &str) -> bool {
+fn is_wish(said: &str) -> bool {
     clauses(&own_words(said)).first().is_some_and(|clause| {
         let marked = ["prefers|prefer|likes|like|hates|hate|dislikes|dislike|wants|want", "always|never"];
-        let verb = marked.iter().find_map(|pattern| stands(clause, 0, pattern));
-        verb.is_some_and(|what| !matches!(at(clause, what), "" | "it" | "this" | "that" | "." | "to"))
+        let verb = marked.iter().find_map(|pattern| match_words(clause, 0, pattern));
+        verb.is_some_and(|what| !matches!(word_at(clause, what), "" | "it" | "this" | "that" | "." | "to"))
             && !clause.iter().any(|word| word.low == "?")
     })
 }
 
 /// Returns true if the sentence lays down a rule.
 pub(super) fn is_rule(sentence: &str) -> bool {
-    has_part(sentence, |part| lays_down(part) || orders(part))
+    has_part(sentence, |part| lays_down(part) || is_order(part))
 }
 
 /// Returns true if the sentence lays down a rule in words that go beyond the task at hand.
@@ -226,8 +229,9 @@ fn has_part(sentence: &str, is_rule: impl Fn(&[Word]) -> bool) -> bool {
     }
     let clauses = clauses(&own_words(sentence));
     let asks = clauses.iter().flatten().any(|word| word.low == "?");
-    let tells =
-        |clause: &[Word]| (0..clause.len()).any(|place| SAYING.iter().any(|it| stands(clause, place, it).is_some()));
+    let tells = |clause: &[Word]| {
+        (0..clause.len()).any(|place| SAYING.iter().any(|it| match_words(clause, place, it).is_some()))
+    };
     // What follows `the docs say:` is not the person's rule.
     let own = clauses.iter().take_while(|clause| !tells(clause));
     !asks && own.into_iter().any(|clause| is_lasting(clause) || parts(clause).any(&is_rule))
@@ -235,8 +239,8 @@ fn has_part(sentence: &str, is_rule: impl Fn(&[Word]) -> bool) -> bool {
 
 /// Returns true if the clause demands something from now on.
 fn is_lasting(clause: &[Word]) -> bool {
-    let marked = LASTING.iter().any(|mark| (0..clause.len()).any(|place| stands(clause, place, mark).is_some()));
-    marked && clause.iter().any(|word| HABITS.binary_search(&&*word.low).is_ok()) && !tells(clause)
+    let marked = LASTING.iter().any(|mark| (0..clause.len()).any(|place| match_words(clause, place, mark).is_some()));
+    marked && clause.iter().any(|word| HABITS.binary_search(&&*word.low).is_ok()) && !is_description(clause)
 }
 
 /// Splits a clause at its punctuation.
@@ -245,20 +249,21 @@ fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
 }
 
 /// Strips leading words of assent.
-fn bare(part: &[Word]) -> &[Word] {
+fn without_assent(part: &[Word]) -> &[Word] {
     let from = part.iter().take_while(|word| ASSENT.contains(&&*word.low)).count();
     &part[from..]
 }
 
 fn lays_down(part: &[Word]) -> bool {
-    let begin = bare(part);
+    let begin = without_assent(part);
     if begin.len() < 2 {
         return false;
     }
-    let starts = |pattern: &str| stands(begin, 0, pattern);
+    let starts = |pattern: &str| match_words(begin, 0, pattern);
     // In the first person not everything is a rule: `I always forget this`.
     if let Some(verb) = starts("i|we always|never") {
-        return acts(begin, verb) && (HABITS.binary_search(&at(begin, verb)).is_ok() || OWN.contains(&at(begin, verb)));
+        return is_act(begin, verb)
+            && (HABITS.binary_search(&word_at(begin, verb)).is_ok() || OWN.contains(&word_at(begin, verb)));
     }
     if let Some(verb) = starts("always|never")
         .or_else(|| starts("you|we should|must always|never"))
@@ -266,7 +271,7 @@ fn lays_down(part: &[Word]) -> bool {
         .or_else(|| starts("make sure to|you always|never"))
         .or_else(|| starts("remember to always|never"))
     {
-        return acts(begin, verb);
+        return is_act(begin, verb);
     }
     let likes = starts("i|we prefer|hate|dislike")
         .or_else(|| starts("i|we strongly|much|really|generally|usually prefer"))
@@ -276,24 +281,24 @@ fn lays_down(part: &[Word]) -> bool {
         .or_else(|| starts("i don't like|want you to"));
     if let Some(what) = likes {
         let pointing =
-            matches!(at(begin, what), "it" | "this" | "that" | "these" | "those" | "them" | "your" | "the" | "");
+            matches!(word_at(begin, what), "it" | "this" | "that" | "these" | "those" | "them" | "your" | "the" | "");
         return !pointing;
     }
     false
 }
 
 /// Returns true if the part forbids or demands something in so few words that it is not about one particular thing.
-fn orders(part: &[Word]) -> bool {
-    let begin = bare(part);
+fn is_order(part: &[Word]) -> bool {
+    let begin = without_assent(part);
     let pleads = part[..part.len() - begin.len()].iter().any(|word| word.low == "please");
     if begin.len() < 2 {
         return false;
     }
-    let starts = |pattern: &str| stands(begin, 0, pattern);
+    let starts = |pattern: &str| match_words(begin, 0, pattern);
     let forbids = starts("don't|dont|never").or_else(|| starts("do not"));
     let short = begin.len() <= SHORT_WORDS && !begin.iter().any(|word| POINTING.contains(&&*word.low));
     if let Some(verb) = forbids {
-        return short && HABITS.contains(&at(begin, verb)) && begin.len() > verb;
+        return short && HABITS.contains(&word_at(begin, verb)) && begin.len() > verb;
     }
     let used = starts("use only").or_else(|| starts("only use")).or_else(|| starts("use").filter(|_| pleads));
     used.is_some_and(|what| begin.len() > what) && short && !begin.iter().any(|word| word.low == "instead")
@@ -301,8 +306,8 @@ fn orders(part: &[Word]) -> bool {
 
 /// Returns true if an act follows `always` or `never`, and not a description: `always run the tests`, not `always
 /// fails`.
-fn acts(words: &[Word], from: usize) -> bool {
-    let verb = at(words, from);
+fn is_act(words: &[Word], from: usize) -> bool {
+    let verb = word_at(words, from);
     let third = verb.ends_with('s') && !verb.ends_with("ss") && HABITS.binary_search(&verb).is_err();
     let told = matches!(
         verb,
@@ -342,13 +347,13 @@ fn acts(words: &[Word], from: usize) -> bool {
 }
 
 /// Returns true if the words describe something and demand nothing.
-fn tells(words: &[Word]) -> bool {
+fn is_description(words: &[Word]) -> bool {
     let of = |word: &Word| matches!(&*word.low, "might" | "may" | "could" | "would" | "will" | "if" | "was" | "were");
     words.iter().any(of)
 }
 
 /// Returns the rule's text: the sentence without leading assent and final punctuation, in lower case at its start.
-fn name(sentence: &str) -> String {
+fn rule_text(sentence: &str) -> String {
     let mut rest = sentence.trim();
     loop {
         let (first, after) = rest.split_once([' ', ',']).unwrap_or((rest, ""));
@@ -379,7 +384,10 @@ fn claims(group: &str, sentence: &str) -> Claims {
     }
     for clause in clauses(sentence) {
         for part in parts(&clause) {
-            let claim = act(group, bare(part)).into_iter().chain(leave(group, bare(part))).chain(taste(group, part));
+            let claim = act_claim(group, without_assent(part))
+                .into_iter()
+                .chain(consent_claim(group, without_assent(part)))
+                .chain(taste_claim(group, part));
             add(claim.fold(Claims::default(), |mut claims, claim| {
                 claims.rests.push(claim);
                 claims.settles.push(claim);
@@ -391,7 +399,7 @@ fn claims(group: &str, sentence: &str) -> Claims {
 }
 
 /// `always` and `never` with the same act exclude each other, as do two different numbers in it.
-fn act(group: &str, part: &[Word]) -> Option<Claim> {
+fn act_claim(group: &str, part: &[Word]) -> Option<Claim> {
     let mut yes = "yes";
     let mut numbers = String::new();
     let mut words = Vec::new();
@@ -414,20 +422,20 @@ fn act(group: &str, part: &[Word]) -> Option<Claim> {
 }
 
 /// `Never commit without asking` excludes `always commit after each step`.
-fn leave(group: &str, part: &[Word]) -> Option<Claim> {
-    let verb = at(part, 1);
+fn consent_claim(group: &str, part: &[Word]) -> Option<Claim> {
+    let verb = word_at(part, 1);
     HABITS.binary_search(&verb).ok()?;
     let claim = |value| Some(Claim::new(group, "leave", verb, value));
-    match at(part, 0) {
+    match word_at(part, 0) {
         "always" => claim("unasked"),
         // Only the verb itself: what must not be done to one thing may be done to another.
-        "never" if ASKING.iter().any(|how| stands(part, 2, how).is_some()) => claim("asked"),
+        "never" if ASKING.iter().any(|how| match_words(part, 2, how).is_some()) => claim("asked"),
         _ => None,
     }
 }
 
 /// `I prefer short answers` excludes `I prefer detailed answers`.
-fn taste(group: &str, part: &[Word]) -> Option<Claim> {
+fn taste_claim(group: &str, part: &[Word]) -> Option<Claim> {
     let is_wish = |word: &str| matches!(word, "prefer" | "prefers" | "want" | "wants" | "write" | "give" | "keep");
     let from = part.iter().position(|word| is_wish(&word.low))? + 1;
     let (value, of) = part[from..].split_first()?;

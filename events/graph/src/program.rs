@@ -13,7 +13,7 @@ const MAX_FILES: usize = 20;
 pub(super) fn commands(line: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for program in programs(line).into_iter().filter(|program| !program.looks) {
-        if is_name(&program.name) && !names.contains(&program.name) {
+        if is_program(&program.name) && !names.contains(&program.name) {
             names.push(program.name);
         }
     }
@@ -21,7 +21,7 @@ pub(super) fn commands(line: &str) -> Vec<String> {
 }
 
 /// Returns true for a program's name, false for a fragment of shell syntax.
-pub fn is_name(name: &str) -> bool {
+pub fn is_program(name: &str) -> bool {
     let first = name.split(' ').next().unwrap_or(name);
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | ':' | ' ' | '@');
     first.starts_with(|c: char| c.is_alphabetic() || c == '.') && first.len() > 1 && name.chars().all(plain)
@@ -29,7 +29,7 @@ pub fn is_name(name: &str) -> bool {
 
 /// What a command line leaves in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum RepositoryChange {
     Commit {
         /// The first line of its message.
         subject: String,
@@ -44,20 +44,22 @@ pub(super) enum Made {
 }
 
 /// Returns what a command line creates or deletes if all of it succeeds, in order.
-pub(super) fn made(line: &str) -> Vec<Made> {
+pub(super) fn repository_changes(line: &str) -> Vec<RepositoryChange> {
     let mut all = Vec::new();
     for program in programs(line) {
         let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
         match words.as_slice() {
-            ["git", rest @ ..] if program.name == "git commit" => all.extend(commit(rest, line)),
+            ["git", rest @ ..] if program.name == "git commit" => all.extend(commit_with_message(rest, line)),
             ["git", "branch", "-d" | "-D" | "--delete", branches @ ..] => {
                 let branches = branches.iter().filter(|branch| is_plain(branch));
-                all.extend(branches.map(|branch| Made::BranchGone((*branch).to_owned())));
+                all.extend(branches.map(|branch| RepositoryChange::BranchGone((*branch).to_owned())));
             }
             ["gh", "pr", "create", rest @ ..] => {
-                let title = value(rest, &["--title", "-t"])
+                let title = flag_value(rest, &["--title", "-t"])
                     .map(|title| super::one_line::one_line(title, super::MAX_NAME_CHARS));
-                all.extend(title.filter(|title| !title.is_empty()).map(|title| Made::PullRequest { title }));
+                all.extend(
+                    title.filter(|title| !title.is_empty()).map(|title| RepositoryChange::PullRequest { title }),
+                );
             }
             _ => {}
         }
@@ -70,7 +72,7 @@ const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "reba
 
 /// Returns what a line created according to its output: every printed commit, with the body from the command line. What
 /// the output does not mention is taken from the command line (`told`).
-pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<GitOutput>) -> Vec<Made> {
+pub(super) fn with_output(mut told: Vec<RepositoryChange>, line: &str, printed: Vec<GitOutput>) -> Vec<RepositoryChange> {
     let is_git = programs(line)
         .iter()
         .any(|program| program.name.strip_prefix("git ").is_some_and(|name| COMMITTING.contains(&name)));
@@ -80,33 +82,33 @@ pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<GitOutput
             GitOutput::Commit { subject, .. } if is_git => {
                 let subject = super::one_line::one_line(&subject, super::MAX_NAME_CHARS);
                 let body = told.iter().find_map(|made| match made {
-                    Made::Commit { subject: told, body } if *told == subject => Some(body.clone()),
+                    RepositoryChange::Commit { subject: told, body } if *told == subject => Some(body.clone()),
                     _ => None,
                 });
-                found.push(Made::Commit { subject, body: body.unwrap_or_default() });
+                found.push(RepositoryChange::Commit { subject, body: body.unwrap_or_default() });
             }
             GitOutput::PullRequest(page) if line.contains("gh pr create") => {
-                let named = told.iter().any(|made| matches!(made, Made::PullRequest { .. }));
-                let number = super::issue::of_page(&page).filter(|_| !named);
-                found.extend(number.map(|issue| Made::PullRequest { title: issue.name.into_owned() }));
+                let named = told.iter().any(|made| matches!(made, RepositoryChange::PullRequest { .. }));
+                let number = super::issue::issue_of_page(&page).filter(|_| !named);
+                found.extend(number.map(|issue| RepositoryChange::PullRequest { title: issue.name.into_owned() }));
             }
             _ => {}
         }
     }
-    if found.iter().any(|made| matches!(made, Made::Commit { .. })) {
-        told.retain(|made| !matches!(made, Made::Commit { .. }));
+    if found.iter().any(|made| matches!(made, RepositoryChange::Commit { .. })) {
+        told.retain(|made| !matches!(made, RepositoryChange::Commit { .. }));
     }
     found.append(&mut told);
     found
 }
 
 /// Returns the value of a flag: `-m x`, `--message=x`, `-am x`.
-fn value<'w>(words: &[&'w str], flags: &[&str]) -> Option<&'w str> {
-    values(words, flags).next()
+fn flag_value<'w>(words: &[&'w str], flags: &[&str]) -> Option<&'w str> {
+    flag_values(words, flags).next()
 }
 
 /// Returns all values of a flag, in order.
-fn values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str> {
+fn flag_values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str> {
     words.iter().enumerate().filter_map(|(at, word)| {
         let long = flags.iter().find_map(|flag| word.strip_prefix(flag)?.strip_prefix('='));
         let short = |flag: &&str| {
@@ -121,11 +123,11 @@ fn values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str
 }
 
 /// Returns the commit whose message the command line contains; several messages are joined as paragraphs.
-fn commit(words: &[&str], line: &str) -> Option<Made> {
-    let messages: Vec<String> = values(words, &["-m", "--message"]).filter_map(message).collect();
+fn commit_with_message(words: &[&str], line: &str) -> Option<RepositoryChange> {
+    let messages: Vec<String> = flag_values(words, &["-m", "--message"]).filter_map(message_text).collect();
     let message = match messages.is_empty() {
         false => messages.join("\n\n"),
-        true => value(words, &["-F", "--file"]).filter(|file| *file == "-").and_then(|_| document(line))?,
+        true => flag_value(words, &["-F", "--file"]).filter(|file| *file == "-").and_then(|_| stdin_document(line))?,
     };
     let message = without_filter_mark(&message);
     let signed = |line: &&str| {
@@ -134,26 +136,26 @@ fn commit(words: &[&str], line: &str) -> Option<Made> {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty()).filter(signed);
     let subject = super::one_line::one_line(lines.next()?, super::MAX_NAME_CHARS);
     let body = super::one_line::one_line(&lines.collect::<Vec<_>>().join(" "), BODY_CHARS);
-    (!subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(Made::Commit { subject, body })
+    (!subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(RepositoryChange::Commit { subject, body })
 }
 
 /// Returns the message of an argument: literal text, or a here-document.
-fn message(given: &str) -> Option<String> {
+fn message_text(given: &str) -> Option<String> {
     match given.strip_prefix("$(cat <<") {
-        Some(document) => here(document),
+        Some(document) => here_document(document),
         None => Some(given.to_owned()),
     }
 }
 
 /// Returns the here-document given to the standard input of `git commit`.
-fn document(line: &str) -> Option<String> {
+fn stdin_document(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("git commit")?;
     let (before, document) = rest.split_once("<<")?;
-    (!before.contains('\n')).then(|| here(document)).flatten()
+    (!before.contains('\n')).then(|| here_document(document)).flatten()
 }
 
 /// Returns the text of a here-document, given what follows its `<<`: the lines up to the delimiter. `<<<` is not one.
-fn here(document: &str) -> Option<String> {
+fn here_document(document: &str) -> Option<String> {
     if document.starts_with('<') {
         return None;
     }
@@ -165,15 +167,15 @@ fn here(document: &str) -> Option<String> {
 
 /// A file that was renamed or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(super) enum FileChange {
     Renamed(String, String),
     Deleted(String),
 }
 
 /// Returns the files that a command line moves or deletes if all of it succeeds, in order. Paths are relative to the
 /// directory in which it runs. Only literal paths that look like files count.
-pub(super) fn moved(line: &str, cwd: Option<&str>) -> Vec<Moved> {
-    let base = base(line, cwd);
+pub(super) fn file_changes(line: &str, cwd: Option<&str>) -> Vec<FileChange> {
+    let base = working_directory(line, cwd);
     let mut all = Vec::new();
     for program in programs(line) {
         let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
@@ -194,11 +196,11 @@ pub(super) fn moved(line: &str, cwd: Option<&str>) -> Vec<Moved> {
                 all.extend(from.iter().filter(|from| is_file(from)).map(|from| {
                     let last = from.rsplit('/').next().unwrap_or(from);
                     let to = if into { format!("{}/{last}", to.trim_end_matches('/')) } else { (*to).to_owned() };
-                    Moved::Renamed(place(from), place(&to))
+                    FileChange::Renamed(place(from), place(&to))
                 }));
             }
             ("rm", paths) => {
-                all.extend(paths.iter().filter(|path| is_file(path)).map(|path| Moved::Deleted(place(path))));
+                all.extend(paths.iter().filter(|path| is_file(path)).map(|path| FileChange::Deleted(place(path))));
             }
             _ => {}
         }
@@ -223,7 +225,7 @@ fn is_file(path: &str) -> bool {
 
 /// Returns the directory in which a command line runs: the target of its leading `cd`, otherwise the session's
 /// directory.
-fn base(line: &str, cwd: Option<&str>) -> Option<String> {
+fn working_directory(line: &str, cwd: Option<&str>) -> Option<String> {
     let cd = line.trim_start().strip_prefix("cd ").and_then(|rest| rest.split(['&', ';', '\n']).next());
     let cd = cd.map(|directory| directory.trim().trim_matches(['"', '\''])).filter(|directory| is_plain(directory));
     match cd {
@@ -261,12 +263,12 @@ mod tests {
     #[test]
     fn a_commit_is_its_message() {
         let check = |line: &str, expected: &[(&str, &str)]| {
-            let found: Vec<(String, String)> = made(line)
+            let found: Vec<(String, String)> = repository_changes(line)
                 .into_iter()
                 .map(|made| match made {
-                    Made::Commit { subject, body } => (subject, body),
-                    Made::PullRequest { title } => (format!("PR {title}"), String::new()),
-                    Made::BranchGone(branch) => (format!("-{branch}"), String::new()),
+                    RepositoryChange::Commit { subject, body } => (subject, body),
+                    RepositoryChange::PullRequest { title } => (format!("PR {title}"), String::new()),
+                    RepositoryChange::BranchGone(branch) => (format!("-{branch}"), String::new()),
                 })
                 .collect();
             let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
@@ -302,12 +304,12 @@ mod tests {
     #[test]
     fn what_git_says_is_surer_than_what_it_was_told() {
         let check = |line: &str, text: &str, expected: &[&str]| {
-            let found: Vec<String> = as_printed(made(line), line, GitOutput::read(text))
+            let found: Vec<String> = with_output(repository_changes(line), line, GitOutput::read(text))
                 .into_iter()
                 .map(|made| match made {
-                    Made::Commit { subject, body } => format!("{subject}|{body}"),
-                    Made::PullRequest { title } => format!("PR {title}"),
-                    Made::BranchGone(branch) => format!("-{branch}"),
+                    RepositoryChange::Commit { subject, body } => format!("{subject}|{body}"),
+                    RepositoryChange::PullRequest { title } => format!("PR {title}"),
+                    RepositoryChange::BranchGone(branch) => format!("-{branch}"),
                 })
                 .collect();
             assert_eq!(found, expected, "{line:?}");
@@ -330,11 +332,11 @@ mod tests {
     #[test]
     fn a_command_moves_what_it_names() {
         let check = |line: &str, expected: &[&str]| {
-            let found: Vec<String> = moved(line, Some("/srv/shop"))
+            let found: Vec<String> = file_changes(line, Some("/srv/shop"))
                 .into_iter()
                 .map(|moved| match moved {
-                    Moved::Renamed(from, to) => format!("{from} > {to}"),
-                    Moved::Deleted(path) => format!("-{path}"),
+                    FileChange::Renamed(from, to) => format!("{from} > {to}"),
+                    FileChange::Deleted(path) => format!("-{path}"),
                 })
                 .collect();
             assert_eq!(found, expected, "{line:?}");

@@ -11,7 +11,7 @@ use self::vocabulary::{
     BARE, CASES, CHANGING, CHOOSING, EVERYWHERE, NEGATING, RIVALS, SCOPES, TAKING_BACK, TELLING, TURNING, WEIGHING,
 };
 use super::claim::Claim;
-use super::wording::{Thing, Word, at, clauses, singular, stands, thing};
+use super::wording::{Thing, Word, clauses, match_words, parse_thing, singular, word_at};
 use baton_conversation::quoted_text::own_words;
 
 /// Maximum number of stances taken from a text.
@@ -65,8 +65,8 @@ pub(super) fn stances(text: &str) -> Vec<Stance> {
 
 /// Splits a clause at its turns; each part is returned without its reason.
 fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
-    let turns = |place: usize| match at(clause, place) {
-        "so" | "then" | "and" => place > 0 && at(clause, place - 1) == "," && at(clause, place + 1) != "not",
+    let turns = |place: usize| match word_at(clause, place) {
+        "so" | "then" | "and" => place > 0 && word_at(clause, place - 1) == "," && word_at(clause, place + 1) != "not",
         word => TURNING.contains(&word),
     };
     let cuts: Vec<usize> = (1..clause.len()).filter(|place| turns(*place)).chain([clause.len()]).collect();
@@ -78,7 +78,7 @@ fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
 }
 
 fn has_any(words: &[Word], patterns: &[&str]) -> bool {
-    patterns.iter().any(|pattern| (0..words.len()).any(|place| stands(words, place, pattern).is_some()))
+    patterns.iter().any(|pattern| (0..words.len()).any(|place| match_words(words, place, pattern).is_some()))
 }
 
 /// Returns what one part of a clause settles.
@@ -87,18 +87,18 @@ fn stance(words: &[Word]) -> Option<Stance> {
         return None;
     }
     let (place, mut found) = (0..words.len()).find_map(|place| {
-        let found = against(words, place)
-            .or_else(|| changing(words, place))
-            .or_else(|| dropping(words, place))
-            .or_else(|| chosen(words, place))?;
+        let found = match_alternative(words, place)
+            .or_else(|| match_change(words, place))
+            .or_else(|| match_removal(words, place))
+            .or_else(|| match_choice(words, place))?;
         Some((place, found))
     })?;
     found.bare = words[..place].iter().all(|word| BARE.contains(&&*word.low));
     let scoped = |place: usize| {
-        SCOPES.contains(&at(words, place))
+        SCOPES.contains(&word_at(words, place))
             && !EVERYWHERE.iter().any(|phrase| {
                 (place.saturating_sub(2)..=place)
-                    .any(|begin| stands(words, begin, phrase).is_some_and(|end| end > place))
+                    .any(|begin| match_words(words, begin, phrase).is_some_and(|end| end > place))
             })
     };
     if found.scope.is_none() && (0..words.len()).any(scoped) {
@@ -112,69 +112,71 @@ fn stance(words: &[Word]) -> Option<Stance> {
 /// Returns the words before a reason or a subordinate clause, which settle nothing.
 fn without_reason(words: &[Word]) -> &[Word] {
     let begins = |place: usize| {
-        matches!(at(words, place), "because" | "since" | "which" | "otherwise")
-            || (at(words, place) == "so" && at(words, place - 1) == ",")
+        matches!(word_at(words, place), "because" | "since" | "which" | "otherwise")
+            || (word_at(words, place) == "so" && word_at(words, place - 1) == ",")
     };
     let end = (2..words.len()).find(|place| begins(*place)).unwrap_or(words.len());
     &words[..end]
 }
 
 /// Matches `use X instead of Y`, `X over Y`, `X, not Y`, `instead of Y use X`.
-fn against(words: &[Word], place: usize) -> Option<Stance> {
+fn match_alternative(words: &[Word], place: usize) -> Option<Stance> {
     let mark = |from: usize| {
-        stands(words, from, "instead of")
-            .or_else(|| stands(words, from, "rather than"))
-            .or_else(|| stands(words, from, ", not"))
-            .or_else(|| stands(words, from, "and not"))
+        match_words(words, from, "instead of")
+            .or_else(|| match_words(words, from, "rather than"))
+            .or_else(|| match_words(words, from, ", not"))
+            .or_else(|| match_words(words, from, "and not"))
     };
-    let verb_end = choosing(words, place);
+    let verb_end = choice_verb_end(words, place);
     if let Some(verb_end) = verb_end.filter(|_| !is_negated(words, place)) {
-        let (chosen, after) = thing(words, verb_end)?;
-        let (scope, purpose, after) = scope(words, after);
-        let preferring = matches!(at(words, place), "prefer" | "prefers" | "preferred" | "chose" | "choose" | "chosen");
-        let near = |place: usize| mark(place).or_else(|| stands(words, place, "over").filter(|_| preferring));
+        let (chosen, after) = parse_thing(words, verb_end)?;
+        let (scope, purpose, after) = parse_scope(words, after);
+        let preferring =
+            matches!(word_at(words, place), "prefer" | "prefers" | "preferred" | "chose" | "choose" | "chosen");
+        let near = |place: usize| mark(place).or_else(|| match_words(words, place, "over").filter(|_| preferring));
         let behind = (after..words.len().min(after + VERB_REACH)).find_map(near)?;
-        let (rejected, end) = thing(words, behind)?;
+        let (rejected, end) = parse_thing(words, behind)?;
         let (scope, purpose) = match scope {
             Some(_) => (scope, purpose),
             None => {
-                let (scope, purpose, _) = self::scope(words, end);
+                let (scope, purpose, _) = self::parse_scope(words, end);
                 (scope, purpose)
             }
         };
         return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
     }
     // `Instead of Y, we use X`.
-    let behind =
-        stands(words, place, "instead of").or_else(|| stands(words, place, "rather than")).filter(|_| place == 0)?;
-    let (rejected, after) = thing(words, behind)?;
-    let verb = (after..words.len().min(after + VERB_REACH)).find_map(|place| choosing(words, place))?;
-    let (chosen, after) = thing(words, verb)?;
-    let (scope, purpose, _) = scope(words, after);
+    let behind = match_words(words, place, "instead of")
+        .or_else(|| match_words(words, place, "rather than"))
+        .filter(|_| place == 0)?;
+    let (rejected, after) = parse_thing(words, behind)?;
+    let verb = (after..words.len().min(after + VERB_REACH)).find_map(|place| choice_verb_end(words, place))?;
+    let (chosen, after) = parse_thing(words, verb)?;
+    let (scope, purpose, _) = parse_scope(words, after);
     Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() })
 }
 
 /// Matches `switched from Y to X`, `replaced Y with X`, `no longer use Y`, `decided against Y`, `back to X`.
-fn changing(words: &[Word], place: usize) -> Option<Stance> {
-    let word = at(words, place);
-    if stands(words, place, "back to").is_some() && place > 0 && CHANGING.contains(&at(words, place - 1)) {
-        let (chosen, after) = thing(words, place + 2)?;
-        let (scope, purpose, _) = scope(words, after);
+fn match_change(words: &[Word], place: usize) -> Option<Stance> {
+    let word = word_at(words, place);
+    if match_words(words, place, "back to").is_some() && place > 0 && CHANGING.contains(&word_at(words, place - 1)) {
+        let (chosen, after) = parse_thing(words, place + 2)?;
+        let (scope, purpose, _) = parse_scope(words, after);
         return Some(Stance { chosen: Some(chosen), scope, purpose, ..Stance::default() });
     }
     if CHANGING.contains(&word) && !is_negated(words, place) {
         // `switched the log from Y to X`: the thing switched is the purpose.
-        let (of, from) = match stands(words, place + 1, "from") {
+        let (of, from) = match match_words(words, place + 1, "from") {
             Some(from) => (None, from),
             None => {
-                let (of, end) = thing(words, place + 1)
-                    .or_else(|| thing(words, place + 2).filter(|_| at(words, place + 1) == "over"))?;
-                (Some(of), stands(words, end, "from")?)
+                let (of, end) = parse_thing(words, place + 1)
+                    .or_else(|| parse_thing(words, place + 2).filter(|_| word_at(words, place + 1) == "over"))?;
+                (Some(of), match_words(words, end, "from")?)
             }
         };
-        let (rejected, end) = thing(words, from)?;
-        let (chosen, after) = thing(words, stands(words, end, "to")?)?;
-        let (scope, purpose, _) = scope(words, after);
+        let (rejected, end) = parse_thing(words, from)?;
+        let (chosen, after) = parse_thing(words, match_words(words, end, "to")?)?;
+        let (scope, purpose, _) = parse_scope(words, after);
         let (scope, purpose) = match of {
             Some(of) => (Some(purposeful(&of.name)), true),
             None => (scope, purpose),
@@ -184,52 +186,52 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
     if matches!(word, "replace" | "replaced" | "replacing" | "replaces" | "swap" | "swapped" | "drop" | "dropped")
         && !is_negated(words, place)
     {
-        let (rejected, end) = thing(words, place + 1)?;
-        let behind = stands(words, end, "with|by")
-            .or_else(|| stands(words, end, "in favour|favor of"))
-            .or_else(|| stands(words, end, "for").filter(|_| word != "replace" && word != "replaced"))?;
-        let (chosen, after) = thing(words, behind)?;
-        let (scope, purpose, _) = scope(words, after);
+        let (rejected, end) = parse_thing(words, place + 1)?;
+        let behind = match_words(words, end, "with|by")
+            .or_else(|| match_words(words, end, "in favour|favor of"))
+            .or_else(|| match_words(words, end, "for").filter(|_| word != "replace" && word != "replaced"))?;
+        let (chosen, after) = parse_thing(words, behind)?;
+        let (scope, purpose, _) = parse_scope(words, after);
         return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
     }
-    let behind = stands(words, place, "no longer use|uses|using|need|want")
+    let behind = match_words(words, place, "no longer use|uses|using|need|want")
         .or_else(|| {
-            stands(words, place, "not use|using")
+            match_words(words, place, "not use|using")
                 .filter(|_| words.iter().any(|word| matches!(&*word.low, "anymore" | "longer")))
         })
         .or_else(|| {
-            stands(words, place, "don't use")
+            match_words(words, place, "don't use")
                 .filter(|_| words.iter().any(|word| matches!(&*word.low, "anymore" | "longer")))
         })
-        .or_else(|| stands(words, place, "stop|stopped using"))
-        .or_else(|| stands(words, place, "decided against"))
-        .or_else(|| stands(words, place, "got|get rid of"))
-        .or_else(|| stands(words, place, "rejected|reject"))?;
-    let (rejected, after) = thing(words, behind)?;
-    let (scope, purpose, _) = scope(words, after);
+        .or_else(|| match_words(words, place, "stop|stopped using"))
+        .or_else(|| match_words(words, place, "decided against"))
+        .or_else(|| match_words(words, place, "got|get rid of"))
+        .or_else(|| match_words(words, place, "rejected|reject"))?;
+    let (rejected, after) = parse_thing(words, behind)?;
+    let (scope, purpose, _) = parse_scope(words, after);
     Some(Stance { rejected: Some(rejected), scope, purpose, ..Stance::default() })
 }
 
 /// Matches `drop X`, `decided to remove X`, `we don't need X`: an existing thing is to be removed.
-fn dropping(words: &[Word], place: usize) -> Option<Stance> {
+fn match_removal(words: &[Word], place: usize) -> Option<Stance> {
     let decided = || words[..place].iter().any(|word| matches!(&*word.low, "decide" | "decided"));
-    let behind = stands(words, place, "drop|dropped")
-        .or_else(|| stands(words, place, "remove|delete").filter(|_| decided()))
-        .or_else(|| stands(words, place, "don't|won't need").filter(|_| decided()))?;
+    let behind = match_words(words, place, "drop|dropped")
+        .or_else(|| match_words(words, place, "remove|delete").filter(|_| decided()))
+        .or_else(|| match_words(words, place, "don't|won't need").filter(|_| decided()))?;
     if is_negated(words, place) {
         return None;
     }
-    let (rejected, after) = thing(words, behind)?;
-    let (scope, purpose, _) = scope(words, after);
+    let (rejected, after) = parse_thing(words, behind)?;
+    let (scope, purpose, _) = parse_scope(words, after);
     Some(Stance { rejected: Some(rejected), scope, purpose, being: true, ..Stance::default() })
 }
 
 /// Matches `use X for Z`, `go with X`; after a negation X is rejected.
-fn chosen(words: &[Word], place: usize) -> Option<Stance> {
-    let behind = choosing(words, place)?;
-    let (found, after) = thing(words, behind)?;
-    let (scope, purpose, _) = scope(words, after);
-    let being = stands(words, place, "keep|kept|keeping|keeps").is_some();
+fn match_choice(words: &[Word], place: usize) -> Option<Stance> {
+    let behind = choice_verb_end(words, place)?;
+    let (found, after) = parse_thing(words, behind)?;
+    let (scope, purpose, _) = parse_scope(words, after);
+    let being = match_words(words, place, "keep|kept|keeping|keeps").is_some();
     let stance = Stance { scope, purpose, being, ..Stance::default() };
     Some(match is_negated(words, place) {
         true => Stance { rejected: Some(found), ..stance },
@@ -238,8 +240,8 @@ fn chosen(words: &[Word], place: usize) -> Option<Stance> {
 }
 
 /// Returns the end of a verb of choice that begins at `place`.
-fn choosing(words: &[Word], place: usize) -> Option<usize> {
-    CHOOSING.iter().find_map(|pattern| stands(words, place, pattern))
+fn choice_verb_end(words: &[Word], place: usize) -> Option<usize> {
+    CHOOSING.iter().find_map(|pattern| match_words(words, place, pattern))
 }
 
 fn is_negated(words: &[Word], place: usize) -> bool {
@@ -247,14 +249,14 @@ fn is_negated(words: &[Word], place: usize) -> bool {
 }
 
 /// Returns the scope that follows a thing, whether it is a purpose, and where it ends.
-fn scope(words: &[Word], from: usize) -> (Option<String>, bool, usize) {
-    let word = at(words, from);
+fn parse_scope(words: &[Word], from: usize) -> (Option<String>, bool, usize) {
+    let word = word_at(words, from);
     let purpose = matches!(word, "for" | "as");
-    let is_last = || stands(words, from, "in the end").is_some();
+    let is_last = || match_words(words, from, "in the end").is_some();
     if (!purpose && !matches!(word, "in" | "on" | "within" | "inside")) || is_last() {
         return (None, false, from);
     }
-    match thing(words, from + 1) {
+    match parse_thing(words, from + 1) {
         Some((thing, end)) if purpose => (Some(purposeful(&thing.name)), true, end),
         Some((thing, end)) => (Some(format!("{word} {}", purposeful(&thing.name))), false, end),
         None => (Some(String::new()), false, from),

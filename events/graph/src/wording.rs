@@ -107,12 +107,12 @@ fn flush(
 }
 
 /// Returns the word at an index; empty beyond the end.
-pub(super) fn at(words: &[Word], place: usize) -> &str {
+pub(super) fn word_at(words: &[Word], place: usize) -> &str {
     words.get(place).map_or("", |word| word.low.as_str())
 }
 
 /// Matches a pattern of consecutive words at `place` and returns its end; each word may list alternatives with `|`.
-pub(super) fn stands(words: &[Word], place: usize, pattern: &str) -> Option<usize> {
+pub(super) fn match_words(words: &[Word], place: usize, pattern: &str) -> Option<usize> {
     let mut end = place;
     for wanted in pattern.split(' ') {
         let word = words.get(end)?;
@@ -126,7 +126,7 @@ pub(super) fn stands(words: &[Word], place: usize, pattern: &str) -> Option<usiz
 
 /// Returns the thing named at `from` and the end of its name. `None` if nothing is named there, or if the phrase is too
 /// long for a name.
-pub(super) fn thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
+pub(super) fn parse_thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
     let mut place = from;
     let (mut determined, mut definite) = (false, false);
     while let Some(word) = words.get(place).filter(|word| !word.code) {
@@ -231,7 +231,7 @@ mod tests {
     fn a_thing_is_a_short_name_and_known_for_a_name_or_not() {
         let mut wrong = Vec::new();
         let mut check = |text: &str, expected: Option<(&str, bool)>| {
-            let found = thing(&words(text), 0).map(|(thing, _)| thing);
+            let found = parse_thing(&words(text), 0).map(|(thing, _)| thing);
             let found = found.as_ref().map(|thing| (thing.name.as_str(), thing.named));
             if found != expected {
                 wrong.push(format!("{text:?}: {found:?}"));

@@ -1,8 +1,8 @@
 //! Commits and pull requests that the session made, and commits mentioned by their hash.
 
-use super::{Said, Walk, text};
-use crate::gather::Moment;
-use crate::program::{Made, as_printed, made};
+use super::{Extractor, FactDraft, text};
+use crate::builder::Moment;
+use crate::program::{RepositoryChange, repository_changes, with_output};
 use crate::{Label, Relation};
 use baton_conversation::filter::GitOutput;
 use baton_conversation::item::{Body, Item, Outcome};
@@ -10,7 +10,7 @@ use baton_conversation::item::{Body, Item, Outcome};
 /// Number of digits of a commit hash.
 const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 
-impl Walk<'_> {
+impl Extractor<'_> {
     /// Adds what commands created: as their output says, otherwise as the line of a successful command says.
     pub(super) fn commits(&mut self, items: &[Item]) {
         for item in items {
@@ -19,31 +19,31 @@ impl Walk<'_> {
             let Some(line) = text(call, "command").filter(|line| line.contains("git ") || line.contains("gh ")) else {
                 continue;
             };
-            let told = if result.outcome == Outcome::Ok { made(line) } else { Vec::new() };
-            for made in as_printed(told, line, GitOutput::read(&result.text)) {
-                self.made(made, of);
+            let told = if result.outcome == Outcome::Ok { repository_changes(line) } else { Vec::new() };
+            for made in with_output(told, line, GitOutput::read(&result.text)) {
+                self.repository_change(made, of);
             }
         }
     }
 
-    fn made(&mut self, made: Made, of: Moment) {
+    fn repository_change(&mut self, made: RepositoryChange, of: Moment) {
         match made {
-            Made::Commit { subject, body } => {
-                let uuid = self.gather.mention(Label::Commit, &subject, &body, of, 1);
+            RepositoryChange::Commit { subject, body } => {
+                let uuid = self.builder.mention(Label::Commit, &subject, &body, of, 1);
                 let more = if body.is_empty() { String::new() } else { format!(". {body}") };
-                self.of_session(Relation::Committed, uuid, &format!("committed \"{subject}\"{more}"), of);
+                self.add_session_fact(Relation::Committed, uuid, &format!("committed \"{subject}\"{more}"), of);
             }
-            Made::PullRequest { title } => {
-                let uuid = self.gather.mention(Label::PullRequest, &title, "", of, 1);
+            RepositoryChange::PullRequest { title } => {
+                let uuid = self.builder.mention(Label::PullRequest, &title, "", of, 1);
                 let told = if title.starts_with('#') { title } else { format!("\"{title}\"") };
-                self.of_session(Relation::Opened, uuid, &format!("opened pull request {told}"), of);
+                self.add_session_fact(Relation::Opened, uuid, &format!("opened pull request {told}"), of);
             }
-            Made::BranchGone(branch) => {
-                let Some(uuid) = self.gather.mention(Label::Branch, &branch, "", of, 1) else { return };
+            RepositoryChange::BranchGone(branch) => {
+                let Some(uuid) = self.builder.mention(Label::Branch, &branch, "", of, 1) else { return };
                 let gone = self.claim("branch", &branch, "gone");
                 let fact = format!("{} deleted branch {branch}", self.name);
-                let said = Said::of(Relation::Deleted, self.session, uuid).settling(gone);
-                self.gather.say(said, &fact, of);
+                let said = FactDraft::new(Relation::Deleted, self.session, uuid).settling(gone);
+                self.builder.add(said, &fact, of);
             }
         }
     }
@@ -57,8 +57,8 @@ impl Walk<'_> {
                 && bare.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
                 && bare.bytes().any(|byte| byte.is_ascii_digit());
             if hash && before.trim_start_matches('(').eq_ignore_ascii_case("commit") {
-                let uuid = self.gather.mention(Label::Commit, bare, "", of, 1);
-                self.of_session(Relation::Mentioned, uuid, &format!("mentioned commit {bare}"), of);
+                let uuid = self.builder.mention(Label::Commit, bare, "", of, 1);
+                self.add_session_fact(Relation::Mentioned, uuid, &format!("mentioned commit {bare}"), of);
             }
             before = word;
         }

@@ -1,8 +1,8 @@
 //! Decisions and preferences, as facts that can be reversed.
 
-use super::{Walk, text};
+use super::{Extractor, text};
+use crate::builder::{FactDraft, Moment};
 use crate::claim::Claim;
-use crate::gather::{Moment, Said};
 use crate::one_line::one_line;
 use crate::preference;
 use crate::preference::Rule;
@@ -30,7 +30,7 @@ const QUESTION_WORDS: usize = 5;
 const ASKING_FOR_ONE: [&str; 6] =
     ["which ", "what ", "where ", "how should ", "how do you want ", "how would you like "];
 
-impl Walk<'_> {
+impl Extractor<'_> {
     /// Adds the preferences in prompts and answers of the person. A subagent has none, as no person prompts it.
     pub(super) fn preferences(&mut self, items: &[Item]) {
         if self.at.parent.is_some() {
@@ -43,13 +43,13 @@ impl Walk<'_> {
                 continue;
             }
             let of = super::moment(item);
-            for rule in preference::rules(self.gather.group(), said) {
+            for rule in preference::rules(self.builder.group(), said) {
                 self.prefers(rule, "", of);
             }
             let refused = matches!(item.body, Body::Answer { .. }).then(|| self.refused(item.line)).flatten();
             if let Some(line) = refused {
                 let program = program::commands(line).pop().and_then(|name| name.split(' ').next().map(str::to_owned));
-                let rule = preference::refusing(self.gather.group(), said, program.as_deref());
+                let rule = preference::rule_in_refusal(self.builder.group(), said, program.as_deref());
                 let on = format!(" (said on refusing `{}`)", one_line(line, SHORT_CHARS));
                 rule.into_iter().for_each(|rule| self.prefers(rule, &on, of));
             }
@@ -57,11 +57,11 @@ impl Walk<'_> {
     }
 
     fn prefers(&mut self, rule: Rule, on: &str, of: Moment) {
-        let person = self.gather.mention(Label::Person, NAME, WHO, of, 1);
-        let wanted = self.gather.mention(Label::Preference, &rule.text, "", of, 1);
+        let person = self.builder.mention(Label::Person, NAME, WHO, of, 1);
+        let wanted = self.builder.mention(Label::Preference, &rule.text, "", of, 1);
         if let (Some(person), Some(wanted)) = (person, wanted) {
             let fact = format!("the user prefers: {}{on}", rule.text);
-            self.gather.say(Said::of(Relation::Prefers, person, wanted).claiming(rule.claims), &fact, of);
+            self.builder.add(FactDraft::new(Relation::Prefers, person, wanted).with_claims(rule.claims), &fact, of);
         }
     }
 
@@ -84,11 +84,12 @@ impl Walk<'_> {
             }
             let of = Moment { line: decision.line, at: decision.at };
             let settled = self.settled(&decision.text);
-            let Some(topic) = self.gather.mention(Label::Topic, &settled.topic, "", of, 1) else { continue };
+            let Some(topic) = self.builder.mention(Label::Topic, &settled.topic, "", of, 1) else { continue };
             let source = self.project.unwrap_or(self.session);
             let fact = format!("decided{}: {}", self.place, decision.text);
-            let said = Said::of(Relation::Decided, source, topic).valued(settled.value).claiming(settled.claims);
-            self.gather.say(said, &fact, of);
+            let said =
+                FactDraft::new(Relation::Decided, source, topic).with_value(settled.value).with_claims(settled.claims);
+            self.builder.add(said, &fact, of);
         }
     }
 
@@ -99,7 +100,7 @@ impl Walk<'_> {
             let claims = self.answered(question, answer);
             return Settled { topic: one_line(question, HEAD_CHARS), value: answer.trim().to_owned(), claims };
         }
-        settled(self.gather.group(), text.strip_prefix(PERSON).unwrap_or(text))
+        settled(self.builder.group(), text.strip_prefix(PERSON).unwrap_or(text))
     }
 
     /// Returns the claims of an answered question: another answer to the same question reverses the first, if it asks
@@ -111,7 +112,7 @@ impl Walk<'_> {
             && !question.ends_with('…');
         let mut claims = Claims::default();
         if telling {
-            let claim = Claim::new(self.gather.group(), "question", &question, &answer.trim().to_lowercase());
+            let claim = Claim::new(self.builder.group(), "question", &question, &answer.trim().to_lowercase());
             claims.rests.push(claim);
             claims.settles.push(claim);
         }
@@ -130,7 +131,7 @@ fn settles(text: &str) -> bool {
         Some(command) => command.split_once("`: ").map(|(_, said)| said),
         None => rest.split_once(": ").map(|(_, said)| said),
     };
-    said.is_some_and(|said| is_laid_down(said) || preference::refusing("", said, None).is_some())
+    said.is_some_and(|said| is_laid_down(said) || preference::rule_in_refusal("", said, None).is_some())
 }
 
 /// What a decision is about, how it is settled, and what that excludes.

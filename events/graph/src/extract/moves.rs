@@ -1,8 +1,8 @@
 //! Files that were renamed or deleted by commands, patches and tools.
 
-use super::{Said, Walk, text};
-use crate::gather::Moment;
-use crate::program::{Moved, moved};
+use super::{Extractor, FactDraft, text};
+use crate::builder::Moment;
+use crate::program::{FileChange, file_changes};
 use crate::{Label, Relation};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome};
 
@@ -10,7 +10,7 @@ use baton_conversation::item::{Body, Call, Item, Meta, Outcome};
 const FROM_TO: [(&str, &str); 4] =
     [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("source_path", "destination_path")];
 
-impl<'a> Walk<'a> {
+impl<'a> Extractor<'a> {
     /// Adds the renames and deletions of successful calls.
     pub(super) fn moves(&mut self, items: &'a [Item]) {
         let mut cwd = self.cwd;
@@ -20,7 +20,7 @@ impl<'a> Walk<'a> {
                 Body::Result(result) if result.outcome == Outcome::Ok => {
                     let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
                     for change in changes(call, cwd) {
-                        self.moved(change, of);
+                        self.file_change(change, of);
                     }
                 }
                 _ => {}
@@ -28,31 +28,31 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn moved(&mut self, change: Moved, of: Moment) {
+    fn file_change(&mut self, change: FileChange, of: Moment) {
         match change {
-            Moved::Renamed(from, to) => {
+            FileChange::Renamed(from, to) => {
                 let (old, new) = (self.file_name(&from), self.file_name(&to));
                 if old == new {
                     return;
                 }
-                let source = self.gather.mention(Label::File, &old, "", of, 1);
-                let target = self.gather.mention(Label::File, &new, "", of, 1);
+                let source = self.builder.mention(Label::File, &old, "", of, 1);
+                let target = self.builder.mention(Label::File, &new, "", of, 1);
                 if let (Some(source), Some(target)) = (source, target) {
                     let (lies, gone) = (self.claim("file", &new, "there"), self.claim("file", &old, "gone"));
-                    let said = Said::of(Relation::Renamed, source, target).resting(lies).settling(gone);
-                    self.gather.say(said, &format!("{old} was renamed to {new}{}", self.place), of);
+                    let said = FactDraft::new(Relation::Renamed, source, target).resting_on(lies).settling(gone);
+                    self.builder.add(said, &format!("{old} was renamed to {new}{}", self.place), of);
                 }
             }
-            Moved::Deleted(path) => {
+            FileChange::Deleted(path) => {
                 let name = self.file_name(&path);
                 // Files outside of the project do not matter.
                 if name.starts_with(['/', '~']) || name.starts_with("..") {
                     return;
                 }
-                if let Some(uuid) = self.gather.mention(Label::File, &name, "", of, 1) {
+                if let Some(uuid) = self.builder.mention(Label::File, &name, "", of, 1) {
                     let gone = self.claim("file", &name, "gone");
-                    let said = Said::of(Relation::Deleted, self.session, uuid).settling(gone);
-                    self.gather.say(said, &format!("{} deleted {name}", self.name), of);
+                    let said = FactDraft::new(Relation::Deleted, self.session, uuid).settling(gone);
+                    self.builder.add(said, &format!("{} deleted {name}", self.name), of);
                 }
             }
         }
@@ -62,21 +62,21 @@ impl<'a> Walk<'a> {
 /// Returns the files that a call renames if it succeeds, as `(from, to)` in its own spelling.
 pub fn renames(call: &Call, cwd: Option<&str>) -> Vec<(String, String)> {
     let renamed = |change| match change {
-        Moved::Renamed(from, to) => Some((from, to)),
-        Moved::Deleted(_) => None,
+        FileChange::Renamed(from, to) => Some((from, to)),
+        FileChange::Deleted(_) => None,
     };
     changes(call, cwd).into_iter().filter_map(renamed).collect()
 }
 
 /// Returns what a successful call renamed or deleted.
-fn changes(call: &Call, cwd: Option<&str>) -> Vec<Moved> {
+fn changes(call: &Call, cwd: Option<&str>) -> Vec<FileChange> {
     if let Some(line) = text(call, "command") {
-        return moved(line, cwd);
+        return file_changes(line, cwd);
     }
     if let (Some(change), Some(path)) = (text(call, "change"), text(call, "path")) {
         return match (change, text(call, "to")) {
-            ("move", Some(to)) => vec![Moved::Renamed(path.to_owned(), to.to_owned())],
-            ("delete", _) => vec![Moved::Deleted(path.to_owned())],
+            ("move", Some(to)) => vec![FileChange::Renamed(path.to_owned(), to.to_owned())],
+            ("delete", _) => vec![FileChange::Deleted(path.to_owned())],
             _ => Vec::new(),
         };
     }
@@ -85,5 +85,5 @@ fn changes(call: &Call, cwd: Option<&str>) -> Vec<Moved> {
         return Vec::new();
     }
     let ends = FROM_TO.iter().find_map(|(from, to)| Some((text(call, from)?, text(call, to)?)));
-    ends.map(|(from, to)| vec![Moved::Renamed(from.to_owned(), to.to_owned())]).unwrap_or_default()
+    ends.map(|(from, to)| vec![FileChange::Renamed(from.to_owned(), to.to_owned())]).unwrap_or_default()
 }

@@ -10,7 +10,7 @@ fn the_list_of_habits_is_sorted() {
 #[test]
 fn what_a_refusal_wants_is_a_rule_if_it_names_something() {
     let check = |answer: &str, expected: Option<&str>| {
-        let found = refusing("g", answer, Some("npm")).map(|rule| rule.text);
+        let found = rule_in_refusal("g", answer, Some("npm")).map(|rule| rule.text);
         assert_eq!(found.as_deref(), expected, "{answer:?}");
     };
     check("use pnpm", Some("use pnpm"));
@@ -34,7 +34,7 @@ fn what_a_refusal_wants_is_a_rule_if_it_names_something() {
         check(task, None);
     }
     let reverses = |rule: Rule| rule.claims.settles;
-    let (one, other) = (refusing("g", "use pnpm", Some("npm")), refusing("g", "use npm", Some("pnpm")));
+    let (one, other) = (rule_in_refusal("g", "use pnpm", Some("npm")), rule_in_refusal("g", "use npm", Some("pnpm")));
     assert!(!reverses(one.unwrap()).is_empty() && !reverses(other.unwrap()).is_empty());
 }
 
@@ -126,7 +126,7 @@ fn a_rule_is_told_from_a_task() {
 #[test]
 fn a_note_states_rules_of_the_user() {
     let check = |sentence: &str, expected: Option<&str>| {
-        let found = stated("g", sentence).map(|rule| rule.text);
+        let found = rule_in_note("g", sentence).map(|rule| rule.text);
         assert_eq!(found.as_deref(), expected, "{sentence:?}");
     };
     check("The user prefers tabs over spaces.", Some("the user prefers tabs over spaces"));
@@ -137,7 +137,7 @@ fn a_note_states_rules_of_the_user() {
     check("The user logs out", None);
     check("Does the user prefer tabs?", None);
     check("The user prefers tabs?", None);
-    let (spaces, tabs) = (stated("g", "The user prefers spaces").unwrap(), rules("g", "always use tabs"));
+    let (spaces, tabs) = (rule_in_note("g", "The user prefers spaces").unwrap(), rules("g", "always use tabs"));
     assert!(tabs[0].claims.rests.iter().any(|rest| {
         spaces.claims.settles.iter().any(|claim| claim.slot == rest.slot && claim.value != rest.value)
     }));

@@ -22,7 +22,7 @@ pub(super) struct Moment {
 const MAX_VALUE_CHARS: usize = 80;
 
 /// A fact before it becomes an assertion.
-pub(super) struct Said {
+pub(super) struct FactDraft {
     relation: Relation,
     source: Uuid,
     target: Uuid,
@@ -30,22 +30,22 @@ pub(super) struct Said {
     claims: Claims,
 }
 
-impl Said {
-    pub(super) fn of(relation: Relation, source: Uuid, target: Uuid) -> Self {
+impl FactDraft {
+    pub(super) fn new(relation: Relation, source: Uuid, target: Uuid) -> Self {
         Self { relation, source, target, value: String::new(), claims: Claims::default() }
     }
 
     /// Sets how the target is settled.
-    pub(super) fn valued(self, value: String) -> Self {
+    pub(super) fn with_value(self, value: String) -> Self {
         Self { value, ..self }
     }
 
-    pub(super) fn claiming(self, claims: Claims) -> Self {
+    pub(super) fn with_claims(self, claims: Claims) -> Self {
         Self { claims, ..self }
     }
 
     /// Adds a claim that the fact rests on.
-    pub(super) fn resting(mut self, claim: Claim) -> Self {
+    pub(super) fn resting_on(mut self, claim: Claim) -> Self {
         self.claims.rests.push(claim);
         self
     }
@@ -58,7 +58,7 @@ impl Said {
 }
 
 /// Collects mentions and assertions; when a limit is reached, the first ones are kept.
-pub(super) struct Gather<'a> {
+pub(super) struct GraphBuilder<'a> {
     group: &'a str,
     graph: Graph,
     nodes: BTreeMap<Uuid, usize>,
@@ -66,7 +66,7 @@ pub(super) struct Gather<'a> {
     facts: BTreeMap<Uuid, usize>,
 }
 
-impl<'a> Gather<'a> {
+impl<'a> GraphBuilder<'a> {
     pub(super) fn new(group: &'a str) -> Self {
         Self {
             group,
@@ -82,16 +82,16 @@ impl<'a> Gather<'a> {
     pub(super) fn mention(&mut self, label: Label, name: &str, detail: &str, of: Moment, count: u32) -> Option<Uuid> {
         let name = one_line(name, MAX_NAME_CHARS);
         let uuid = super::node_uuid(self.group, label, &name);
-        self.mention_as(uuid, label, name, detail, of, count)
+        self.mention_uuid(uuid, label, name, detail, of, count)
     }
 
     /// Like [`mention`](Self::mention), for a session, whose short name other sessions may share.
-    pub(super) fn session(&mut self, session: &SessionId, detail: &str, of: Moment) -> Option<Uuid> {
+    pub(super) fn mention_session(&mut self, session: &SessionId, detail: &str, of: Moment) -> Option<Uuid> {
         let uuid = session_uuid(self.group, session);
-        self.mention_as(uuid, Label::Session, session_name(session), detail, of, 1)
+        self.mention_uuid(uuid, Label::Session, session_name(session), detail, of, 1)
     }
 
-    fn mention_as(
+    fn mention_uuid(
         &mut self,
         uuid: Uuid,
         label: Label,
@@ -132,13 +132,13 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds a fact that holds forever.
-    pub(super) fn assert(&mut self, relation: Relation, source: Uuid, target: Uuid, fact: &str, of: Moment) {
-        self.say(Said::of(relation, source, target), fact, of);
+    pub(super) fn add_permanent(&mut self, relation: Relation, source: Uuid, target: Uuid, fact: &str, of: Moment) {
+        self.add(FactDraft::new(relation, source, target), fact, of);
     }
 
     /// Adds a fact of the session; if it is known already, only its times are updated.
-    pub(super) fn say(&mut self, said: Said, fact: &str, of: Moment) {
-        let Said { relation, source, target, value, mut claims } = said;
+    pub(super) fn add(&mut self, said: FactDraft, fact: &str, of: Moment) {
+        let FactDraft { relation, source, target, value, mut claims } = said;
         let value = one_line(&value, MAX_VALUE_CHARS);
         let uuid = super::valued_fact_uuid(self.group, relation.as_str(), source, target, &value);
         if let Some(known) = self.facts.get(&uuid).and_then(|index| self.graph.assertions.get_mut(*index)) {
