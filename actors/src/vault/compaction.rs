@@ -6,11 +6,11 @@ use std::time::Instant;
 use baton_conversation::hash::Mark;
 use baton_conversation::record::SessionId;
 use baton_notes::compaction::{active, archived, failed, is_same, marked, plan, unverified};
+use baton_notes::facts::SessionFacts;
 use baton_notes::layout::Place as Lies;
 use baton_notes::note::{Body, Wanted};
 use baton_notes::session;
 use baton_notes::threshold::Measure;
-use baton_notes::told::Told;
 use baton_notes::{Day, Merged, forget};
 
 use super::open_vault::{Open, Written};
@@ -50,7 +50,7 @@ pub(super) fn reason(measure: &Measure) -> &'static str {
 /// What compacting would come to.
 pub(super) fn preview(
     open: &Open,
-    told: &Told,
+    told: &SessionFacts,
     path: &str,
     measure: &Measure,
     reason: &'static str,
@@ -103,7 +103,7 @@ impl Stopped {
 /// Compacts a note, whose names are chosen. What fails is said in the note itself, for a person and for the next sweep.
 pub(super) fn carry_out(
     open: &mut Open,
-    told: &Told,
+    told: &SessionFacts,
     path: &str,
     measure: &Measure,
     reason: &'static str,
@@ -139,7 +139,13 @@ pub(super) fn carry_out(
     Ok(compacted)
 }
 
-fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, today: Day) -> Result<(), Stopped> {
+fn steps(
+    open: &mut Open,
+    told: &SessionFacts,
+    path: &str,
+    compacted: &mut Compacted,
+    today: Day,
+) -> Result<(), Stopped> {
     let plan = plan(told, &open.layout, today);
     put(open, &plan.updates)?;
     let text = open
@@ -165,7 +171,7 @@ pub(super) fn clear(open: &mut Open, path: &str) -> Result<(), Refused> {
 
 /// Makes the copy of a note that says that it is archived, where a power cut has taken it. A note that a person has named
 /// otherwise is left as it is.
-pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
+pub(super) fn missing(open: &mut Open, told: &SessionFacts, path: &str, today: Day) -> Result<(), Refused> {
     let archive = plan(told, &open.layout, today).archive;
     let mut kept = || -> Result<(), Stopped> {
         if open.text(&archive).map_err(Stopped::at(&archive))?.is_none()
@@ -185,7 +191,13 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
 
 /// Puts lines back that have gone from notes of all projects with a session whose note was called the same; `text` is what that
 /// of this one says. What cannot be written now is tried again with what else is left alone.
-pub(super) fn put_back(open: &mut Open, told: &Told, text: &str, entry: &mut Entry, today: Day) -> Result<(), Refused> {
+pub(super) fn put_back(
+    open: &mut Open,
+    told: &SessionFacts,
+    text: &str,
+    entry: &mut Entry,
+    today: Day,
+) -> Result<(), Refused> {
     let is_compacted = || session::identity(text).is_some_and(|identity| identity.compacted.is_some());
     // Else it never wrote there.
     if entry.lacks && is_compacted() {
@@ -318,8 +330,8 @@ mod tests {
     use baton_conversation::record::Timestamp;
     use baton_episode::digest::{Episode, Pointed};
     use baton_graph::Graph;
+    use baton_notes::facts::{About, Statement};
     use baton_notes::merge;
-    use baton_notes::told::{About, Said};
 
     use super::*;
     use crate::vault::register::Register;
@@ -336,7 +348,7 @@ mod tests {
     }
 
     /// A vault, and a session that has no note in it yet.
-    fn a_session() -> (tempfile::TempDir, Open, Told) {
+    fn a_session() -> (tempfile::TempDir, Open, SessionFacts) {
         let home = tempfile::tempdir().unwrap();
         let settings = settings::Vault::default();
         let register = Register::open(home.path(), &settings).unwrap();
@@ -353,14 +365,14 @@ mod tests {
         };
         let prompt = Pointed { text: "Mend the cache".to_owned(), line: 1, at: None };
         let episode = Episode { title: "Cache".to_owned(), prompts: vec![prompt], ..Episode::default() };
-        (home, open, Told::of(about, None, &episode, &Graph::default()))
+        (home, open, SessionFacts::new(about, None, &episode, &Graph::default()))
     }
 
     #[test]
     fn what_cannot_be_put_back_now_stays_lacking_and_is_tried_again() {
         let today = Day::parse("2026-03-20").unwrap();
         let (_home, mut open, mut told) = a_session();
-        let wish = Said { text: "Always use tabs".to_owned(), resolution: None, at: None, about: Vec::new() };
+        let wish = Statement { text: "Always use tabs".to_owned(), resolution: None, at: None, about: Vec::new() };
         told.preferences.push(wish);
         let text = merge(None, &session::wanted(&told, &open.layout, today).note).text;
         let mut entry = Entry { lacks: true, ..Entry::default() };

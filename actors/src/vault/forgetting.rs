@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::forget;
-use baton_notes::forget::Left;
+use baton_notes::forget::Remainder;
 use baton_notes::layout::Place as Lies;
 use baton_notes::{Day, name, session};
 
@@ -255,7 +255,7 @@ fn out_of(
     let (mut names, own) = own_notes(open, &known, &mut scan)?;
     let ids: Vec<&str> = known.iter().map(SessionId::as_str).collect();
     for path in scan.mentions.iter().filter(|path| !own.contains_key(*path)) {
-        change(open, path, &|text| forget::continued(text, &ids))?;
+        change(open, path, &|text| forget::forget_continued(text, &ids))?;
     }
     // A person may have renamed or removed a note that no register knows: what was called so is known by its day alone.
     for day in known.iter().filter_map(|id| days.get(id)).collect::<BTreeSet<_>>() {
@@ -474,7 +474,7 @@ fn take_out(open: &mut Open, own: BTreeMap<String, Own>) -> Result<BTreeSet<Stri
     open.place.settle()?;
     let mut theirs = BTreeSet::new();
     for (path, Own { is_renamed, is_left }) in own {
-        let is_named_anew = match change(open, &path, &|text| forget::own(text))? {
+        let is_named_anew = match change(open, &path, &|text| forget::forget_own_note(text))? {
             Changed::Written => is_renamed,
             Changed::No if is_left => true,
             Changed::No | Changed::Gone => continue,
@@ -528,7 +528,7 @@ fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
 }
 
 /// Changes a note, or removes it where nothing is left.
-fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Changed, Refused> {
+fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remainder) -> Result<Changed, Refused> {
     for _ in 0..super::open_vault::TRIES {
         let found = match open.place.read(path) {
             Ok(found) => found,
@@ -538,9 +538,9 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
         };
         let Some(text) = &found.text else { return Ok(Changed::No) };
         let (written, changed) = match with(text) {
-            Left::Unchanged => return Ok(Changed::No),
-            Left::Text(text) => (open.place.write(&found, &text).map(drop), Changed::Written),
-            Left::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
+            Remainder::Unchanged => return Ok(Changed::No),
+            Remainder::Text(text) => (open.place.write(&found, &text).map(drop), Changed::Written),
+            Remainder::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
         };
         match written {
             Ok(()) => return Ok(changed),

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::record::SessionId;
+use baton_notes::facts::Entity;
 use baton_notes::layout::{Layout, Place as Lies};
-use baton_notes::told::Entity;
-use baton_notes::{Entities, Noted, knowledge, markdown, name, session, start, verify};
+use baton_notes::{EntityNote, EntityNotes, knowledge, markdown, name, session, start, verify};
 
 /// Longest name and path that are compared, in characters: as the heads of notes have them.
 const NAME_CHARS: usize = 160;
@@ -95,22 +95,22 @@ impl Index {
     }
 
     /// The notes of entities, with what these were called `before`.
-    pub(super) fn noted(&self, before: &Former) -> Entities {
-        let of_projects = self.entities.iter().map(|(key, file)| Noted {
+    pub(super) fn noted(&self, before: &Former) -> EntityNotes {
+        let of_projects = self.entities.iter().map(|(key, file)| EntityNote {
             project: Some(key.0.clone()),
             kind: key.1.clone(),
             name: key.2.clone(),
             file: file.clone(),
             before: before.entities.get(key).cloned(),
         });
-        let shared = self.shared.iter().map(|(key, file)| Noted {
+        let shared = self.shared.iter().map(|(key, file)| EntityNote {
             project: None,
             kind: key.0.clone(),
             name: key.1.clone(),
             file: file.clone(),
             before: before.shared.get(key).cloned(),
         });
-        Entities::of(of_projects.chain(shared))
+        EntityNotes::new(of_projects.chain(shared))
     }
 
     /// What the notes of entities are called, to be remembered when the vault is gone through again.

@@ -11,8 +11,8 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_notes::layout::{Layout, Place as Lies};
 use baton_notes::note::Wanted;
-use baton_notes::verify::{Known, links};
-use baton_notes::{Day, followed, forget, merge, name, renamed};
+use baton_notes::verify::{VaultIndex, links};
+use baton_notes::{Day, forget, merge, name, relink_entities, relink_session};
 use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
@@ -223,7 +223,7 @@ impl Open {
         self.looks += 1;
         let mut index = Index::default();
         let (notes, _) = self.place.all()?;
-        let known = Known::of(notes.iter().map(String::as_str), self.layout.root());
+        let known = VaultIndex::new(notes.iter().map(String::as_str), self.layout.root());
         let (mut astray, mut tally) = (BTreeSet::new(), Tally::default());
         for path in notes {
             // As it was before it is read.
@@ -265,11 +265,12 @@ impl Open {
         }
         let (entities, layout) = (index.noted(&self.former), self.layout.clone());
         let notes = self.place.all()?.0;
-        let known = Known::of(notes.iter().map(String::as_str), layout.root());
+        let known = VaultIndex::new(notes.iter().map(String::as_str), layout.root());
         let mut has_changed = false;
         while let Some(note) = astray.pop_first() {
-            let edited =
-                self.edit(&note, &mut |text| followed(text?, &note, &layout, &entities, &|target| known.leads(target)));
+            let edited = self.edit(&note, &mut |text| {
+                relink_entities(text?, &note, &layout, &entities, &|target| known.leads(target))
+            });
             match edited {
                 Err(Error::Vault(refused)) => {
                     astray.insert(note);
@@ -453,7 +454,7 @@ impl Open {
             let edited = self.edit(&note, &mut |text| {
                 let tells = |text: &str| forget::remembered(text).contains(&tag);
                 let text = text.filter(|text| text.contains(&link) || text.contains(&other) || tells(text))?;
-                renamed(text, from, to)
+                relink_session(text, from, to)
             });
             match edited {
                 Err(Error::Vault(refused)) => return Err(refused),
@@ -494,5 +495,5 @@ pub(super) fn not_remembered(error: &std::io::Error) -> Refused {
 
 /// The day by which notes are dated.
 pub(super) fn day(now: Timestamp) -> Day {
-    Day::of(now)
+    Day::from_timestamp(now)
 }

@@ -100,7 +100,7 @@ pub(super) fn promote(
             None => name::free(&name::safe(&entity.name), |key| names.is_shared(key)),
         };
         let own = Lies::Entity(folder, file);
-        let notes = knowledge::promoted(&own, &entity, &shared, &open.layout, today);
+        let notes = knowledge::shared_entity_notes(&own, &entity, &shared, &open.layout, today);
         open.put(&notes, &mut written)?;
         if written.files > before {
             tracing::info!(kind = %entity.kind, "entity is shared by projects");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use baton_notes::layout::Place as Lies;
-use baton_notes::verify::{Finding, Known};
+use baton_notes::verify::{Finding, VaultIndex};
 use baton_notes::{Layout, forget, session};
 use baton_protocol::answer;
 use baton_redaction::redact;
@@ -130,7 +130,7 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
     let begun = Instant::now();
     let (paths, left) = place.all()?;
     progress.begin(paths.len());
-    let known = Known::of(paths.iter().map(String::as_str), place.root());
+    let known = VaultIndex::new(paths.iter().map(String::as_str), place.root());
     let mut findings: Vec<Finding> = known.findings().to_vec();
     let mut told = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
     let layout = Layout::below(place.root());

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_notes::verify::{Known, links};
+use baton_notes::verify::{VaultIndex, links};
 use baton_protocol::answer;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -313,7 +313,7 @@ fn write_again(open: &mut Open) -> Result<(), Refused> {
     open.settle()?;
     let mut gone = Vec::new();
     let (paths, _) = open.place.all()?;
-    let known = Known::of(paths.iter().map(String::as_str), open.place.root());
+    let known = VaultIndex::new(paths.iter().map(String::as_str), open.place.root());
     for (id, entry) in open.register.entries() {
         let Some(path) = entry.note.as_deref() else { continue };
         let is_there = match open.text(path) {

@@ -8,13 +8,13 @@ use baton_events::projection::table::Row;
 use baton_events::session::CloseReason;
 use baton_graph as graph;
 use baton_graph::Surroundings;
+use baton_notes::facts;
+use baton_notes::facts::{About, Entity, MAX_PROMPTS, SessionFacts};
 use baton_notes::layout::Place as Lies;
 use baton_notes::note::{Body, Line, Wanted};
 use baton_notes::session::Status;
 use baton_notes::threshold;
 use baton_notes::threshold::Limits;
-use baton_notes::told;
-use baton_notes::told::{About, Entity, MAX_PROMPTS, Told};
 use baton_notes::{Day, forget, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
@@ -153,7 +153,7 @@ impl Bringing<'_> {
     }
 
     /// What the vault takes of the session, in a project's folder; its other names are not chosen yet. Blocks for reads.
-    pub(super) fn told(&self, folder: String) -> Result<Told, Failed> {
+    pub(super) fn told(&self, folder: String) -> Result<SessionFacts, Failed> {
         let (around, state) = (self.around, &self.row.state);
         let unreadable = |error: &dyn std::fmt::Display| Failed::Unreadable(error.to_string());
         let Some(current) = state.episode.clone() else {
@@ -191,7 +191,7 @@ impl Bringing<'_> {
                 _ => end.at,
             }),
         };
-        let mut told = Told::of(about, project, &episode.marked(), &graph);
+        let mut told = SessionFacts::new(about, project, &episode.marked(), &graph);
         // The episode has the last of them only.
         told.log(&typed, is_whole);
         if !show.keep_user_messages {
@@ -202,7 +202,7 @@ impl Bringing<'_> {
     }
 
     /// Chooses names for what has none yet. `known`: the path of its note.
-    pub(super) fn name(&self, open: &mut Open, told: &mut Told, known: Option<&str>) {
+    pub(super) fn name(&self, open: &mut Open, told: &mut SessionFacts, known: Option<&str>) {
         told.about.note = known.and_then(index::stem).unwrap_or_default().to_owned();
         if told.about.note.is_empty() {
             let (register, names) = open.names_and_register();
@@ -213,7 +213,7 @@ impl Bringing<'_> {
         let (register, names) = open.names_and_register();
         let others = |entity: &Entity| {
             let others = register.others_with(&entity.uuid, self.id).into_iter();
-            others.filter_map(|(note, text)| Some(Line::of(text.to_owned(), index::stem(note)?))).collect()
+            others.filter_map(|(note, text)| Some(Line::supported(text.to_owned(), index::stem(note)?))).collect()
         };
         told.note_entities(|entity| names.entity(&project, entity).is_some(), others);
         let names = open.names();
@@ -222,7 +222,7 @@ impl Bringing<'_> {
 
     /// Chooses another name while a note of somebody else is called so, in whichever project: links name it alone, and another
     /// home may have written it since the names were looked at.
-    fn make_way(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
+    fn make_way(&self, open: &mut Open, told: &mut SessionFacts) -> Result<(), Refused> {
         let mut closed = None;
         for _ in 0..TRIES {
             let place = Lies::Session(told.about.project.clone(), told.about.note.clone());
@@ -261,7 +261,7 @@ impl Bringing<'_> {
 
     /// Names entities anew while a note that is not known lies where one is to be made, another home's, or one is not where it is known
     /// to be: a person has put it elsewhere.
-    pub(super) fn make_way_for_entities(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
+    pub(super) fn make_way_for_entities(&self, open: &mut Open, told: &mut SessionFacts) -> Result<(), Refused> {
         for _ in 0..TRIES {
             let project = told.about.project.clone();
             let (mut is_in_the_way, mut known) = (false, Vec::new());
@@ -284,17 +284,17 @@ impl Bringing<'_> {
     }
 
     /// Everything that is wanted of it, what others link to first.
-    fn wanted(&self, open: &Open, told: &Told, path: Option<&str>) -> (Vec<Wanted>, Wanted, Vec<Wanted>) {
+    fn wanted(&self, open: &Open, told: &SessionFacts, path: Option<&str>) -> (Vec<Wanted>, Wanted, Vec<Wanted>) {
         let directory = self.row.state.place.as_ref().map(|place| place.project.as_str());
         let mut own = session::wanted(told, &open.layout, self.today);
         if let Some(path) = path {
             path.clone_into(&mut own.path);
         }
-        let entities = knowledge::mentioned(told, &open.layout, self.today);
+        let entities = knowledge::entity_notes(told, &open.layout, self.today);
         (entities, own, start::wanted(told, directory, &open.layout, self.today))
     }
 
-    fn write(&self, open: &mut Open, told: &mut Told) -> Result<Brought, Refused> {
+    fn write(&self, open: &mut Open, told: &mut SessionFacts) -> Result<Brought, Refused> {
         open.index()?;
         let note = open.note_of(self.id)?;
         if let Note::There(path) = &note {
@@ -342,7 +342,7 @@ impl Bringing<'_> {
                 .entities
                 .iter()
                 .filter(|entity| !entity.is_noted)
-                .map(|entity| (entity.uuid, knowledge::deed(told, entity).text))
+                .map(|entity| (entity.uuid, knowledge::deed_line(told, entity).text))
                 .collect(),
             ..Entry::default()
         };
@@ -363,7 +363,7 @@ impl Bringing<'_> {
     pub(super) fn finish(
         &self,
         open: &mut Open,
-        told: &Told,
+        told: &SessionFacts,
         path: &str,
         was_failed: bool,
         entry: &mut Entry,
@@ -413,7 +413,7 @@ impl Bringing<'_> {
     }
 
     /// The notes as they would be in an empty vault.
-    fn finished(&self, open: &mut Open, told: &mut Told) -> Vec<(String, String)> {
+    fn finished(&self, open: &mut Open, told: &mut SessionFacts) -> Vec<(String, String)> {
         let known = open.register.get(self.id).and_then(|entry| entry.named().map(str::to_owned));
         self.name(open, told, known.as_deref());
         let (entities, own, pages) = self.wanted(open, told, None);

@@ -8,7 +8,8 @@ fn main() {
 
 /// A page with `lines` lines, and a note with one more.
 fn page(lines: usize) -> (String, Note) {
-    let line = |at: usize| Line::alone(format!("- [[claude/projects/shop/entities/src-part{at}.rs|src/part{at}.rs]]"));
+    let line =
+        |at: usize| Line::unsupported(format!("- [[claude/projects/shop/entities/src-part{at}.rs|src/part{at}.rs]]"));
     let note = |lines: Vec<Line>| Note {
         header: Vec::new(),
         sections: [("sessions", "Sessions"), ("entities", "Entities"), ("topics", "Topics")]
@@ -27,6 +28,6 @@ fn one_line_more(bencher: divan::Bencher<'_, '_>, lines: usize) {
 #[divan::bench(args = [10, 1_000, 10_000])]
 fn looked_through(bencher: divan::Bencher<'_, '_>, lines: usize) {
     let (text, _) = page(lines);
-    let known = verify::Known::of(["claude/a.md"], "claude");
+    let known = verify::VaultIndex::new(["claude/a.md"], "claude");
     bencher.bench(|| (known.check("claude/a.md", &text).len(), conflicts(&text)));
 }

@@ -47,7 +47,7 @@ enum Marker<'a> {
 }
 
 impl Blocks {
-    pub(super) fn of(lines: &[&str]) -> Self {
+    pub(super) fn parse(lines: &[&str]) -> Self {
         let mut all = Self::default();
         let mut open: Option<(usize, &str, &str)> = None;
         for (at, line) in lines.iter().enumerate() {
@@ -75,12 +75,12 @@ impl Blocks {
     }
 
     /// Returns the block that Baton may write: the last intact one with this key.
-    pub(super) fn own(&self, key: &str) -> Option<&Block> {
+    pub(super) fn own_block(&self, key: &str) -> Option<&Block> {
         self.found.iter().rev().find(|block| block.key == key && block.is_intact)
     }
 
     /// Returns the blocks with this key that a person has taken over.
-    pub(super) fn taken<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Block> {
+    pub(super) fn taken_blocks<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Block> {
         self.found.iter().filter(move |block| block.key == key && !block.is_intact)
     }
 
@@ -102,7 +102,7 @@ impl Blocks {
 /// Parses a line that contains nothing but a marker.
 fn marker(line: &str) -> Option<Marker<'_>> {
     // Some programs add spaces at line ends.
-    let line = bare(line).trim_matches(BLANK);
+    let line = without_line_end(line).trim_matches(BLANK);
     if let Some(key) = line.strip_prefix(CLOSE).and_then(|rest| rest.strip_suffix(END)) {
         return is_key(key).then_some(Marker::Close(key));
     }
@@ -121,13 +121,13 @@ pub(super) fn written(lines: &[&str]) -> Option<(usize, BTreeMap<String, String>
 }
 
 fn written_in(line: &str) -> Option<BTreeMap<String, String>> {
-    let rest = bare(line).trim_matches(BLANK).strip_prefix(OPEN)?.strip_prefix(NOTE)?.strip_suffix(END)?;
+    let rest = without_line_end(line).trim_matches(BLANK).strip_prefix(OPEN)?.strip_prefix(NOTE)?.strip_suffix(END)?;
     let pairs: Option<Vec<(&str, &str)>> = rest.split(' ').skip(1).map(|pair| pair.split_once('=')).collect();
     Some(pairs?.into_iter().map(|(key, hash)| (key.to_owned(), hash.to_owned())).collect())
 }
 
 /// Like [`written`], for a text that is not split into lines; reads no further than the marker.
-pub(super) fn note_of(text: &str) -> Option<BTreeMap<String, String>> {
+pub(super) fn written_in_text(text: &str) -> Option<BTreeMap<String, String>> {
     text.split('\n').find_map(written_in)
 }
 
@@ -164,12 +164,12 @@ pub(super) fn block(key: &str, content: &str) -> String {
 
 /// Joins lines, whatever their line ends, without a trailing line break.
 pub(super) fn content(lines: &[&str]) -> String {
-    let lines: Vec<&str> = lines.iter().map(|line| bare(line)).collect();
+    let lines: Vec<&str> = lines.iter().map(|line| without_line_end(line)).collect();
     lines.join("\n")
 }
 
 /// Strips the line end, including repeated carriage returns.
-pub(super) fn bare(line: &str) -> &str {
+pub(super) fn without_line_end(line: &str) -> &str {
     line.strip_suffix('\n').unwrap_or(line).trim_end_matches('\r')
 }
 
@@ -179,7 +179,7 @@ pub(super) fn hash(text: &str) -> String {
 }
 
 /// Returns the first 8 hex digits: enough to detect a change.
-pub(super) fn short(text: &str) -> String {
+pub(super) fn short_hash(text: &str) -> String {
     let mut hash = hash(text);
     hash.truncate(8);
     hash

@@ -7,12 +7,12 @@
 //!                        └► failed(text, error)      └► unverified(text)
 //! ```
 
-use super::knowledge::{self, Lines, dated, of_entity, of_preferences, of_topic, words};
+use super::facts::{Statement, Topic};
+use super::knowledge::{self, Lines, dated_line, entity_note, preferences_note, statement_text, topic_note};
 use super::layout::{Layout, Place};
 use super::note::{Field, Line, Note, Wanted, When};
 use super::session::OVER_THRESHOLD;
-use super::told::{Said, Topic};
-use super::{Day, Merged, Told, markdown, merge, start};
+use super::{Day, Merged, SessionFacts, markdown, merge, start};
 
 /// Value of `archive_error` if the copy could not be read back.
 pub const UNVERIFIED: &str = "Verification failed";
@@ -33,46 +33,47 @@ pub struct Plan {
 }
 
 /// Plans the compaction; idempotent.
-pub fn plan(told: &Told, layout: &Layout, today: Day) -> Plan {
-    let about = &told.about;
-    let mut all: Vec<Lines> = told.entities.iter().map(|_| Lines::default()).collect();
-    let mut put = |said: &Said, pick: fn(&mut Lines) -> &mut Vec<Line>| {
-        let line = dated(told.dated(said), &words(said), &about.note);
+pub fn plan(facts: &SessionFacts, layout: &Layout, today: Day) -> Plan {
+    let about = &facts.about;
+    let mut all: Vec<Lines> = facts.entities.iter().map(|_| Lines::default()).collect();
+    let mut put = |said: &Statement, pick: fn(&mut Lines) -> &mut Vec<Line>| {
+        let line = dated_line(facts.dated(said), &statement_text(said), &about.note);
         for at in &said.about {
             if let Some(lines) = all.get_mut(*at) {
                 pick(lines).push(line.clone());
             }
         }
     };
-    told.decisions.iter().for_each(|said| put(said, |lines| &mut lines.decisions));
-    told.errors.iter().for_each(|said| put(said, |lines| &mut lines.gotchas));
-    let of_project = |said: &Said| Said { about: vec![0], ..said.clone() };
-    told.references.iter().for_each(|said| put(&of_project(said), |lines| &mut lines.references));
+    facts.decisions.iter().for_each(|said| put(said, |lines| &mut lines.decisions));
+    facts.errors.iter().for_each(|said| put(said, |lines| &mut lines.gotchas));
+    let of_project = |said: &Statement| Statement { about: vec![0], ..said.clone() };
+    facts.references.iter().for_each(|said| put(&of_project(said), |lines| &mut lines.references));
     let lines = |lines: &Lines| lines.decisions.len() + lines.gotchas.len() + lines.references.len();
     let mut count: usize = all.iter().map(lines).sum();
 
     let mut updates: Vec<Wanted> = Vec::new();
-    for (entity, lines) in told.entities.iter().zip(all).filter(|(entity, _)| entity.is_noted) {
-        updates.push(of_entity(told, entity, lines, layout, today));
+    for (entity, lines) in facts.entities.iter().zip(all).filter(|(entity, _)| entity.is_noted) {
+        updates.push(entity_note(facts, entity, lines, layout, today));
     }
     let linked = |path: &String| backlink(path, &about.note, today);
     let mut backlinks: Vec<Wanted> = updates.iter().map(|wanted| linked(&wanted.path)).collect();
     let mut leads = Vec::new();
     for topic in [Topic::FailedApproaches, Topic::Conventions] {
-        let said: Vec<&Said> = told.patterns.iter().filter(|(of, _)| *of == topic).map(|(_, said)| said).collect();
+        let said: Vec<&Statement> =
+            facts.patterns.iter().filter(|(of, _)| *of == topic).map(|(_, said)| said).collect();
         if said.is_empty() {
             continue;
         }
         count += said.len();
-        let wanted = of_topic(told, topic, &said, layout, today);
+        let wanted = topic_note(facts, topic, &said, layout, today);
         backlinks.push(linked(&wanted.path));
         updates.push(wanted);
         let place = Place::Topic(about.project.clone(), topic.as_str().to_owned());
         leads.extend(start::leading_to(&place, topic.as_str(), layout, today));
     }
-    if !told.preferences.is_empty() {
-        count += told.preferences.len();
-        updates.push(of_preferences(told, layout, today));
+    if !facts.preferences.is_empty() {
+        count += facts.preferences.len();
+        updates.push(preferences_note(facts, layout, today));
         leads.extend(start::leading_to(&Place::Preferences, "Preferences", layout, today));
     }
     updates.extend(leads);
@@ -82,7 +83,7 @@ pub fn plan(told: &Told, layout: &Layout, today: Day) -> Plan {
 
 fn backlink(path: &str, session: &str, today: Day) -> Wanted {
     let (key, heading) = knowledge::ENTITY_SECTIONS[3];
-    let line = Line::alone(format!("- [[{session}]] - Archived session (compacted)"));
+    let line = Line::unsupported(format!("- [[{session}]] - Archived session (compacted)"));
     let header = vec![
         Field::text("updated", today.to_string(), When::Touched),
         Field::text("claude_last_accessed", today.to_string(), When::Touched),
@@ -93,12 +94,12 @@ fn backlink(path: &str, session: &str, today: Day) -> Wanted {
 
 /// Returns the archive copy of a note; `reason` is [`OVER_THRESHOLD`] or [`ON_REQUEST`](super::session::ON_REQUEST).
 pub fn archived(text: &str, today: Day, reason: &str) -> String {
-    set(text, archive_fields(today, reason, When::Forced)).text
+    with_fields(text, archive_fields(today, reason, When::Forced)).text
 }
 
 /// Marks the original as archived after its copy was verified, and clears earlier errors.
 pub fn marked(text: &str, today: Day, reason: &str) -> Merged {
-    set(text, archive_fields(today, reason, When::Always))
+    with_fields(text, archive_fields(today, reason, When::Always))
 }
 
 /// Returns true if a note in the archive is this copy, apart from its dates and reason.
@@ -110,7 +111,7 @@ pub fn is_same(there: &str, copy: &str) -> bool {
 
 /// Marks the original after a failed compaction; it stays in place for the next attempt.
 pub fn failed(text: &str, error: &str, today: Day) -> Merged {
-    set(
+    with_fields(
         text,
         vec![
             Field::text("status", "compaction_failed", When::Always),
@@ -123,7 +124,7 @@ pub fn failed(text: &str, error: &str, today: Day) -> Merged {
 
 /// Marks the original after its copy could not be read back as written.
 pub fn unverified(text: &str, today: Day) -> Merged {
-    set(
+    with_fields(
         text,
         vec![
             Field::text("status", "active", When::Always),
@@ -138,7 +139,7 @@ pub fn unverified(text: &str, today: Day) -> Merged {
 pub fn active(text: &str) -> Merged {
     let fields =
         vec![Field::text("status", "active", When::Always), Field::gone("error"), Field::gone("archive_error")];
-    set(text, fields)
+    with_fields(text, fields)
 }
 
 fn archive_fields(today: Day, reason: &str, when: When) -> Vec<Field> {
@@ -153,6 +154,6 @@ fn archive_fields(today: Day, reason: &str, when: When) -> Vec<Field> {
     ]
 }
 
-fn set(text: &str, header: Vec<Field>) -> Merged {
+fn with_fields(text: &str, header: Vec<Field>) -> Merged {
     merge(Some(text), &Note { header, sections: Vec::new() })
 }

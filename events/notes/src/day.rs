@@ -12,7 +12,7 @@ pub struct Day(Date);
 
 impl Day {
     /// Returns the day of a time; times outside of the years 0 to 9999 are clamped.
-    pub fn of(at: Timestamp) -> Self {
+    pub fn from_timestamp(at: Timestamp) -> Self {
         let text = at.to_string();
         Self::parse(text.get(..10).unwrap_or_default()).unwrap_or(Self(OffsetDateTime::UNIX_EPOCH.date()))
     }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::block::{self, Block, Blocks, bare};
+use super::block::{self, Block, Blocks, without_line_end};
 use super::header::{self, Document, Head};
 use super::note::{Field, Line, Note, When};
 use super::{knowledge, merge, session, trace};
 
 /// Result of removing a session from a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Remainder {
     /// The note did not mention the session.
     Unchanged,
     /// The remaining text.
@@ -26,23 +26,23 @@ const BLANK: [char; 5] = ['\u{feff}', ' ', '\t', '\r', '\n'];
 const ABOUT_HEADING: &str = "About The User";
 
 /// Removes everything of Baton's from a session's own note or an archive copy: blocks, keys and headings.
-pub fn own(text: &str) -> Left {
-    let rest = without_own(text);
+pub fn forget_own_note(text: &str) -> Remainder {
+    let rest = without_baton_text(text);
     match rest.trim_matches(BLANK).is_empty() {
-        true => Left::Nothing,
-        false if rest == text => Left::Unchanged,
-        false => Left::Text(rest),
+        true => Remainder::Nothing,
+        false if rest == text => Remainder::Unchanged,
+        false => Remainder::Text(rest),
     }
 }
 
 /// Removes from any other note the lines that link to `target` and those that only it supported, with the traces of
 /// such lines. `target` is written as in links: the name of a session's note, or the whole path of another note,
 /// without extension.
-pub fn lines(text: &str, target: &str) -> Left {
-    let document = Document::of(text);
+pub fn forget_target(text: &str, target: &str) -> Remainder {
+    let document = Document::parse(text);
     let eol = Document::eol(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let blocks = Blocks::of(&lines);
+    let blocks = Blocks::parse(&lines);
     let mut written = block::written(&lines).map(|(_, written)| written).unwrap_or_default();
     let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
     let mut changed = false;
@@ -60,7 +60,7 @@ pub fn lines(text: &str, target: &str) -> Left {
         }
         written.insert(
             format!("#{}", block.key),
-            if content.is_empty() { "-".to_owned() } else { block::short(&content) },
+            if content.is_empty() { "-".to_owned() } else { block::short_hash(&content) },
         );
         let gap = usize::from(content.is_empty() && block.open > 0 && lines[block.open - 1].trim().is_empty());
         out.splice(block.open - gap..=block.close, [text]);
@@ -69,41 +69,43 @@ pub fn lines(text: &str, target: &str) -> Left {
     // This includes traces of lines that a person removed.
     changed |= trace::forget(&mut written, target);
     if !changed {
-        return Left::Unchanged;
+        return Remainder::Unchanged;
     }
     let rest = block::with_written(&out.concat(), &written, eol);
     let text = format!("{}{}{rest}", document.bom, document.head_text());
     match is_empty(&text) {
-        true => Left::Nothing,
-        false => Left::Text(text),
+        true => Remainder::Nothing,
+        false => Remainder::Text(text),
     }
 }
 
 /// Removes sessions from the frontmatter of another session's note that continues them. A list that a person changed is
 /// left alone.
-pub fn continued(text: &str, sessions: &[&str]) -> Left {
-    let Some(identity) = session::identity(text).filter(|identity| identity.is_sure) else { return Left::Unchanged };
+pub fn forget_continued(text: &str, sessions: &[&str]) -> Remainder {
+    let Some(identity) = session::identity(text).filter(|identity| identity.is_sure) else {
+        return Remainder::Unchanged;
+    };
     let is_gone = |id: &String| sessions.contains(&id.as_str()) && identity.own.as_ref() != Some(id);
     if !identity.session_ids.iter().any(is_gone) {
-        return Left::Unchanged;
+        return Remainder::Unchanged;
     }
     let left = identity.session_ids.iter().filter(|id| !is_gone(id)).cloned().collect();
     let header = vec![Field::list(session::SESSION_IDS, left, When::Always)];
     let merged = merge(Some(text), &Note { header, sections: Vec::new() });
-    if merged.changed { Left::Text(merged.text) } else { Left::Unchanged }
+    if merged.changed { Remainder::Text(merged.text) } else { Remainder::Unchanged }
 }
 
 /// Returns a note for readers that do not merge into it: without the traces.
 pub fn without_traces(text: &str) -> String {
-    trace::without(text)
+    trace::without_traces(text)
 }
 
 /// Returns the tags of all sessions and notes that a note ever mentioned, see [`tag`].
 pub fn remembered(text: &str) -> BTreeSet<String> {
-    block::note_of(text).map(|written| trace::tags(&written)).unwrap_or_default()
+    block::written_in_text(text).map(|written| trace::tags(&written)).unwrap_or_default()
 }
 
-/// Returns the tag by which [`remembered`] lists a target of [`lines`].
+/// Returns the tag by which [`remembered`] lists a target of [`forget_target`].
 pub fn tag(target: &str) -> String {
     trace::tag(target)
 }
@@ -115,9 +117,9 @@ const TELLING_BYTES: usize = 40;
 
 /// Returns hashes of what Baton wrote, by which a session's note without a frontmatter is recognised.
 pub fn prints(text: &str) -> BTreeSet<String> {
-    let document = Document::of(text);
+    let document = Document::parse(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let blocks = Blocks::of(&lines).found;
+    let blocks = Blocks::parse(&lines).found;
     let is_telling = |block: &&Block| {
         let bytes: usize = lines[block.open + 1..block.close].iter().map(|line| line.len()).sum();
         TELLING.contains(&block.key.as_str()) && bytes >= TELLING_BYTES
@@ -127,12 +129,12 @@ pub fn prints(text: &str) -> BTreeSet<String> {
 
 /// Returns true if only Baton wrote in the note.
 pub fn is_own(text: &str) -> bool {
-    without_own(text).trim_matches(BLANK).is_empty()
+    without_baton_text(text).trim_matches(BLANK).is_empty()
 }
 
 /// Returns true if every line that a person wrote in a note is also in the other one.
 pub fn is_told_in(text: &str, other: &str) -> bool {
-    let (theirs, others) = (without_own(text), without_own(other));
+    let (theirs, others) = (without_baton_text(text), without_baton_text(other));
     let others: BTreeSet<&str> = others.lines().map(str::trim).collect();
     theirs.lines().map(str::trim).filter(|line| !line.is_empty()).all(|line| others.contains(line))
 }
@@ -140,22 +142,22 @@ pub fn is_told_in(text: &str, other: &str) -> bool {
 /// Returns true if nothing that a person wrote, and no line of a session, is left; a link to a shared note does not
 /// count.
 pub fn is_empty(text: &str) -> bool {
-    let document = Document::of(text);
+    let document = Document::parse(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let is_news = |line: &str| !bare(line).ends_with(knowledge::SHARED);
+    let is_news = |line: &str| !without_line_end(line).ends_with(knowledge::SHARED);
     let says =
         |block: &Block| block.key != "title" && lines[block.open + 1..block.close].iter().any(|line| is_news(line));
-    if Blocks::of(&lines).found.iter().any(says) {
+    if Blocks::parse(&lines).found.iter().any(says) {
         return false;
     }
-    without_own(text).trim_matches(BLANK).is_empty()
+    without_baton_text(text).trim_matches(BLANK).is_empty()
 }
 
 /// Returns the lines of a block without those of a target; `None` if it has none.
 fn without_line(lines: &[&str], target: &str) -> Option<String> {
     let mut changed = false;
     let mut kept: Vec<String> = Vec::new();
-    for line in lines.iter().map(|line| bare(line)) {
+    for line in lines.iter().map(|line| without_line_end(line)) {
         let mut read = Line::parse(line);
         let before = read.support.len();
         read.support.retain(|name| name != target);
@@ -177,10 +179,10 @@ fn leads_to(text: &str, target: &str) -> bool {
 }
 
 /// Returns the text without intact blocks, markers, own keys, and own headings over empty sections.
-fn without_own(text: &str) -> String {
-    let document = Document::of(text);
+fn without_baton_text(text: &str) -> String {
+    let document = Document::parse(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let blocks = Blocks::of(&lines);
+    let blocks = Blocks::parse(&lines);
     let known = block::written(&lines);
     let mut gone = vec![false; lines.len()];
     for block in &blocks.found {
@@ -213,11 +215,11 @@ fn empty_headings(lines: &[&str], gone: &mut [bool]) {
     let own = session::SECTIONS.iter().chain(&knowledge::ENTITY_SECTIONS).map(|(_, heading)| *heading);
     let own: Vec<String> = own.chain(OTHER_HEADINGS).chain([ABOUT_HEADING]).map(|name| format!("## {name}")).collect();
     for at in 0..lines.len() {
-        if gone[at] || !own.iter().any(|heading| heading == bare(lines[at])) {
+        if gone[at] || !own.iter().any(|heading| heading == without_line_end(lines[at])) {
             continue;
         }
         let below = (at + 1..lines.len()).find(|line| !gone[*line] && !lines[*line].trim().is_empty());
-        if below.is_none_or(|line| own.iter().any(|heading| heading == bare(lines[line]))) {
+        if below.is_none_or(|line| own.iter().any(|heading| heading == without_line_end(lines[line]))) {
             gone[at..below.unwrap_or(lines.len())].fill(true);
         }
     }

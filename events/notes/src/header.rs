@@ -42,16 +42,18 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(super) fn parse(text: &'a str) -> Self {
         let (bom, text) = text.split_at(if text.starts_with('\u{feff}') { 3 } else { 0 });
         let mut lines = text.split_inclusive('\n');
         let none = Self { bom, head: Head::None, rest: text };
-        let Some(open) = lines.next().filter(|line| block::bare(line).trim_end() == "---") else { return none };
+        let Some(open) = lines.next().filter(|line| block::without_line_end(line).trim_end() == "---") else {
+            return none;
+        };
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let (mut odd, mut taken) = (None, open.len());
         for (at, line) in lines.enumerate() {
             taken += line.len();
-            let bare = block::bare(line);
+            let bare = block::without_line_end(line);
             if matches!(bare.trim_end(), "---" | "...") {
                 let head = match odd {
                     Some(at) => Head::Odd(&text[..taken], at),
@@ -127,18 +129,18 @@ impl Entry<'_> {
     fn spelled(&self) -> Option<(&str, Vec<&str>)> {
         let (first, below) = self.lines.split_first().filter(|_| !self.key.is_empty())?;
         let quotes = ['"', '\''];
-        let line = block::bare(first).trim_start();
+        let line = block::without_line_end(first).trim_start();
         let named = line.strip_prefix(self.key).or_else(|| line.strip_prefix(quotes)?.strip_prefix(self.key))?;
         let inline = named.strip_prefix(quotes).unwrap_or(named).trim_start().strip_prefix(':')?;
-        Some((inline, below.iter().map(|line| block::bare(line)).collect()))
+        Some((inline, below.iter().map(|line| block::without_line_end(line)).collect()))
     }
 
     /// Returns a hash that detects changes of the value regardless of its spelling. An added comment is a change.
-    fn print(&self) -> String {
-        let raw = || self.lines.iter().map(|line| format!("{}\n", block::bare(line))).collect::<String>();
+    fn fingerprint(&self) -> String {
+        let raw = || self.lines.iter().map(|line| format!("{}\n", block::without_line_end(line))).collect::<String>();
         match self.value() {
-            Some(value) if marks(&raw()) == marks_of(&value) => print(&value),
-            _ => block::short(&format!("raw {}", raw())),
+            Some(value) if marks(&raw()) == marks_of(&value) => value_fingerprint(&value),
+            _ => block::short_hash(&format!("raw {}", raw())),
         }
     }
 }
@@ -154,16 +156,16 @@ fn marks_of(value: &Value) -> usize {
     }
 }
 
-fn print(value: &Value) -> String {
+fn value_fingerprint(value: &Value) -> String {
     match value {
-        Value::Text(text) => block::short(&format!("text {text}")),
-        Value::List(items) => block::short(&format!("list {}", items.join("\u{0}"))),
+        Value::Text(text) => block::short_hash(&format!("text {text}")),
+        Value::List(items) => block::short_hash(&format!("list {}", items.join("\u{0}"))),
     }
 }
 
 /// Merges the wanted keys and returns the new frontmatter with its fences if it changes. `written` holds what Baton
 /// wrote last and is updated. `touched`: the note has other changes.
-pub(super) fn bring_in(
+pub(super) fn merge_keys(
     head: &Head<'_>,
     wanted: &[Field],
     written: &mut BTreeMap<String, String>,
@@ -188,8 +190,8 @@ pub(super) fn bring_in(
     for (field, is_touch) in in_order.map(|field| (field, false)).chain(touches(wanted)) {
         let places: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].0 == field.key).collect();
         let known = written.get(field.key).cloned();
-        let there = places.first().and_then(|at| entries[*at].2).map(Entry::print);
-        let want = field.value.as_ref().map(print);
+        let there = places.first().and_then(|at| entries[*at].2).map(Entry::fingerprint);
+        let want = field.value.as_ref().map(value_fingerprint);
         let is_own = places.len() == 1 && known.is_some() && there == known;
         let step = match (places.as_slice(), field.when) {
             ([], _) => missing(field, known.as_deref(), want.as_deref()),
@@ -272,7 +274,7 @@ fn eol_line(line: &str, eol: &str) -> String {
 /// Returns the keys of a frontmatter whose values can be parsed; the first of repeated keys.
 pub(super) fn fields(text: &str) -> BTreeMap<String, Value> {
     let mut fields = BTreeMap::new();
-    if let Head::Read { entries, .. } = Document::of(text).head {
+    if let Head::Read { entries, .. } = Document::parse(text).head {
         for entry in &entries {
             if let Some(value) = entry.value().filter(|_| !entry.key.is_empty()) {
                 fields.entry(entry.key.to_owned()).or_insert(value);
@@ -293,14 +295,14 @@ pub(super) fn texts(text: &str) -> BTreeMap<String, String> {
 
 /// Returns true if a key occurs once, as Baton wrote it last.
 pub(super) fn is_as_written(text: &str, key: &str) -> bool {
-    let document = Document::of(text);
+    let document = Document::parse(text);
     let Head::Read { entries, .. } = &document.head else { return false };
     let mut found = entries.iter().filter(|entry| entry.key == key);
     let (Some(entry), None) = (found.next(), found.next()) else { return false };
-    block::note_of(document.rest).is_some_and(|written| is_own(entry, &written))
+    block::written_in_text(document.rest).is_some_and(|written| is_own(entry, &written))
 }
 
 /// Returns true if a key is as Baton wrote it last.
 pub(super) fn is_own(entry: &Entry<'_>, written: &BTreeMap<String, String>) -> bool {
-    written.get(entry.key).is_some_and(|known| *known == entry.print())
+    written.get(entry.key).is_some_and(|known| *known == entry.fingerprint())
 }

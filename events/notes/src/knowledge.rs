@@ -4,11 +4,11 @@
 //! Every line names the sessions that support it, so that two sessions, or two homes, can add to one note
 //! independently, and forgetting a session removes exactly what only it supported.
 
+use super::facts::{Entity, Statement, Topic};
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Line, Note, Section, Wanted, When};
 use super::session::tags;
-use super::told::{Entity, Said, Topic};
-use super::{Day, Told, header, markdown};
+use super::{Day, SessionFacts, header, markdown};
 
 /// Maximum length of a line without its date and support, in characters.
 const LINE_CHARS: usize = 400;
@@ -55,23 +55,23 @@ impl EntityIdentity {
 
 /// Returns the notes of a session's entities, for each end of the session. Missing notes are created, so that every
 /// link has a target, with one line for the session and one for each earlier session that made no note.
-pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
+pub fn entity_notes(facts: &SessionFacts, layout: &Layout, today: Day) -> Vec<Wanted> {
     let note = |entity: &Entity| {
-        let changes = std::iter::once(deed(told, entity)).chain(entity.earlier.iter().cloned()).collect();
-        of_entity(told, entity, Lines { changes, ..Lines::default() }, layout, today)
+        let changes = std::iter::once(deed_line(facts, entity)).chain(entity.earlier.iter().cloned()).collect();
+        entity_note(facts, entity, Lines { changes, ..Lines::default() }, layout, today)
     };
-    told.entities.iter().filter(|entity| entity.is_noted).map(note).collect()
+    facts.entities.iter().filter(|entity| entity.is_noted).map(note).collect()
 }
 
 /// Returns the line that says what a session did with an entity.
-pub fn deed(told: &Told, entity: &Entity) -> Line {
-    dated(told.day(), &capital(entity.deed), &told.about.note)
+pub fn deed_line(facts: &SessionFacts, entity: &Entity) -> Line {
+    dated_line(facts.day(), &capital(entity.deed), &facts.about.note)
 }
 
-pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Layout, today: Day) -> Wanted {
-    let project = &told.about.project;
+pub(super) fn entity_note(facts: &SessionFacts, entity: &Entity, lines: Lines, layout: &Layout, today: Day) -> Wanted {
+    let project = &facts.about.project;
     let place = Place::Entity(project.clone(), entity.file.clone());
-    let mut header = header_of("entity", Some(project), &entity.name, told.day(), today);
+    let mut header = header_of("entity", Some(project), &entity.name, facts.day(), today);
     header.push(Field::text("kind", entity.label.as_str(), When::Once));
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let bodies = [lines.decisions, lines.gotchas, lines.changes, lines.references];
@@ -81,11 +81,17 @@ pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Lay
 }
 
 /// Returns the note of a topic with these patterns.
-pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layout, today: Day) -> Wanted {
-    let project = &told.about.project;
+pub(super) fn topic_note(
+    facts: &SessionFacts,
+    topic: Topic,
+    said: &[&Statement],
+    layout: &Layout,
+    today: Day,
+) -> Wanted {
+    let project = &facts.about.project;
     let name = topic.as_str();
-    let lines = said.iter().map(|said| pattern(told, said)).collect();
-    let header = header_of("topic", Some(project), name, told.day(), today);
+    let lines = said.iter().map(|said| pattern(facts, said)).collect();
+    let header = header_of("topic", Some(project), name, facts.day(), today);
     let sections =
         vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
     let path = layout.path(&Place::Topic(project.clone(), name.to_owned()));
@@ -93,23 +99,29 @@ pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layou
 }
 
 /// Returns the note of the person's preferences.
-pub(super) fn of_preferences(told: &Told, layout: &Layout, today: Day) -> Wanted {
+pub(super) fn preferences_note(facts: &SessionFacts, layout: &Layout, today: Day) -> Wanted {
     let header = header_of("preferences", None, "Preferences", today, today);
-    let lines = told.preferences.iter().map(|said| pattern(told, said)).collect();
+    let lines = facts.preferences.iter().map(|said| pattern(facts, said)).collect();
     let sections = vec![title("Preferences"), added("preferences", "Preferences", lines)];
     Wanted { path: layout.path(&Place::Preferences), note: Note { header, sections } }
 }
 
 /// Returns the notes to write when an entity was recalled in enough projects to be shared: a note for all projects that
 /// links to the project's own, and a link back. `shared` is the name of the shared note.
-pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Layout, today: Day) -> Vec<Wanted> {
+pub fn shared_entity_notes(
+    own: &Place,
+    entity: &EntityIdentity,
+    shared: &str,
+    layout: &Layout,
+    today: Day,
+) -> Vec<Wanted> {
     let place = Place::Shared(shared.to_owned());
     let mut header = header_of("entity", None, &entity.name, today, today);
     header.push(Field::text("kind", entity.kind.clone(), When::Once));
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
-    let to_own = Line::alone(format!("- {}", layout.link(own, &entity.project)));
+    let to_own = Line::unsupported(format!("- {}", layout.link(own, &entity.project)));
     let sections = vec![title(&entity.name), added("projects", "Projects", vec![to_own])];
-    let to_shared = Line::alone(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
+    let to_shared = Line::unsupported(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
     let (key, heading) = ENTITY_SECTIONS[3];
     let back = Note {
         header: vec![Field::text("updated", today.to_string(), When::Touched)],
@@ -155,17 +167,17 @@ fn added(key: &'static str, heading: &'static str, lines: Vec<Line>) -> Section 
     Section { key, heading, body: Body::Added(lines) }
 }
 
-fn pattern(told: &Told, said: &Said) -> Line {
-    dated(told.dated(said), &markdown::line(&said.text, LINE_CHARS), &told.about.note)
+fn pattern(facts: &SessionFacts, said: &Statement) -> Line {
+    dated_line(facts.dated(said), &markdown::line(&said.text, LINE_CHARS), &facts.about.note)
 }
 
 /// Returns `- 2026-03-14: Rotate tokens`, supported by a session.
-pub(super) fn dated(day: Day, words: &str, session: &str) -> Line {
-    Line::of(format!("- {day}: {words}"), session)
+pub(super) fn dated_line(day: Day, words: &str, session: &str) -> Line {
+    Line::supported(format!("- {day}: {words}"), session)
 }
 
 /// Returns the text of a decision, or of a failure with its fix.
-pub(super) fn words(said: &Said) -> String {
+pub(super) fn statement_text(said: &Statement) -> String {
     let text = markdown::line(&said.text, LINE_CHARS);
     match said.resolution.as_deref().map(|how| markdown::line(how, LINE_CHARS)).filter(|how| !how.is_empty()) {
         Some(how) => format!("{text} → {how}"),

@@ -23,10 +23,10 @@
 //! | [`layout`] | paths of notes, and links between them |
 //! | [`note`] | what Baton wants a note to contain |
 //! | [`merge()`] | merging that into an existing file |
-//! | [`told`] | what the vault takes from a session |
+//! | [`facts`] | what the vault takes from a session |
 //! | [`session`], [`knowledge`], [`start`] | notes of sessions; of entities, topics and preferences; start pages |
 //! | [`threshold`], [`compaction`] | when a note is compacted; what is written; archive and failures |
-//! | [`renamed()`], [`followed()`] | links that follow a session's or an entity's note that a person renamed |
+//! | [`relink_session()`], [`relink_entities()`] | links that follow a session's or an entity's note that a person renamed |
 //! | [`forget`] | removing a session from a text |
 //! | `trace` | hashes of lines already written |
 //! | [`verify`] | whether a set of notes is sound |
@@ -34,6 +34,7 @@
 mod block;
 pub mod compaction;
 mod day;
+pub mod facts;
 pub mod forget;
 mod header;
 pub mod knowledge;
@@ -42,11 +43,10 @@ pub mod markdown;
 mod merge;
 pub mod name;
 pub mod note;
-mod renamed;
+mod relink;
 pub mod session;
 pub mod start;
 pub mod threshold;
-pub mod told;
 mod trace;
 pub mod verify;
 mod yaml;
@@ -55,8 +55,8 @@ mod yaml;
 mod tests;
 
 pub use day::Day;
+pub use facts::SessionFacts;
 pub use layout::{Layout, Place};
 pub use merge::{Merged, conflicts, merge};
 pub use note::{Body, Field, Line, Note, Section, Value, Wanted, When};
-pub use renamed::{Entities, Noted, followed, renamed};
-pub use told::Told;
+pub use relink::{EntityNote, EntityNotes, relink_entities, relink_session};

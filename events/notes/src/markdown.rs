@@ -12,16 +12,16 @@ use baton_redaction::redact;
 /// characters, and with everything escaped that Markdown or Obsidian would interpret. Code in single backticks stays
 /// code.
 pub fn line(text: &str, chars: usize) -> String {
-    escaped(&plain(text, chars))
+    escaped(&plain_line(text, chars))
 }
 
 /// The same for frontmatter, which has its own quoting; Obsidian follows links there too.
 pub fn property(text: &str, chars: usize) -> String {
-    plain(text, chars).replace("[[", "[ [").replace("]]", "] ]")
+    plain_line(text, chars).replace("[[", "[ [").replace("]]", "] ]")
 }
 
 /// The same without escaping.
-fn plain(text: &str, chars: usize) -> String {
+fn plain_line(text: &str, chars: usize) -> String {
     let seen = text.replace(is_unseen, "");
     sentences_within(&redact(&without_colours(&seen)), chars)
 }
@@ -29,13 +29,13 @@ fn plain(text: &str, chars: usize) -> String {
 /// Formats a path or another name as code: `` `src/auth.rs` ``.
 pub fn code(text: &str, chars: usize) -> String {
     // Some programs look for links in code, too.
-    let text = plain(text, chars).replace('`', "'").replace("[[", "[ [").replace("]]", "] ]");
+    let text = plain_line(text, chars).replace('`', "'").replace("[[", "[ [").replace("]]", "] ]");
     if text.is_empty() { text } else { format!("`{text}`") }
 }
 
 /// Returns the text of a link, without characters that would end the link.
 pub fn alias(text: &str, chars: usize) -> String {
-    plain(text, chars).replace(['[', ']', '|', '<', '>', '`', '#', '^', '*', '\\', '%'], " ").trim().to_owned()
+    plain_line(text, chars).replace(['[', ']', '|', '<', '>', '`', '#', '^', '*', '\\', '%'], " ").trim().to_owned()
 }
 
 /// Escapes one line.
@@ -53,7 +53,7 @@ fn escaped(text: &str) -> String {
         } else if in_code {
             out.push(c);
         } else {
-            if does_something(before, c, next, out.is_empty()) {
+            if is_markup(before, c, next, out.is_empty()) {
                 out.push('\\');
             }
             out.push(c);
@@ -64,7 +64,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns true if a character would be interpreted at its position.
-fn does_something(before: char, c: char, next: char, is_first: bool) -> bool {
+fn is_markup(before: char, c: char, next: char, is_first: bool) -> bool {
     match c {
         '\\' | '*' | '[' | ']' | '<' | '`' | '^' | '$' | '|' => true,
         '_' => !(before.is_alphanumeric() && next.is_alphanumeric()),

@@ -31,18 +31,18 @@ pub struct Merged {
 pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     let text = existing.unwrap_or_default();
     let eol = Document::eol(text);
-    let document = Document::of(text);
+    let document = Document::parse(text);
     let known = block::written(&document.rest.split_inclusive('\n').collect::<Vec<_>>());
     let was_known = known.is_some();
     let (_, mut written) = known.unwrap_or_default();
     let before = written.clone();
 
-    let mut body = section::Text::of(document.rest, eol);
+    let mut body = section::BodyText::new(document.rest, eol);
     for at in 0..wanted.sections.len() {
-        body.bring_in(&wanted.sections, at, &mut written);
+        body.merge_section(&wanted.sections, at, &mut written);
     }
     let touched = existing.is_none() || body.is_changed();
-    let head = header::bring_in(&document.head, &wanted.header, &mut written, touched, eol);
+    let head = header::merge_keys(&document.head, &wanted.header, &mut written, touched, eol);
     if written != before || (!was_known && !written.is_empty()) {
         body.note(&written);
     }
@@ -59,10 +59,10 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
 
 /// Returns the number of blocks and keys of a note that a person has taken over.
 pub fn conflicts(text: &str) -> usize {
-    let document = Document::of(text);
+    let document = Document::parse(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
     let written = block::written(&lines).map(|(_, written)| written);
-    block::Blocks::of(&lines).conflicts() + written.map_or(0, |written| taken_keys(&document, &written))
+    block::Blocks::parse(&lines).conflicts() + written.map_or(0, |written| taken_keys(&document, &written))
 }
 
 fn taken_keys(document: &Document<'_>, written: &BTreeMap<String, String>) -> usize {

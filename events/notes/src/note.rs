@@ -109,12 +109,12 @@ impl Field {
 
 impl Line {
     /// A line that one session supports.
-    pub fn of(text: String, session: &str) -> Self {
+    pub fn supported(text: String, session: &str) -> Self {
         Self { text, support: vec![session.to_owned()] }
     }
 
     /// A line without support.
-    pub fn alone(text: String) -> Self {
+    pub fn unsupported(text: String) -> Self {
         Self { text, support: Vec::new() }
     }
 
@@ -126,7 +126,7 @@ impl Line {
             let is_link = |name: &String| !name.is_empty() && !name.contains(['[', ']', '|', '#']);
             (!text.is_empty() && support.iter().all(is_link)).then(|| Self { text: text.to_owned(), support })
         };
-        read().unwrap_or_else(|| Self::alone(line.to_owned()))
+        read().unwrap_or_else(|| Self::unsupported(line.to_owned()))
     }
 
     /// Adds sessions that support it.

@@ -5,10 +5,10 @@
 //! - A session's own note links only to entities that it has its own decisions or failures about, whatever other
 //!   notes exist, so that a second run gives the same note.
 
+use super::facts::{File, Statement};
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
-use super::told::{File, Said};
-use super::{Day, Told, header, markdown};
+use super::{Day, SessionFacts, header, markdown};
 use baton_conversation::record::Timestamp;
 
 /// Maximum length of an entry of a section, in characters.
@@ -67,11 +67,13 @@ pub struct Identity {
     pub episode_uuid: Option<String>,
     /// Folder of its project.
     pub project: String,
+    /// State of the note.
     pub status: Status,
     /// Why Baton compacted it; `None` if it did not, even if a person calls it archived.
     pub compacted: Option<&'static str>,
     /// Its creation day.
     pub created: Option<Day>,
+    /// Title of the session.
     pub title: String,
     /// Why it could not be compacted.
     pub error: Option<String>,
@@ -80,39 +82,39 @@ pub struct Identity {
 }
 
 /// Returns the wanted note of a session; `today` dates a change.
-pub fn wanted(told: &Told, layout: &Layout, today: Day) -> Wanted {
-    let place = Place::Session(told.about.project.clone(), told.about.note.clone());
-    Wanted { path: layout.path(&place), note: note(told, layout, today) }
+pub fn wanted(facts: &SessionFacts, layout: &Layout, today: Day) -> Wanted {
+    let place = Place::Session(facts.about.project.clone(), facts.about.note.clone());
+    Wanted { path: layout.path(&place), note: session_note(facts, layout, today) }
 }
 
-fn note(told: &Told, layout: &Layout, today: Day) -> Note {
+fn session_note(facts: &SessionFacts, layout: &Layout, today: Day) -> Note {
     let bodies = [
-        Body::Whole(goal(told)),
-        if told.has_all_prompts { Body::Log(log(told)) } else { Body::LogEnd(log(told)) },
-        Body::Whole(told.decisions.iter().map(|said| decision(told, said, layout)).collect()),
-        Body::Whole(told.errors.iter().map(|said| mended(told, said, layout)).collect()),
-        Body::Whole(told.files.iter().map(|file| changed(told, file, layout)).collect()),
-        Body::Whole(told.open.iter().map(entry).collect()),
-        Body::Whole(told.next_steps.iter().map(entry).collect()),
+        Body::Whole(goal(facts)),
+        if facts.has_all_prompts { Body::Log(log(facts)) } else { Body::LogEnd(log(facts)) },
+        Body::Whole(facts.decisions.iter().map(|said| decision(facts, said, layout)).collect()),
+        Body::Whole(facts.errors.iter().map(|said| fixed_error(facts, said, layout)).collect()),
+        Body::Whole(facts.files.iter().map(|file| changed_file(facts, file, layout)).collect()),
+        Body::Whole(facts.open.iter().map(entry).collect()),
+        Body::Whole(facts.next_steps.iter().map(entry).collect()),
     ];
-    let title = match markdown::line(&told.title, TITLE_CHARS) {
-        title if title.is_empty() => format!("Session {}", markdown::line(told.about.session.short(), TITLE_CHARS)),
+    let title = match markdown::line(&facts.title, TITLE_CHARS) {
+        title if title.is_empty() => format!("Session {}", markdown::line(facts.about.session.short(), TITLE_CHARS)),
         title => title,
     };
     let head = Section { key: "title", heading: "", body: Body::Sole(vec![format!("# {title}")]) };
     let sections = SECTIONS.iter().zip(bodies).map(|((key, heading), body)| Section { key, heading, body });
-    Note { header: header_of(told, today), sections: std::iter::once(head).chain(sections).collect() }
+    Note { header: header_of(facts, today), sections: std::iter::once(head).chain(sections).collect() }
 }
 
-fn header_of(told: &Told, today: Day) -> Vec<Field> {
-    let about = &told.about;
+fn header_of(facts: &SessionFacts, today: Day) -> Vec<Field> {
+    let about = &facts.about;
     let ids = about.others.iter().chain([&about.session]).map(|id| markdown::property(id.as_str(), 200)).collect();
-    let title = markdown::property(&told.title, TITLE_CHARS);
+    let title = markdown::property(&facts.title, TITLE_CHARS);
     let mut fields = vec![
         Field::text("type", "session", When::Once),
         Field::text("project", about.project.clone(), When::Always),
         Field::text("status", "active", When::Touched),
-        Field::text("created", told.day().to_string(), When::Once),
+        Field::text("created", facts.day().to_string(), When::Once),
         Field::text("updated", today.to_string(), When::Touched),
         Field::text("claude_last_accessed", today.to_string(), When::Touched),
         Field::text("title", title, When::Always),
@@ -130,18 +132,18 @@ pub(super) fn tags(kind: &str, project: &str) -> Vec<String> {
 }
 
 /// Returns the goal. For a named session it begins with the title, which the heading shows already.
-fn goal(told: &Told) -> Vec<String> {
-    let goal = told.goal.strip_prefix(&told.title).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told.goal);
+fn goal(facts: &SessionFacts) -> Vec<String> {
+    let goal = facts.goal.strip_prefix(&facts.title).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&facts.goal);
     Some(markdown::line(goal, GOAL_CHARS)).filter(|goal| !goal.is_empty()).into_iter().collect()
 }
 
 /// Returns one line per prompt, and one entry for the end.
-fn log(told: &Told) -> Vec<(Timestamp, String)> {
-    let prompts = told.prompts.iter().map(|said| {
-        let at = said.at.unwrap_or(told.about.started);
+fn log(facts: &SessionFacts) -> Vec<(Timestamp, String)> {
+    let prompts = facts.prompts.iter().map(|said| {
+        let at = said.at.unwrap_or(facts.about.started);
         (at, format!("- {} {}", minute(at), markdown::line(&said.text, ENTRY_CHARS)))
     });
-    let end = told.about.ended.map(|at| (at, session_end(at)));
+    let end = facts.about.ended.map(|at| (at, session_end(at)));
     prompts.chain(end).collect()
 }
 
@@ -161,34 +163,34 @@ fn minute(at: Timestamp) -> String {
     at.to_string().get(..16).unwrap_or_default().replace('T', " ")
 }
 
-fn decision(told: &Told, said: &Said, layout: &Layout) -> String {
-    format!("- {}{}", markdown::line(&said.text, ENTRY_CHARS), links(told, said, layout))
+fn decision(facts: &SessionFacts, said: &Statement, layout: &Layout) -> String {
+    format!("- {}{}", markdown::line(&said.text, ENTRY_CHARS), links(facts, said, layout))
 }
 
-fn mended(told: &Told, said: &Said, layout: &Layout) -> String {
+fn fixed_error(facts: &SessionFacts, said: &Statement, layout: &Layout) -> String {
     let how = said.resolution.as_deref().map(|text| markdown::line(text, ENTRY_CHARS)).filter(|text| !text.is_empty());
     let how = how.map(|how| format!(" → {how}")).unwrap_or_default();
-    format!("- {}{how}{}", markdown::line(&said.text, ENTRY_CHARS), links(told, said, layout))
+    format!("- {}{how}{}", markdown::line(&said.text, ENTRY_CHARS), links(facts, said, layout))
 }
 
 /// Returns links to the entities that an entry is about.
-fn links(told: &Told, said: &Said, layout: &Layout) -> String {
-    let links: Vec<String> = said.about.iter().filter_map(|at| entity_link(told, *at, layout)).collect();
+fn links(facts: &SessionFacts, said: &Statement, layout: &Layout) -> String {
+    let links: Vec<String> = said.about.iter().filter_map(|at| entity_link(facts, *at, layout)).collect();
     if links.is_empty() { String::new() } else { format!(" ({})", links.join(", ")) }
 }
 
-fn entity_link(told: &Told, at: usize, layout: &Layout) -> Option<String> {
-    let entity = told.entities.get(at).filter(|entity| entity.is_subject)?;
-    Some(layout.link(&Place::Entity(told.about.project.clone(), entity.file.clone()), &entity.name))
+fn entity_link(facts: &SessionFacts, at: usize, layout: &Layout) -> Option<String> {
+    let entity = facts.entities.get(at).filter(|entity| entity.is_subject)?;
+    Some(layout.link(&Place::Entity(facts.about.project.clone(), entity.file.clone()), &entity.name))
 }
 
-fn changed(told: &Told, file: &File, layout: &Layout) -> String {
-    let name = file.entity.and_then(|at| entity_link(told, at, layout));
+fn changed_file(facts: &SessionFacts, file: &File, layout: &Layout) -> String {
+    let name = file.entity.and_then(|at| entity_link(facts, at, layout));
     let name = name.unwrap_or_else(|| markdown::code(&file.path, PATH_CHARS));
     format!("- {name} (+{} −{})", file.added, file.removed)
 }
 
-fn entry(said: &Said) -> String {
+fn entry(said: &Statement) -> String {
     format!("- {}", markdown::line(&said.text, ENTRY_CHARS))
 }
 

@@ -3,20 +3,20 @@
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Line, Note, Section, Wanted, When};
 use super::session::tags;
-use super::{Day, Told, header, markdown};
+use super::{Day, SessionFacts, header, markdown};
 
 /// Maximum length of a project's path, in characters.
 const PATH_CHARS: usize = 400;
 
 /// Returns the pages that link to a session and its notes; `path` is its project's directory.
-pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
-    let project = &told.about.project;
+pub fn wanted(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
+    let project = &facts.about.project;
     let own = Place::Project(project.clone());
-    let session = Place::Session(project.clone(), told.about.note.clone());
-    let sessions = vec![Line::alone(format!("- {}: {}", told.day(), layout.link(&session, "")))];
-    let entities = told.entities.iter().filter(|entity| entity.is_noted).map(|entity| {
+    let session = Place::Session(project.clone(), facts.about.note.clone());
+    let sessions = vec![Line::unsupported(format!("- {}: {}", facts.day(), layout.link(&session, "")))];
+    let entities = facts.entities.iter().filter(|entity| entity.is_noted).map(|entity| {
         let place = Place::Entity(project.clone(), entity.file.clone());
-        Line::alone(format!("- {}", layout.link(&place, &entity.name)))
+        Line::unsupported(format!("- {}", layout.link(&place, &entity.name)))
     });
     // Start pages belong to no session, so their dates are the day on which they are made.
     let mut header = header_of("project", project, today, today);
@@ -31,7 +31,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
             added("topics", "Topics", Vec::new()),
         ],
     };
-    let lead = Line::alone(format!("- {}", layout.link(&own, project)));
+    let lead = Line::unsupported(format!("- {}", layout.link(&own, project)));
     let all = Note {
         header: header_of("start", "all", today, today),
         sections: vec![
@@ -45,7 +45,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
 
 /// Returns the line by which a start page links to a topic of a project, or to the preferences.
 pub(super) fn leading_to(place: &Place, shown: &str, layout: &Layout, today: Day) -> Option<Wanted> {
-    let line = Line::alone(format!("- {}", layout.link(place, shown)));
+    let line = Line::unsupported(format!("- {}", layout.link(place, shown)));
     let (path, section) = match place {
         Place::Topic(project, _) => (Place::Project(project.clone()), added("topics", "Topics", vec![line])),
         Place::Preferences => (Place::Start, added("about", "About The User", vec![line])),

@@ -6,7 +6,7 @@ mod forget;
 mod merge;
 mod noted;
 mod once;
-mod renamed;
+mod relink;
 mod sample;
 mod verify;
 mod words;

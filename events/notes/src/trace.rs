@@ -43,7 +43,7 @@ pub(super) struct Traces {
 }
 
 /// The traces of one line.
-struct Seen {
+struct LineTraces {
     all: Vec<String>,
     /// True if the hash alone identifies the line; otherwise the tags count, too.
     is_plain: bool,
@@ -60,7 +60,7 @@ fn is_key(key: &str) -> bool {
 
 impl Traces {
     /// Parses the traces of a section from the note's marker; anything invalid is ignored.
-    pub(super) fn of(written: &BTreeMap<String, String>, section: &str) -> Self {
+    pub(super) fn parse(written: &BTreeMap<String, String>, section: &str) -> Self {
         written.get(&key_of(section)).map(|text| Self::read(text)).unwrap_or_default()
     }
 
@@ -71,37 +71,37 @@ impl Traces {
     }
 
     /// Returns the traces that belong to none of these lines.
-    pub(super) fn without<'a>(self, lines: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn excluding<'a>(self, lines: impl IntoIterator<Item = &'a str>) -> Self {
         if self.all.is_empty() {
             return self;
         }
         let (mut plain, mut exact) = (BTreeSet::new(), BTreeSet::new());
-        for seen in lines.into_iter().filter_map(Seen::of) {
+        for seen in lines.into_iter().filter_map(LineTraces::of_line) {
             match seen.is_plain {
                 true => plain.extend(seen.all.iter().map(|trace| hash_of(trace).to_owned())),
                 false => exact.extend(seen.all),
             }
         }
         let is_other = |trace: &&String| !plain.contains(hash_of(trace)) && !exact.contains(*trace);
-        last(self.all.iter().filter(is_other).cloned().collect())
+        keep_last(self.all.iter().filter(is_other).cloned().collect())
     }
 
     /// Returns true if all traces of a line are among them.
-    pub(super) fn has(&self, line: &str) -> bool {
+    pub(super) fn contains_line(&self, line: &str) -> bool {
         if self.all.is_empty() {
             return false;
         }
-        Seen::of(line).is_some_and(|seen| match seen.is_plain {
+        LineTraces::of_line(line).is_some_and(|seen| match seen.is_plain {
             true => seen.all.iter().any(|trace| self.hashes.contains(hash_of(trace))),
             false => seen.all.iter().all(|trace| self.exact.contains(trace)),
         })
     }
 
     /// Adds the traces of new lines, up to the limit.
-    pub(super) fn and(mut self, lines: &[String]) -> Self {
+    pub(super) fn with_lines(mut self, lines: &[String]) -> Self {
         for line in lines {
-            if self.all.len() < MOST && !self.has(line) {
-                let seen = Seen::of(line).map(|seen| seen.all).unwrap_or_default();
+            if self.all.len() < MOST && !self.contains_line(line) {
+                let seen = LineTraces::of_line(line).map(|seen| seen.all).unwrap_or_default();
                 self.hashes.extend(seen.iter().map(|trace| hash_of(trace).to_owned()));
                 self.exact.extend(seen.iter().cloned());
                 self.all.extend(seen);
@@ -111,10 +111,10 @@ impl Traces {
     }
 
     /// Returns the line without the sessions for which it was written already; `None` if none remains.
-    pub(super) fn rest(&self, line: &Line) -> Option<Line> {
+    pub(super) fn unwritten_part(&self, line: &Line) -> Option<Line> {
         let mut rest = line.clone();
-        rest.support.retain(|name| !self.has(&Line::of(line.text.clone(), name).written()));
-        let is_told = if line.support.is_empty() { self.has(&line.text) } else { rest.support.is_empty() };
+        rest.support.retain(|name| !self.contains_line(&Line::supported(line.text.clone(), name).written()));
+        let is_told = if line.support.is_empty() { self.contains_line(&line.text) } else { rest.support.is_empty() };
         (!is_told).then_some(rest)
     }
 
@@ -127,10 +127,10 @@ impl Traces {
         lines: impl IntoIterator<Item = &'a str> + Clone,
     ) {
         let mut known = BTreeSet::new();
-        let new = lines.clone().into_iter().filter_map(Seen::of).flat_map(|seen| seen.all);
+        let new = lines.clone().into_iter().filter_map(LineTraces::of_line).flat_map(|seen| seen.all);
         let new: Vec<String> = new.filter(|trace| known.insert(trace.clone())).collect();
-        let mut all = self.without(lines).all;
-        all.extend(last(new).all);
+        let mut all = self.excluding(lines).all;
+        all.extend(keep_last(new).all);
         match all.is_empty() {
             true => written.remove(&key_of(section)),
             false => written.insert(key_of(section), all.join(&APART.to_string())),
@@ -146,7 +146,7 @@ impl FromIterator<String> for Traces {
     }
 }
 
-fn last(mut traces: Vec<String>) -> Traces {
+fn keep_last(mut traces: Vec<String>) -> Traces {
     traces.drain(..traces.len().saturating_sub(MOST));
     traces.into_iter().collect()
 }
@@ -155,16 +155,16 @@ fn hash_of(trace: &str) -> &str {
     trace.get(..HASH).unwrap_or(trace)
 }
 
-impl Seen {
+impl LineTraces {
     /// `None` for an empty line.
-    fn of(line: &str) -> Option<Self> {
+    fn of_line(line: &str) -> Option<Self> {
         let line = line.trim();
         if line.is_empty() {
             return None;
         }
         let parsed = Line::parse(line);
-        let (words, link) = words(uncounted(line));
-        let hash = print(&words, HASH);
+        let (words, link) = text_and_link(uncounted(line));
+        let hash = hash_letters(&words, HASH);
         let (names, is_plain) = match (parsed.support.is_empty(), link) {
             (false, _) => (parsed.support, false),
             (true, Some((target, is_shown))) => (vec![target.to_owned()], is_shown),
@@ -184,7 +184,7 @@ fn uncounted(line: &str) -> &str {
 
 /// Returns the text of a line with links replaced by what they show, the target of the first link, and whether that
 /// link has a text.
-fn words(line: &str) -> (String, Option<(&str, bool)>) {
+fn text_and_link(line: &str) -> (String, Option<(&str, bool)>) {
     let (mut words, mut first) = (String::with_capacity(line.len()), None);
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("[[") {
@@ -206,7 +206,7 @@ fn words(line: &str) -> (String, Option<(&str, bool)>) {
 }
 
 /// Returns a note without its traces, for readers that do not merge into it.
-pub(super) fn without(text: &str) -> String {
+pub(super) fn without_traces(text: &str) -> String {
     block::without_pairs(text, '~')
 }
 
@@ -227,11 +227,11 @@ fn namesake<'a>(target: &'a str, shown: &str) -> &'a str {
 
 /// Returns the tag of a note's name, as links write it.
 pub(super) fn tag(name: &str) -> String {
-    print(&format!("name {name}"), TAG)
+    hash_letters(&format!("name {name}"), TAG)
 }
 
 /// Returns the first letters of a hash, at most ten.
-fn print(text: &str, letters: usize) -> String {
+fn hash_letters(text: &str, letters: usize) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let bits = digest.iter().take(8).fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
     let letter = |at: usize| LETTERS[((bits >> (58 - 6 * at)) & 63) as usize] as char;
@@ -258,10 +258,11 @@ pub(super) fn forget(written: &mut BTreeMap<String, String>, name: &str) -> bool
 
 /// Removes the traces of lines that Baton itself removed from a section, so that they may be written again.
 pub(super) fn take_back(written: &mut BTreeMap<String, String>, section: &str, before: &str, after: &str) {
-    let hash = |line| Seen::of(line).and_then(|seen| seen.all.first().map(|trace| hash_of(trace).to_owned()));
+    let hash =
+        |line| LineTraces::of_line(line).and_then(|seen| seen.all.first().map(|trace| hash_of(trace).to_owned()));
     let kept: BTreeSet<String> = after.lines().filter_map(hash).collect();
     let gone = before.lines().filter(|line| hash(line).is_some_and(|hash| !kept.contains(&hash)));
-    Traces::of(written, section).without(gone).record(written, section, []);
+    Traces::parse(written, section).excluding(gone).record(written, section, []);
 }
 
 /// Returns the tags of all traces.

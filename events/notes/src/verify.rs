@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::{self, Blocks, bare};
+use super::block::{self, Blocks, without_line_end};
 use super::header::{self, Document, Head};
 use super::name;
 use baton_episode::digest::head as beginning;
@@ -24,16 +24,16 @@ pub struct Finding {
 
 /// Every note of a vault, by the targets that links may use.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct VaultIndex {
     targets: BTreeSet<String>,
     /// Number of notes with the same name, if more than one.
     several: BTreeMap<String, usize>,
     findings: Vec<Finding>,
 }
 
-impl Known {
+impl VaultIndex {
     /// Indexes all files of a vault, by paths below it with `/`; the names of those below `root` are checked.
-    pub fn of<'a>(paths: impl IntoIterator<Item = &'a str>, root: &str) -> Self {
+    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, root: &str) -> Self {
         let mut known = Self::default();
         let mut keys: BTreeMap<String, String> = BTreeMap::new();
         for path in paths {
@@ -67,31 +67,31 @@ impl Known {
 
     /// Returns true if a link has a target.
     pub fn leads(&self, target: &str) -> bool {
-        self.targets.contains(&named(target))
+        self.targets.contains(&normalise_target(target))
     }
 
     /// Returns the number of notes that a link may mean.
-    fn meant(&self, target: &str) -> usize {
-        self.several.get(&named(target)).copied().unwrap_or(1)
+    fn meaning_count(&self, target: &str) -> usize {
+        self.several.get(&normalise_target(target)).copied().unwrap_or(1)
     }
 
     /// Returns the defects of one note. Only links that Baton wrote are checked: a person may link to a note that does
     /// not exist yet.
     pub fn check(&self, path: &str, text: &str) -> Vec<Finding> {
-        let document = Document::of(text);
+        let document = Document::parse(text);
         let head_lines = document.head_text().lines().count();
         let mut findings = Vec::new();
         let mut say = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
-        of_head(&document).into_iter().for_each(|(line, what)| say(line, what));
+        frontmatter_defects(&document).into_iter().for_each(|(line, what)| say(line, what));
         let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-        let blocks = Blocks::of(&lines);
+        let blocks = Blocks::parse(&lines);
         for (at, key) in &blocks.stray {
             say(head_lines + at + 1, format!("a marker of the block {key} has no counterpart"));
         }
         for block in blocks.found.iter().filter(|block| block.is_intact) {
             for (at, line) in lines.iter().enumerate().take(block.close).skip(block.open + 1) {
-                for target in links(bare(line)) {
-                    match self.meant(target) {
+                for target in links(without_line_end(line)) {
+                    match self.meaning_count(target) {
                         _ if !self.leads(target) => {
                             say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
                         }
@@ -107,21 +107,21 @@ impl Known {
 }
 
 /// Normalises a link's target: without heading, in lower case.
-fn named(target: &str) -> String {
+fn normalise_target(target: &str) -> String {
     let target = target.split('#').next().unwrap_or_default().trim().trim_start_matches('/');
     target.strip_suffix(".md").unwrap_or(target).to_lowercase()
 }
 
 /// Returns the first defect of a note's frontmatter as a sentence, if any.
 pub fn head(text: &str) -> Option<String> {
-    let (line, what) = of_head(&Document::of(text)).into_iter().next()?;
+    let (line, what) = frontmatter_defects(&Document::parse(text)).into_iter().next()?;
     Some(format!("line {line}: {what}"))
 }
 
 /// Returns why a note lacks the frontmatter that it should have.
-fn lost(document: &Document<'_>) -> Option<String> {
+fn missing_frontmatter(document: &Document<'_>) -> Option<String> {
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let is_open = lines.first().is_some_and(|line| bare(line).trim_end() == "---");
+    let is_open = lines.first().is_some_and(|line| without_line_end(line).trim_end() == "---");
     let is_ours = block::written(&lines).is_some_and(|(_, written)| header::is_lost(&written));
     match (is_open, is_ours) {
         (true, _) if is_ours || document.rest.contains("<!-- baton:") => {
@@ -133,9 +133,9 @@ fn lost(document: &Document<'_>) -> Option<String> {
 }
 
 /// Returns the defects of a frontmatter with their lines, from 1.
-fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
+fn frontmatter_defects(document: &Document<'_>) -> Vec<(usize, String)> {
     let entries = match &document.head {
-        Head::None => return lost(document).into_iter().map(|what| (1, what)).collect(),
+        Head::None => return missing_frontmatter(document).into_iter().map(|what| (1, what)).collect(),
         Head::Odd(_, line) => {
             return vec![(*line, "this line of the frontmatter is no YAML that can be read".to_owned())];
         }

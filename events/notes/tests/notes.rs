@@ -13,13 +13,13 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::{Cursor, OpenCalls, Reader, Source};
 use baton_episode::digest::{Show, digest};
 use baton_graph::{Surroundings, graph};
+use baton_notes::facts::About;
 use baton_notes::forget;
-use baton_notes::forget::Left;
+use baton_notes::forget::Remainder;
 use baton_notes::threshold::{Limits, measure};
-use baton_notes::told::About;
-use baton_notes::verify::Known;
+use baton_notes::verify::VaultIndex;
 use baton_notes::{
-    Day, Layout, Line, Place, Told, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
+    Day, Layout, Line, Place, SessionFacts, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
 };
 use uuid::Uuid;
 
@@ -51,25 +51,25 @@ impl Vault {
     }
 
     /// Ends one session.
-    fn end(&mut self, one: &One, layout: &Layout, today: Day) -> Told {
-        let told = one.told(self, layout);
-        for entity in told.entities.iter().filter(|entity| !entity.is_noted) {
-            self.without_note.entry(entity.uuid).or_default().insert(knowledge::deed(&told, entity));
+    fn end(&mut self, one: &One, layout: &Layout, today: Day) -> SessionFacts {
+        let facts = one.facts(self, layout);
+        for entity in facts.entities.iter().filter(|entity| !entity.is_noted) {
+            self.without_note.entry(entity.uuid).or_default().insert(knowledge::deed_line(&facts, entity));
         }
-        for wanted in knowledge::mentioned(&told, layout, today) {
+        for wanted in knowledge::entity_notes(&facts, layout, today) {
             self.put(&wanted);
         }
-        let note = session::wanted(&told, layout, today);
+        let note = session::wanted(&facts, layout, today);
         self.put(&note);
-        for wanted in start::wanted(&told, Some(&one.project), layout, today) {
+        for wanted in start::wanted(&facts, Some(&one.project), layout, today) {
             self.put(&wanted);
         }
-        told
+        facts
     }
 
-    fn compact(&mut self, told: &Told, layout: &Layout, today: Day) {
-        let path = session::wanted(told, layout, today).path;
-        let plan = compaction::plan(told, layout, today);
+    fn compact(&mut self, facts: &SessionFacts, layout: &Layout, today: Day) {
+        let path = session::wanted(facts, layout, today).path;
+        let plan = compaction::plan(facts, layout, today);
         plan.updates.iter().for_each(|wanted| self.put(wanted));
         let copy = compaction::archived(&self.files[&path], today, session::OVER_THRESHOLD);
         self.files.insert(plan.archive, copy);
@@ -79,7 +79,7 @@ impl Vault {
     }
 
     fn findings(&self) -> Vec<String> {
-        let known = Known::of(self.files.keys().map(String::as_str), "claude");
+        let known = VaultIndex::new(self.files.keys().map(String::as_str), "claude");
         let each = self.files.iter().flat_map(|(path, text)| known.check(path, text));
         let all = known.findings().iter().cloned().chain(each);
         all.map(|finding| format!("{}:{} {}", finding.path, finding.line, finding.what)).collect()
@@ -94,7 +94,7 @@ struct One {
 }
 
 impl One {
-    fn told(&self, vault: &Vault, layout: &Layout) -> Told {
+    fn facts(&self, vault: &Vault, layout: &Layout) -> SessionFacts {
         let episode = digest(&self.items, &Show::default());
         let place = Surroundings {
             session: &self.session,
@@ -116,31 +116,31 @@ impl One {
             ended: at(Timestamp::max),
         };
         let folder = layout.project(&about.project);
-        let mut told = Told::of(about, Some(&self.project), &episode, &graph);
+        let mut facts = SessionFacts::new(about, Some(&self.project), &episode, &graph);
         let known = vault.files.iter().find_map(|(path, text)| {
             let is_it = layout.place(path).is_some_and(|place| matches!(place, Place::Session(..)))
                 && session::identity(text)?.session_ids.contains(&self.session.to_string());
             is_it.then(|| path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").to_owned())
         });
         let taken = vault.stems("sessions");
-        told.about.note = known.unwrap_or_else(|| told.note_name(|key| taken.contains(key)));
-        let one = told.about.note.clone();
+        facts.about.note = known.unwrap_or_else(|| facts.note_name(|key| taken.contains(key)));
+        let one = facts.about.note.clone();
         let entities = format!("{folder}/entities/");
-        let named = |entity: &baton_notes::told::Entity| {
+        let named = |entity: &baton_notes::facts::Entity| {
             vault.files.iter().find_map(|(path, text)| {
                 let stem = path.strip_prefix(&entities)?.strip_suffix(".md")?;
                 let known = knowledge::entity(text)?;
                 known.is(entity).then(|| stem.to_owned())
             })
         };
-        let others = |entity: &baton_notes::told::Entity| {
+        let others = |entity: &baton_notes::facts::Entity| {
             let lines = vault.without_note.get(&entity.uuid).into_iter().flatten();
             lines.filter(|line| line.support != [one.clone()]).cloned().collect()
         };
-        told.note_entities(|entity| named(entity).is_some(), others);
+        facts.note_entities(|entity| named(entity).is_some(), others);
         let taken = vault.stems(entities.trim_end_matches('/'));
-        told.name_entities(named, |key| taken.contains(key));
-        told
+        facts.name_entities(named, |key| taken.contains(key));
+        facts
     }
 }
 
@@ -184,23 +184,23 @@ fn today() -> Day {
 }
 
 /// Every session ended, and compacted if it is due.
-fn whole() -> (Vault, Vec<Told>) {
-    let (mut vault, mut told) = (Vault::default(), Vec::new());
+fn whole() -> (Vault, Vec<SessionFacts>) {
+    let (mut vault, mut facts) = (Vault::default(), Vec::new());
     for one in all() {
         let one = vault.end(&one, &layout(), today());
         let path = session::wanted(&one, &layout(), today()).path;
         if measure(&vault.files[&path], &Limits { lines: 500, days: 30 }, today()).is_over() {
             vault.compact(&one, &layout(), today());
         }
-        told.push(one);
+        facts.push(one);
     }
-    (vault, told)
+    (vault, facts)
 }
 
 #[test]
 fn the_shipped_sessions_make_the_vault_that_was_expected() {
-    let (vault, told) = whole();
-    assert_eq!(told.len(), 16);
+    let (vault, facts) = whole();
+    assert_eq!(facts.len(), 16);
     assert_eq!(vault.findings(), Vec::<String>::new());
     let folder = Path::new(FIXTURES).join("vault");
     if std::env::var_os(UPDATE).is_some() {
@@ -235,8 +235,8 @@ fn everything_again_changes_nothing() {
     let (mut vault, _) = whole();
     let before = vault.files.clone();
     for one in all() {
-        let told = vault.end(&one, &layout(), Day::parse("2026-12-24").expect("a day"));
-        let path = session::wanted(&told, &layout(), today()).path;
+        let facts = vault.end(&one, &layout(), Day::parse("2026-12-24").expect("a day"));
+        let path = session::wanted(&facts, &layout(), today()).path;
         let status = session::identity(&vault.files[&path]).expect("a session's note").status;
         let is_due = measure(&before[&path], &Limits { lines: 500, days: 30 }, today()).is_over();
         assert_eq!(status == session::Status::Archived, is_due, "{path}");
@@ -249,8 +249,8 @@ fn everything_again_changes_nothing() {
 
 #[test]
 fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
-    let (mut vault, told) = whole();
-    for gone in &told {
+    let (mut vault, facts) = whole();
+    for gone in &facts {
         let mut left: Vec<String> = vec![gone.about.note.clone()];
         let mut tags = BTreeSet::new();
         while let Some(target) = left.pop() {
@@ -261,11 +261,11 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
                     Some(Place::Session(_, name) | Place::Archived(_, name)) => name == target,
                     _ => false,
                 };
-                let out = if is_own { forget::own(&text) } else { forget::lines(&text, &target) };
+                let out = if is_own { forget::forget_own_note(&text) } else { forget::forget_target(&text, &target) };
                 match out {
-                    Left::Unchanged => drop(after.insert(path, text)),
-                    Left::Text(text) => drop(after.insert(path, text)),
-                    Left::Nothing => left.push(path.trim_end_matches(".md").to_owned()),
+                    Remainder::Unchanged => drop(after.insert(path, text)),
+                    Remainder::Text(text) => drop(after.insert(path, text)),
+                    Remainder::Nothing => left.push(path.trim_end_matches(".md").to_owned()),
                 }
             }
             vault.files = after;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_notes::forget;
-use baton_notes::forget::Left;
+use baton_notes::forget::Remainder;
 
 use super::scan::Scan;
 use super::{Changed, Open, Own, Refused, Scope, change, text_of};
@@ -64,7 +64,7 @@ fn lines_to(
         let is_told = |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::tag(target));
         let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path, open) && is_told(target);
         let concerned: Vec<String> = targets.iter().filter(is_concerned).map(|(target, _)| target.clone()).collect();
-        let is_emptied = without(&text, &concerned) == Left::Nothing
+        let is_emptied = without(&text, &concerned) == Remainder::Nothing
             || change(open, &path, &|text| without(text, &concerned))? == Changed::Gone;
         if is_emptied {
             emptied.insert(path, concerned);
@@ -74,16 +74,16 @@ fn lines_to(
 }
 
 /// A text without the lines that lead to any of these.
-fn without(text: &str, targets: &[String]) -> Left {
-    let mut left = Left::Unchanged;
+fn without(text: &str, targets: &[String]) -> Remainder {
+    let mut left = Remainder::Unchanged;
     for target in targets {
         let so_far = match &left {
-            Left::Text(text) => text,
-            Left::Unchanged => text,
-            Left::Nothing => break,
+            Remainder::Text(text) => text,
+            Remainder::Unchanged => text,
+            Remainder::Nothing => break,
         };
-        match forget::lines(so_far, target) {
-            Left::Unchanged => {}
+        match forget::forget_target(so_far, target) {
+            Remainder::Unchanged => {}
             changed => left = changed,
         }
     }

@@ -135,7 +135,7 @@ impl Scan {
     }
 }
 
-/// What links name wherever they stand, as [`baton_notes::forget::lines`] finds them.
+/// What links name wherever they stand, as [`baton_notes::forget::forget_target`] finds them.
 fn linked(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("[[").filter_map(|(at, _)| {
         let rest = head(&text[at + 2..], LINK_BYTES).trim_start_matches('[');

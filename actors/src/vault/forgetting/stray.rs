@@ -26,7 +26,7 @@ use crate::vault::register::Entry;
 pub(super) fn days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<SessionId, Day> {
     let of = |id: &SessionId| {
         let state = &table.get(id).filter(|row| !row.state.is_subagent())?.state;
-        Some((id.clone(), Day::of(state.first_at.unwrap_or(state.discovered_at))))
+        Some((id.clone(), Day::from_timestamp(state.first_at.unwrap_or(state.discovered_at))))
     };
     sessions.iter().filter_map(of).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::block;
-use crate::block::{Block, Blocks, bare, content};
+use crate::block::{Block, Blocks, content, without_line_end};
 use crate::note::{Body, Line, Section};
 use crate::trace::Traces;
 use baton_conversation::record::Timestamp;
@@ -14,7 +14,7 @@ const HEADING_ONLY: &str = "-";
 const OWN_HEADING: &str = "### ";
 
 /// The body of a note during a merge.
-pub(super) struct Text {
+pub(super) struct BodyText {
     lines: Vec<String>,
     eol: &'static str,
     changed: bool,
@@ -24,7 +24,7 @@ pub(super) struct Text {
 }
 
 /// The wanted content of a block.
-struct Wish {
+struct BlockUpdate {
     /// The content to write; `None` leaves the block as it is.
     content: Option<String>,
     /// The hash to record for what was wanted.
@@ -32,27 +32,27 @@ struct Wish {
     /// The first lines of all wanted entries.
     wanted: Vec<String>,
     /// Those of them that a person already has, or has removed, as far as the text shows.
-    told: Vec<String>,
+    theirs: Vec<String>,
 }
 
-impl Wish {
-    /// `is_news` is false if the same content was written before; then everything counts as told. `theirs` are the
+impl BlockUpdate {
+    /// `is_news` is false if the same content was written before; then everything counts as theirs. `theirs` are the
     /// lines that a person has.
-    fn of(
+    fn new(
         content: String,
         is_news: bool,
         recorded: Option<String>,
         wanted: Vec<String>,
         theirs: &BTreeSet<&str>,
     ) -> Self {
-        let is_told = |line: &&String| !is_news || theirs.contains(line.as_str());
-        let told = wanted.iter().filter(is_told).cloned().collect();
-        Self { content: is_news.then_some(content), recorded, wanted, told }
+        let is_theirs = |line: &&String| !is_news || theirs.contains(line.as_str());
+        let theirs = wanted.iter().filter(is_theirs).cloned().collect();
+        Self { content: is_news.then_some(content), recorded, wanted, theirs }
     }
 }
 
-impl Text {
-    pub(super) fn of(text: &str, eol: &'static str) -> Self {
+impl BodyText {
+    pub(super) fn new(text: &str, eol: &'static str) -> Self {
         let lines = text.split_inclusive('\n').map(str::to_owned).collect();
         Self { lines, eol, changed: false, missed: 0, blocks: None }
     }
@@ -72,47 +72,49 @@ impl Text {
 
     /// Merges `all[which]`; `all` lists the sections of the note in order. `written` holds what Baton wrote last in
     /// each block.
-    pub(super) fn bring_in(&mut self, all: &[Section], which: usize, written: &mut BTreeMap<String, String>) {
+    pub(super) fn merge_section(&mut self, all: &[Section], which: usize, written: &mut BTreeMap<String, String>) {
         let Some(section) = all.get(which) else { return };
         let name = format!("#{}", section.key);
         let known = written.get(&name).cloned();
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let blocks = self.blocks.take().unwrap_or_else(|| Blocks::of(&lines));
-        let own = blocks.own(section.key).cloned();
-        let taken: Vec<Block> = blocks.taken(section.key).cloned().collect();
+        let blocks = self.blocks.take().unwrap_or_else(|| Blocks::parse(&lines));
+        let own = blocks.own_block(section.key).cloned();
+        let taken: Vec<Block> = blocks.taken_blocks(section.key).cloned().collect();
         let strays = blocks.stray.iter().filter(|(_, key)| key == section.key);
         let stray = strays.map(|(at, _)| *at).min();
         let is_taken = !taken.is_empty() || stray.is_some();
         let mine = own.as_ref().map_or(&lines[..0], |own| &lines[own.open + 1..own.close]);
         let is_sole = matches!(section.body, Body::Sole(_));
         // Lines that were written and are in no block of Baton's any more: a person has moved or removed them.
-        let gone = Traces::of(written, section.key).without(mine.iter().map(|line| bare(line)));
-        let there = There { lines: &lines, own: own.as_ref(), taken: &taken, stray, gone: &gone };
-        let wish = match &section.body {
-            Body::Whole(entries) | Body::Sole(entries) => there.whole(entries),
-            Body::Added(new) => there.added(new),
-            Body::Log(entries) => there.log(entries, &[]),
-            Body::LogEnd(entries) => there.log(entries, &entries_beside(mine, entries)),
+        let gone = Traces::parse(written, section.key).excluding(mine.iter().map(|line| without_line_end(line)));
+        let current = CurrentSection { lines: &lines, own: own.as_ref(), taken: &taken, stray, gone: &gone };
+        let update = match &section.body {
+            Body::Whole(entries) | Body::Sole(entries) => current.replace_entries(entries),
+            Body::Added(new) => current.add_lines(new),
+            Body::Log(entries) => current.merge_log(entries, &[]),
+            Body::LogEnd(entries) => current.merge_log(entries, &entries_beside(mine, entries)),
         };
         let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
         if let Some(own) = own {
             let now = content(mine);
             self.blocks = Some(blocks);
-            let new = wish.content.unwrap_or_else(|| now.clone());
+            let new = update.content.unwrap_or_else(|| now.clone());
             if !is_sole {
-                gone.and(&wish.told).record(written, section.key, new.lines());
+                gone.with_lines(&update.theirs).record(written, section.key, new.lines());
             }
             if new != now {
                 self.replace(own.open, own.close, &block::block(section.key, &new));
             }
-            written.extend(wish.recorded.map(|hash| (name, hash)));
+            written.extend(update.recorded.map(|hash| (name, hash)));
             return;
         }
-        let is_taken_away = was_there && !is_taken && known == wish.recorded;
+        let is_taken_away = was_there && !is_taken && known == update.recorded;
         // Empty content, a removed block without news, or a sole block that is the person's for good.
-        let is_left =
-            wish.content.as_ref().is_none_or(String::is_empty) || is_taken_away || (is_sole && (is_taken || was_there));
-        let gone = if is_sole { gone } else { gone.and(if is_taken_away { &wish.wanted } else { &wish.told }) };
+        let is_left = update.content.as_ref().is_none_or(String::is_empty)
+            || is_taken_away
+            || (is_sole && (is_taken || was_there));
+        let gone =
+            if is_sole { gone } else { gone.with_lines(if is_taken_away { &update.wanted } else { &update.theirs }) };
         if is_left {
             gone.record(written, section.key, []);
             if known.is_none() && !section.heading.is_empty() && !is_taken {
@@ -126,12 +128,12 @@ impl Text {
             return;
         }
         self.missed += usize::from(was_there && !is_taken);
-        let new = wish.content.unwrap_or_default();
+        let new = update.content.unwrap_or_default();
         if !is_sole {
             gone.record(written, section.key, new.lines());
         }
         self.open(all, which, &new);
-        written.extend(wish.recorded.map(|hash| (name, hash)));
+        written.extend(update.recorded.map(|hash| (name, hash)));
     }
 
     /// Writes the marker of the note where it was, or at the beginning.
@@ -172,7 +174,7 @@ impl Text {
         if let Some(at) = of(all[which].heading) {
             return at;
         }
-        let blocks = Blocks::of(&lines);
+        let blocks = Blocks::parse(&lines);
         // A person may have changed a heading: then the block below it identifies the section.
         let place = |section: &Section| {
             let is_titled = !section.heading.is_empty();
@@ -200,7 +202,7 @@ impl Text {
         let ends = self.lines[to].ends_with('\n');
         let mut new = self.in_lines(text);
         if let Some(last) = new.last_mut().filter(|_| !ends) {
-            *last = bare(last).to_owned();
+            *last = without_line_end(last).to_owned();
         }
         self.lines.splice(from..=to, new);
         (self.changed, self.blocks) = (true, None);
@@ -223,7 +225,7 @@ impl Text {
 }
 
 /// A section as it is in the file.
-struct There<'a> {
+struct CurrentSection<'a> {
     lines: &'a [&'a str],
     own: Option<&'a Block>,
     taken: &'a [Block],
@@ -232,25 +234,26 @@ struct There<'a> {
     gone: &'a Traces,
 }
 
-impl There<'_> {
+impl CurrentSection<'_> {
     /// Returns false if a block with exactly this content was taken over by a person.
     fn is_news(&self, content: &str) -> bool {
         self.own.is_some() || !self.taken.iter().any(|block| block.hash == block::hash(content))
     }
 
     /// Replaces the existing entries, except those that a person has taken over or removed.
-    fn whole(&self, entries: &[String]) -> Wish {
+    fn replace_entries(&self, entries: &[String]) -> BlockUpdate {
         let all = entries.join("\n");
-        let recorded = Some(block::short(&all));
-        let told = taken_lines(self.lines, self.taken, self.stray);
-        let is_left = |entry: &&String| !told.contains(first(entry)) && !self.gone.has(first(entry));
+        let recorded = Some(block::short_hash(&all));
+        let theirs = taken_lines(self.lines, self.taken, self.stray);
+        let is_left =
+            |entry: &&String| !theirs.contains(first_line(entry)) && !self.gone.contains_line(first_line(entry));
         let left: Vec<&str> = entries.iter().filter(is_left).map(String::as_str).collect();
-        let wanted = entries.iter().map(|entry| first(entry).to_owned()).collect();
-        Wish::of(left.join("\n"), self.is_news(&all), recorded, wanted, &told)
+        let wanted = entries.iter().map(|entry| first_line(entry).to_owned()).collect();
+        BlockUpdate::new(left.join("\n"), self.is_news(&all), recorded, wanted, &theirs)
     }
 
     /// Adds lines to the existing ones.
-    fn added(&self, new: &[Line]) -> Wish {
+    fn add_lines(&self, new: &[Line]) -> BlockUpdate {
         let mut all: BTreeMap<String, Line> = BTreeMap::new();
         let mut put = |line: Line| match all.get_mut(&line.text) {
             Some(known) => known.join(&line.support),
@@ -259,41 +262,46 @@ impl There<'_> {
         let lines = self.lines;
         let is_own = |at: usize| self.own.is_some_and(|own| (own.open..=own.close).contains(&at));
         let (mine, theirs): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|at| is_own(*at));
-        let read = |at: &usize| Line::parse(bare(lines[*at]));
+        let read = |at: &usize| Line::parse(without_line_end(lines[*at]));
         mine.iter().skip(1).take(mine.len().saturating_sub(2)).map(read).for_each(&mut put);
-        let told: BTreeSet<String> = match new.is_empty() {
+        let theirs: BTreeSet<String> = match new.is_empty() {
             true => BTreeSet::new(),
             false => {
                 theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
             }
         };
-        let (theirs, left): (Vec<&Line>, Vec<&Line>) = new.iter().partition(|line| told.contains(&line.text));
-        left.into_iter().filter_map(|line| self.gone.rest(line)).for_each(&mut put);
+        let (theirs, left): (Vec<&Line>, Vec<&Line>) = new.iter().partition(|line| theirs.contains(&line.text));
+        left.into_iter().filter_map(|line| self.gone.unwritten_part(line)).for_each(&mut put);
         let content: Vec<String> = all.values().map(Line::written).collect();
         let content = content.join("\n");
-        let recorded = (!content.is_empty()).then(|| block::short(&content));
+        let recorded = (!content.is_empty()).then(|| block::short_hash(&content));
         let wanted = new.iter().map(Line::written).collect();
-        Wish { recorded, content: Some(content), wanted, told: theirs.into_iter().map(Line::written).collect() }
+        BlockUpdate {
+            recorded,
+            content: Some(content),
+            wanted,
+            theirs: theirs.into_iter().map(Line::written).collect(),
+        }
     }
 
     /// Orders entries by time, and keeps existing entries with their own headings.
-    fn log(&self, entries: &[(Timestamp, String)], before: &[(Timestamp, String)]) -> Wish {
+    fn merge_log(&self, entries: &[(Timestamp, String)], before: &[(Timestamp, String)]) -> BlockUpdate {
         let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
-        let recorded = Some(block::short(&wanted.join("\n")));
-        let told = taken_lines(self.lines, self.taken, self.stray);
-        let is_news = self.is_news(&spaced(&wanted));
-        let lines: Vec<String> = wanted.iter().map(|entry| first(entry).to_owned()).collect();
+        let recorded = Some(block::short_hash(&wanted.join("\n")));
+        let theirs = taken_lines(self.lines, self.taken, self.stray);
+        let is_news = self.is_news(&join_entries(&wanted));
+        let lines: Vec<String> = wanted.iter().map(|entry| first_line(entry).to_owned()).collect();
         let mut all: Vec<(Timestamp, String)> = before.to_vec();
         all.extend(entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)));
-        all.extend(self.own.map(|own| kept(&self.lines[own.open + 1..own.close])).unwrap_or_default());
+        all.extend(self.own.map(|own| entries_with_headings(&self.lines[own.open + 1..own.close])).unwrap_or_default());
         let mut seen = BTreeSet::new();
         all.retain(|(_, entry)| {
-            let is_first = !entry.starts_with(OWN_HEADING) || seen.insert(first(entry).to_owned());
-            is_first && !told.contains(first(entry)) && !self.gone.has(first(entry))
+            let is_first = !entry.starts_with(OWN_HEADING) || seen.insert(first_line(entry).to_owned());
+            is_first && !theirs.contains(first_line(entry)) && !self.gone.contains_line(first_line(entry))
         });
         all.sort_by_key(|(at, _)| *at);
         let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
-        Wish::of(spaced(&all), is_news, recorded, lines, &told)
+        BlockUpdate::new(join_entries(&all), is_news, recorded, lines, &theirs)
     }
 }
 
@@ -303,21 +311,21 @@ fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Times
         let minute = line.strip_prefix("- ")?.get(..16)?;
         Timestamp::parse(&format!("{}:00Z", minute.replacen(' ', "T", 1)))
     };
-    let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first(entry)).collect();
+    let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first_line(entry)).collect();
     if !entries.iter().any(|(_, entry)| time(entry).is_some()) {
         // Prompts are not to be shown.
         return Vec::new();
     }
-    let lines = lines.iter().map(|line| bare(line));
+    let lines = lines.iter().map(|line| without_line_end(line));
     let old = lines.filter_map(|line| Some((time(line)?, line)));
     old.filter(|(_, line)| !known.contains(line)).map(|(at, line)| (at, line.to_owned())).collect()
 }
 
 /// Returns the entries with their own headings and the time in those.
-fn kept(lines: &[&str]) -> Vec<(Timestamp, String)> {
+fn entries_with_headings(lines: &[&str]) -> Vec<(Timestamp, String)> {
     let mut kept: Vec<(Timestamp, String)> = Vec::new();
     let mut open = false;
-    for line in lines.iter().map(|line| bare(line)) {
+    for line in lines.iter().map(|line| without_line_end(line)) {
         if let Some(rest) = line.strip_prefix(OWN_HEADING) {
             let at = rest.split(' ').next().and_then(Timestamp::parse).unwrap_or_default();
             kept.push((at, line.to_owned()));
@@ -333,7 +341,7 @@ fn kept(lines: &[&str]) -> Vec<(Timestamp, String)> {
 }
 
 /// Joins entries; entries of several lines are surrounded by empty lines.
-fn spaced(entries: &[String]) -> String {
+fn join_entries(entries: &[String]) -> String {
     let mut out = String::new();
     let mut before_is_long = false;
     for entry in entries {
@@ -347,25 +355,25 @@ fn spaced(entries: &[String]) -> String {
     out
 }
 
-fn first(entry: &str) -> &str {
+fn first_line(entry: &str) -> &str {
     entry.split('\n').next().unwrap_or_default().trim()
 }
 
 /// Returns the lines in blocks that a person has taken over, and after stray markers.
 fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> BTreeSet<&'a str> {
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut theirs: BTreeSet<&str> = BTreeSet::new();
     for block in taken {
-        told.extend(lines[block.open + 1..block.close].iter().map(|line| line.trim()));
+        theirs.extend(lines[block.open + 1..block.close].iter().map(|line| line.trim()));
     }
     if let Some(at) = stray {
         let start = headings(lines).into_iter().rev().find(|(line, level)| *line < at && *level <= 2);
         let end = section_end(lines, at);
-        let within = Blocks::of(lines).mask(lines.len());
+        let within = Blocks::parse(lines).mask(lines.len());
         let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !within[*line]);
-        told.extend(free.map(|line| lines[line].trim()));
+        theirs.extend(free.map(|line| lines[line].trim()));
     }
-    told.remove("");
-    told
+    theirs.remove("");
+    theirs
 }
 
 /// Returns true if a person has given the note a title.
@@ -381,11 +389,11 @@ fn section_end(lines: &[&str], from: usize) -> usize {
 
 /// Returns line and level of each heading outside of blocks and code fences.
 fn headings(lines: &[&str]) -> Vec<(usize, usize)> {
-    let within = Blocks::of(lines).mask(lines.len());
+    let within = Blocks::parse(lines).mask(lines.len());
     let mut fence: Option<&str> = None;
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let text = bare(line);
+        let text = without_line_end(line);
         let start = text.trim_start_matches(' ');
         let indent = text.len() - start.len();
         let marks = ["```", "~~~"].into_iter().find(|mark| indent < 4 && start.starts_with(mark));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::sample::{day, layout, told, wanted};
+use super::sample::{day, facts, layout, wanted};
 use crate::threshold::{Limits, measure};
 use crate::{compaction, merge, session};
 
 fn note(lines: usize, created: &str) -> String {
-    let text = merge(None, &wanted(&told()).note).text.replace("created: 2026-03-14", &format!("created: {created}"));
+    let text = merge(None, &wanted(&facts()).note).text.replace("created: 2026-03-14", &format!("created: {created}"));
     let missing = lines.saturating_sub(text.lines().count());
     text + &"a line\n".repeat(missing)
 }
@@ -34,7 +34,7 @@ fn the_four_combinations_of_the_thresholds() {
 }
 
 fn files() -> BTreeMap<String, String> {
-    let wanted = wanted(&told());
+    let wanted = wanted(&facts());
     [(wanted.path, merge(None, &wanted.note).text)].into()
 }
 
@@ -48,7 +48,7 @@ fn put(files: &mut BTreeMap<String, String>, all: &[crate::Wanted]) {
 #[test]
 fn what_was_learned_goes_where_it_belongs_each_line_once() {
     let mut files = files();
-    let plan = compaction::plan(&told(), &layout(), day("2026-03-20"));
+    let plan = compaction::plan(&facts(), &layout(), day("2026-03-20"));
     for _ in 0..3 {
         put(&mut files, &plan.updates);
         put(&mut files, &plan.backlinks);
@@ -114,11 +114,11 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
 
 #[test]
 fn a_session_that_goes_on_after_its_compaction_is_active_again() {
-    let mut told = told();
+    let mut facts = facts();
     let marked = compaction::marked(&note(0, "2026-03-14"), day("2026-03-20"), session::OVER_THRESHOLD).text;
-    assert!(!merge(Some(&marked), &wanted(&told).note).changed, "nothing is new");
-    told.prompts.push(super::sample::said("one more thing"));
-    let text = merge(Some(&marked), &wanted(&told).note).text;
+    assert!(!merge(Some(&marked), &wanted(&facts).note).changed, "nothing is new");
+    facts.prompts.push(super::sample::said("one more thing"));
+    let text = merge(Some(&marked), &wanted(&facts).note).text;
     assert_eq!(session::identity(&text).unwrap().status, session::Status::Active);
 }
 

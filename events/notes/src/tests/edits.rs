@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::sample::{at, day, said, told, wanted};
-use crate::block::note_of;
+use super::sample::{at, day, facts, said, wanted};
+use crate::block::written_in_text;
+use crate::facts::Statement;
 use crate::header::Document;
-use crate::told::Said;
-use crate::{Told, compaction, conflicts, merge, session};
+use crate::{SessionFacts, compaction, conflicts, merge, session};
 
 /// One edit of a text.
 #[derive(Clone, Debug)]
@@ -83,13 +83,13 @@ fn edited(text: &str, edits: &[Edit]) -> String {
 }
 
 /// The session after it has continued and ended again.
-fn later(round: usize) -> Told {
-    let mut told = told();
-    told.decisions.push(said(&format!("decision {round}")));
-    told.open = vec![said(&format!("open {round}"))];
-    told.prompts.push(Said { at: Some(at("2026-03-14T11:00:00Z")), ..said(&format!("prompt {round}")) });
-    told.about.ended = Some(at("2026-03-14T12:00:00Z").plus_ms(i64::try_from(round).unwrap() * 60_000));
-    told
+fn later(round: usize) -> SessionFacts {
+    let mut facts = facts();
+    facts.decisions.push(said(&format!("decision {round}")));
+    facts.open = vec![said(&format!("open {round}"))];
+    facts.prompts.push(Statement { at: Some(at("2026-03-14T11:00:00Z")), ..said(&format!("prompt {round}")) });
+    facts.about.ended = Some(at("2026-03-14T12:00:00Z").plus_ms(i64::try_from(round).unwrap() * 60_000));
+    facts
 }
 
 /// Entries of any section.
@@ -107,12 +107,12 @@ proptest! {
 
     #[test]
     fn no_line_that_a_person_wrote_is_lost(rounds in prop::collection::vec(prop::collection::vec(edit(), 0..6), 1..4)) {
-        let mut text = merge(None, &wanted(&told()).note).text;
+        let mut text = merge(None, &wanted(&facts()).note).text;
         let mut thrown_out = BTreeSet::new();
         for (round, edits) in rounds.iter().enumerate() {
             let mine = edited(&text, edits);
             let merged = merge(Some(&mine), &wanted(&later(round)).note);
-            let marker = |text| note_of(Document::of(text).rest);
+            let marker = |text| written_in_text(Document::parse(text).rest);
             match marker(&mine) == marker(&text) {
                 true => thrown_out.extend(entries(&text).difference(&entries(&mine)).cloned()),
                 // The marker was edited, so it is unknown what was written before.
@@ -136,8 +136,8 @@ proptest! {
 
     #[test]
     fn any_text_can_be_merged_into(text in "(---\n)?[ -~\n\r\u{feff}é]{0,120}") {
-        let merged = merge(Some(&text), &wanted(&told()).note);
-        let again = merge(Some(&merged.text), &wanted(&told()).note);
+        let merged = merge(Some(&text), &wanted(&facts()).note);
+        let again = merge(Some(&merged.text), &wanted(&facts()).note);
         prop_assert_eq!(&again.text, &merged.text);
         let squeezed = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
         let (mine, all) = (squeezed(&text), squeezed(&merged.text));
@@ -150,7 +150,7 @@ proptest! {
 fn close_headings(text: &str) -> BTreeSet<(&str, &str)> {
     // The marker of the note changes with every merge.
     let marked = |line: &'_ str| line.starts_with("<!-- baton:note");
-    let body = Document::of(text).rest;
+    let body = Document::parse(text).rest;
     let lines: Vec<&str> = body.lines().map(|line| if marked(line) { "marker" } else { line.trim_end() }).collect();
     let pairs = lines.windows(2).map(|pair| (pair[0], pair[1]));
     pairs.filter(|(above, line)| line.starts_with("## ") && !above.is_empty()).collect()
@@ -159,12 +159,12 @@ fn close_headings(text: &str) -> BTreeSet<(&str, &str)> {
 /// Returns everything but intact blocks, own keys and markers, line by line.
 fn without_own(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let blocks = crate::block::Blocks::of(&lines);
+    let blocks = crate::block::Blocks::parse(&lines);
     let is_own = |at: usize| {
         let within = |block: &&crate::block::Block| block.is_intact && (block.open..=block.close).contains(&at);
         blocks.found.iter().find(within).is_some()
     };
-    let head = Document::of(text).head_text().lines().count();
+    let head = Document::parse(text).head_text().lines().count();
     let bare = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
     let kept = (head..lines.len()).filter(|at| !is_own(*at)).map(|at| bare(lines[at]));
     kept.filter(|line| !line.starts_with("<!-- baton:note") && !line.trim().is_empty()).collect()

@@ -1,6 +1,6 @@
 //! Merging wanted notes into files.
 
-use super::sample::{at, day, layout, said, told, wanted};
+use super::sample::{at, day, facts, layout, said, wanted};
 use crate::{Body, Field, Line, Merged, Note, Section, When, knowledge, merge, session};
 
 /// A note of one section.
@@ -13,7 +13,7 @@ fn whole(entries: &[&str]) -> Note {
 }
 
 fn lines(lines: &[(&str, &str)]) -> Note {
-    note(Body::Added(lines.iter().map(|(text, session)| Line::of((*text).to_owned(), session)).collect()))
+    note(Body::Added(lines.iter().map(|(text, session)| Line::supported((*text).to_owned(), session)).collect()))
 }
 
 /// Merges, and asserts that a second merge changes nothing.
@@ -36,7 +36,7 @@ fn seen(text: &str) -> Vec<&str> {
 
 #[test]
 fn a_new_note_has_everything_in_order() {
-    let text = text(None, &wanted(&told()).note);
+    let text = text(None, &wanted(&facts()).note);
     let expected = "\
 ---
 type: session
@@ -78,9 +78,9 @@ Session completed. Work finalized.
 fn who_says_a_long_goal_stands_behind_it() {
     use baton_episode::digest::MODEL_MARK;
 
-    let mut told = told();
-    told.goal = format!("{} end{MODEL_MARK}", "a".repeat(716));
-    let text = text(None, &wanted(&told).note);
+    let mut facts = facts();
+    facts.goal = format!("{} end{MODEL_MARK}", "a".repeat(716));
+    let text = text(None, &wanted(&facts).note);
     assert!(text.contains(&format!(" end{MODEL_MARK}\n")), "{text}");
 }
 
@@ -163,7 +163,7 @@ fn in_order(text: &str) {
 
 #[test]
 fn a_section_that_comes_later_stands_where_it_belongs_whatever_a_person_has_put_between() {
-    let all = wanted(&told()).note;
+    let all = wanted(&facts()).note;
     // Without headings, with a person's own heading, without empty lines, and without a final line end.
     let ways: [fn(usize) -> String; 4] = [
         |_| String::new(),
@@ -201,13 +201,13 @@ fn a_section_that_comes_later_stands_where_it_belongs_whatever_a_person_has_put_
 
 #[test]
 fn a_section_that_a_person_calls_otherwise_is_known_by_what_stands_in_it() {
-    let mut some = wanted(&told()).note;
+    let mut some = wanted(&facts()).note;
     some.sections.retain(|section| !matches!(section.key, "decisions" | "next-steps"));
     let theirs = text(None, &some)
         .replace("## Work Log", "## Was geschah")
         .replace("## Errors Resolved", "## Fehler")
         .replace("## Open", "## Offen\n\n# Anhang");
-    let new = text(Some(&theirs), &wanted(&told()).note);
+    let new = text(Some(&theirs), &wanted(&facts()).note);
     let headings: Vec<&str> = new.lines().filter(|line| line.starts_with('#')).collect();
     assert_eq!(
         headings[1..],
@@ -227,7 +227,7 @@ fn a_section_that_a_person_calls_otherwise_is_known_by_what_stands_in_it() {
     some.sections.retain(|section| section.key == "open");
     let alone = "Theirs.\n\n# Notes\ntext\n".to_owned()
         + &text(None, &some).split("-->\n").skip(1).collect::<Vec<_>>().join("-->\n");
-    in_order(&text(Some(&alone), &wanted(&told()).note));
+    in_order(&text(Some(&alone), &wanted(&facts()).note));
 }
 
 #[test]
@@ -269,14 +269,14 @@ fn each_line_is_there_once_with_all_that_support_it() {
 
 #[test]
 fn ends_stay_in_the_work_log_and_each_is_there_once() {
-    let mut told = told();
-    let mut now = text(None, &wanted(&told).note);
-    told.about.ended = Some(at("2026-03-14T12:00:00Z"));
-    told.prompts.push(crate::told::Said { at: Some(at("2026-03-14T11:00:00Z")), ..said("and the alert") });
-    now = text(Some(&now), &wanted(&told).note);
-    now = text(Some(&now), &wanted(&told).note);
-    told.about.ended = None;
-    now = text(Some(&now), &wanted(&told).note);
+    let mut facts = facts();
+    let mut now = text(None, &wanted(&facts).note);
+    facts.about.ended = Some(at("2026-03-14T12:00:00Z"));
+    facts.prompts.push(crate::facts::Statement { at: Some(at("2026-03-14T11:00:00Z")), ..said("and the alert") });
+    now = text(Some(&now), &wanted(&facts).note);
+    now = text(Some(&now), &wanted(&facts).note);
+    facts.about.ended = None;
+    now = text(Some(&now), &wanted(&facts).note);
     let log: Vec<&str> = seen(&now).into_iter().skip_while(|line| *line != "## Work Log").skip(1).take(6).collect();
     let expected = [
         "- 2026-03-14 09:30 fix the refresh token",
@@ -346,10 +346,10 @@ fn a_head_without_a_line_end_behind_it_stays_one() {
     use crate::verify;
 
     for eol in ["\n", "\r\n"] {
-        let first = text(None, &wanted(&told()).note).replace('\n', eol);
+        let first = text(None, &wanted(&facts()).note).replace('\n', eol);
         let end = first.match_indices("---").nth(1).unwrap().0 + 3;
         let cut = &first[..end];
-        let new = text(Some(cut), &wanted(&told()).note);
+        let new = text(Some(cut), &wanted(&facts()).note);
         assert!(new.starts_with(&format!("{cut}{eol}")), "{new}");
         assert_eq!(new.matches("session_ids:").count(), 1, "{new}");
         assert!(session::identity(&new).is_some() && verify::head(&new).is_none());
@@ -364,9 +364,9 @@ fn a_head_without_a_line_end_behind_it_stays_one() {
 fn a_head_that_a_person_has_lost_gets_no_other_one_and_is_named() {
     use crate::verify;
 
-    let first = text(None, &wanted(&told()).note);
+    let first = text(None, &wanted(&facts()).note);
     let end = first.find("---\n<!-- baton:note").unwrap();
-    let mut later = told();
+    let mut later = facts();
     later.about.episode = Some(uuid::Uuid::from_u128(10));
     later.open.push(said("something new"));
     for slip in [
@@ -387,12 +387,12 @@ fn a_head_that_a_person_has_lost_gets_no_other_one_and_is_named() {
 
 #[test]
 fn spaces_beside_a_marker_make_nothing_of_it() {
-    let first = text(None, &wanted(&told()).note);
+    let first = text(None, &wanted(&facts()).note);
     let spaced: String = first
         .lines()
         .map(|line| if line.starts_with("<!-- ") { format!(" {line}  \n") } else { format!("{line}\n") })
         .collect();
-    let same = merge(Some(&spaced), &wanted(&told()).note);
+    let same = merge(Some(&spaced), &wanted(&facts()).note);
     assert_eq!((same.text.as_str(), same.changed, same.conflicts), (spaced.as_str(), false, 0));
 }
 
@@ -424,13 +424,13 @@ fn a_title_is_the_persons_once_they_have_changed_it() {
 
 #[test]
 fn a_note_says_which_session_or_entity_it_is_of() {
-    let note = text(None, &wanted(&told()).note);
+    let note = text(None, &wanted(&facts()).note);
     let identity = session::identity(&note).unwrap();
     assert_eq!(identity.session_ids, ["7acd37a8-2745-4b58-a8a9-46164b22ad9e"]);
     assert_eq!(identity.episode_uuid.as_deref(), Some("00000000-0000-0000-0000-000000000009"));
     assert_eq!((identity.status, identity.created), (session::Status::Active, Some(day("2026-03-14"))));
     // The sessions that it continues come before its own.
-    let mut later = told();
+    let mut later = facts();
     later.about.others = ["s-1", "s-2"].map(|id| baton_conversation::record::SessionId::new(id).unwrap()).to_vec();
     let own = "7acd37a8-2745-4b58-a8a9-46164b22ad9e";
     let continued = text(Some(&note), &wanted(&later).note);
@@ -446,7 +446,7 @@ fn a_note_says_which_session_or_entity_it_is_of() {
     }
     assert_eq!(session::identity("---\ntype: other\n---\n"), None);
     assert_eq!(session::identity("no frontmatter"), None);
-    let entities = knowledge::mentioned(&told(), &layout(), day("2026-03-14"));
+    let entities = knowledge::entity_notes(&facts(), &layout(), day("2026-03-14"));
     let named: Vec<_> = entities.iter().map(|wanted| knowledge::entity(&text(None, &wanted.note)).unwrap()).collect();
     let kinds: Vec<_> = named.iter().map(|entity| (entity.kind.as_str(), entity.name.as_str())).collect();
     assert_eq!(kinds, [("Project", "shop"), ("File", "src/auth.rs")]);
@@ -454,19 +454,19 @@ fn a_note_says_which_session_or_entity_it_is_of() {
 
 #[test]
 fn prompts_that_are_not_known_any_more_stay_in_the_log() {
-    use crate::told::{MAX_PROMPTS, Said};
+    use crate::facts::{MAX_PROMPTS, Statement};
 
-    let all: Vec<Said> = (0..MAX_PROMPTS as i64 + 30)
-        .map(|number| Said {
+    let all: Vec<Statement> = (0..MAX_PROMPTS as i64 + 30)
+        .map(|number| Statement {
             at: Some(at("2026-03-14T09:30:00Z").plus_ms(number * 20_000)),
             ..said(&format!("step {number}"))
         })
         .collect();
-    let of = |prompts: &[Said]| {
-        let mut told = told();
-        told.prompts = prompts.to_vec();
-        told.has_all_prompts = prompts.len() < MAX_PROMPTS;
-        wanted(&told).note
+    let of = |prompts: &[Statement]| {
+        let mut facts = facts();
+        facts.prompts = prompts.to_vec();
+        facts.has_all_prompts = prompts.len() < MAX_PROMPTS;
+        wanted(&facts).note
     };
     let mut text = merge(None, &of(&all[..10])).text;
     // The session continues, and of very many prompts only the last ones are known.
@@ -481,7 +481,7 @@ fn prompts_that_are_not_known_any_more_stay_in_the_log() {
     }
     assert!(!merge(Some(&text), &of(&all[30..])).changed, "once more");
     // Of an abridged conversation beginning and end are known, and what was between them is kept.
-    let mut giant = told();
+    let mut giant = facts();
     giant.prompts = [&all[..5], &all[MAX_PROMPTS..]].concat();
     giant.has_all_prompts = false;
     let kept = merge(Some(&text), &wanted(&giant).note).text;

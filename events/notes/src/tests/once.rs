@@ -1,11 +1,11 @@
 //! Nothing is written twice: what a person removes from a note stays removed.
 
-use super::sample::{at, day, layout, said, told, wanted};
-use crate::forget::Left;
-use crate::told::Said;
+use super::sample::{at, day, facts, layout, said, wanted};
+use crate::facts::Statement;
+use crate::forget::Remainder;
 use crate::{
-    Body, Entities, Line, Merged, Note, Noted, Section, Told, block, compaction, followed, forget, merge, renamed,
-    session, start,
+    Body, EntityNote, EntityNotes, Line, Merged, Note, Section, SessionFacts, block, compaction, forget, merge,
+    relink_entities, relink_session, session, start,
 };
 
 fn note(body: Body) -> Note {
@@ -17,7 +17,7 @@ fn whole(entries: &[&str]) -> Note {
 }
 
 fn lines(lines: &[(&str, &str)]) -> Note {
-    note(Body::Added(lines.iter().map(|(text, session)| Line::of(format!("- {text}"), session)).collect()))
+    note(Body::Added(lines.iter().map(|(text, session)| Line::supported(format!("- {text}"), session)).collect()))
 }
 
 fn logged(entries: &[&str]) -> Note {
@@ -61,7 +61,7 @@ fn check(case: &Case) {
         text = merged.text;
     }
     for line in before.lines().filter(|line| !line.starts_with("<!-- baton:note") && !line.is_empty()) {
-        let is_own = block::Blocks::of(&before.split_inclusive('\n').collect::<Vec<_>>()).conflicts() == 0;
+        let is_own = block::Blocks::parse(&before.split_inclusive('\n').collect::<Vec<_>>()).conflicts() == 0;
         assert!(is_own || text.lines().any(|it| it == line), "{}: {line} is lost", case.what);
     }
 }
@@ -225,7 +225,7 @@ fn a_note_without_traces_goes_on_as_before() {
     assert_eq!(seen(&merged(&thrown_out, &whole(&["a", "b", "c", "d"])).text), ["c", "d"]);
     // Invalid traces in the marker have no effect.
     for garbage in ["", "x", "....", "short.toolongforatrace", "öäüöäü"] {
-        let mut written = block::note_of(&learned.text).unwrap();
+        let mut written = block::written_in_text(&learned.text).unwrap();
         written.insert("#open~".to_owned(), garbage.to_owned());
         let text = block::with_written(&learned.text, &written, "\n");
         assert_eq!(seen(&merged(&text, &whole(&["a", "b", "c"])).text), ["a", "b", "c"], "{garbage:?}");
@@ -251,11 +251,11 @@ fn remembers(text: &str, name: &str) -> bool {
 fn what_was_told_of_a_forgotten_session_is_not_remembered() {
     const ONE: &str = "2026-03-14-refresh-tokens";
     let today = day("2026-03-20");
-    let mut two: Told = told();
+    let mut two: SessionFacts = facts();
     two.about.note = "2026-03-14-other".to_owned();
     two.decisions = vec![said("Keep tokens for a day")];
-    let of = |told: &Told| compaction::plan(told, &layout(), today).updates.into_iter().nth(1).unwrap().note;
-    let text = merge(Some(&merge(None, &of(&told())).text), &of(&two)).text;
+    let of = |facts: &SessionFacts| compaction::plan(facts, &layout(), today).updates.into_iter().nth(1).unwrap().note;
+    let text = merge(Some(&merge(None, &of(&facts())).text), &of(&two)).text;
     // A person removes everything about the first one, and a part of the second.
     let theirs: String = text
         .split_inclusive('\n')
@@ -263,12 +263,12 @@ fn what_was_told_of_a_forgotten_session_is_not_remembered() {
         .collect::<String>()
         + "\nMine.\n";
     assert!(!theirs.contains(ONE) && remembers(&theirs, ONE) && remembers(&theirs, "2026-03-14-other"));
-    let Left::Text(left) = forget::lines(&theirs, ONE) else { panic!("{theirs}") };
+    let Remainder::Text(left) = forget::forget_target(&theirs, ONE) else { panic!("{theirs}") };
     let seen_of =
         |text: &str| text.lines().filter(|line| !line.contains("baton:note")).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(seen_of(&left), seen_of(&theirs), "what a person has made of it stays");
     assert!(!remembers(&left, ONE) && remembers(&left, "2026-03-14-other"), "{left}");
-    assert_eq!(forget::lines(&left, ONE), Left::Unchanged);
+    assert_eq!(forget::forget_target(&left, ONE), Remainder::Unchanged);
     // What they removed of the second one stays removed.
     assert!(!merged(&left, &of(&two)).text.contains("Keep tokens"));
     // As if the first one had never existed.
@@ -279,11 +279,11 @@ fn what_was_told_of_a_forgotten_session_is_not_remembered() {
 
 #[test]
 fn a_line_that_was_taken_back_with_a_forgotten_session_may_be_told_again() {
-    let told = told();
-    let page = start::wanted(&told, None, &layout(), day("2026-03-20")).remove(0);
+    let facts = facts();
+    let page = start::wanted(&facts, None, &layout(), day("2026-03-20")).remove(0);
     let text = merge(None, &page.note).text;
     let entity = "claude/projects/shop/entities/src-auth.rs";
-    let Left::Text(left) = forget::lines(&text, entity) else { panic!("{text}") };
+    let Remainder::Text(left) = forget::forget_target(&text, entity) else { panic!("{text}") };
     assert!(!left.contains("src-auth.rs") && !remembers(&left, entity), "{left}");
     let again = merged(&left, &page.note).text;
     assert!(again.contains(entity) && remembers(&again, entity), "{again}");
@@ -291,22 +291,22 @@ fn a_line_that_was_taken_back_with_a_forgotten_session_may_be_told_again() {
 
 #[test]
 fn what_was_told_of_a_note_that_is_renamed_is_known_by_its_new_name() {
-    let (mut told, today) = (told(), day("2026-03-20"));
-    let of = |told: &Told| start::wanted(told, None, &layout(), today).remove(0).note;
-    let theirs = without(&merge(None, &of(&told)).text, "- 2026-03-14: [[2026-03-14-refresh-tokens]]");
-    let text = renamed(&theirs, "2026-03-14-refresh-tokens", "Line 59").unwrap();
+    let (mut facts, today) = (facts(), day("2026-03-20"));
+    let of = |facts: &SessionFacts| start::wanted(facts, None, &layout(), today).remove(0).note;
+    let theirs = without(&merge(None, &of(&facts)).text, "- 2026-03-14: [[2026-03-14-refresh-tokens]]");
+    let text = relink_session(&theirs, "2026-03-14-refresh-tokens", "Line 59").unwrap();
     assert!(!remembers(&text, "2026-03-14-refresh-tokens") && remembers(&text, "Line 59"));
-    told.about.note = "Line 59".to_owned();
-    assert!(!merged(&text, &of(&told)).text.contains("[[Line 59]]"), "it was thrown out");
+    facts.about.note = "Line 59".to_owned();
+    assert!(!merged(&text, &of(&facts)).text.contains("[[Line 59]]"), "it was thrown out");
     // Another session of the same day gives another line.
-    told.about.note = "Line 60".to_owned();
-    assert!(merged(&text, &of(&told)).text.contains("[[Line 60]]"));
+    facts.about.note = "Line 60".to_owned();
+    assert!(merged(&text, &of(&facts)).text.contains("[[Line 60]]"));
 }
 
 #[test]
 fn a_whole_note_stays_as_a_person_has_left_it() {
-    let mut told = told();
-    let mut text = merge(None, &wanted(&told).note).text;
+    let mut facts = facts();
+    let mut text = merge(None, &wanted(&facts).note).text;
     for line in [
         "- deploy it",
         "- the alert is not deployed",
@@ -315,12 +315,12 @@ fn a_whole_note_stays_as_a_person_has_left_it() {
     ] {
         text = without(&text, line);
     }
-    let same = merged(&text, &wanted(&told).note);
+    let same = merged(&text, &wanted(&facts).note);
     assert_eq!((same.text.as_str(), same.changed, same.conflicts), (text.as_str(), false, 4));
-    told.about.ended = Some(at("2026-03-14T12:00:00Z"));
-    told.prompts.push(Said { at: Some(at("2026-03-14T11:00:00Z")), ..said("and the alert") });
-    told.next_steps.push(said("watch it"));
-    let new = merged(&text, &wanted(&told).note);
+    facts.about.ended = Some(at("2026-03-14T12:00:00Z"));
+    facts.prompts.push(Statement { at: Some(at("2026-03-14T11:00:00Z")), ..said("and the alert") });
+    facts.next_steps.push(said("watch it"));
+    let new = merged(&text, &wanted(&facts).note);
     assert_eq!(new.conflicts, 4, "{}", new.text);
     let added: Vec<&str> = new.text.lines().filter(|line| !text.contains(line)).collect();
     let expected = ["- 2026-03-14 11:00 and the alert", "### 2026-03-14T12:00:00Z - Session End", "- watch it"];
@@ -330,32 +330,38 @@ fn a_whole_note_stays_as_a_person_has_left_it() {
 
 #[test]
 fn what_was_told_of_an_entity_is_known_by_the_name_that_its_note_has_now() {
-    let page = start::wanted(&told(), None, &layout(), day("2026-03-20")).remove(0).note;
+    let page = start::wanted(&facts(), None, &layout(), day("2026-03-20")).remove(0).note;
     let (old, new) = ("claude/projects/shop/entities/src-auth.rs", "claude/projects/shop/entities/Auth");
     let theirs = without(&merge(None, &page).text, &format!("- [[{old}|src/auth.rs]]"));
     let noted = |file: &str| {
         let own = |text: &str| text.to_owned();
-        Noted { project: Some(own("shop")), kind: own("File"), name: own("src/auth.rs"), file: own(file), before: None }
+        EntityNote {
+            project: Some(own("shop")),
+            kind: own("File"),
+            name: own("src/auth.rs"),
+            file: own(file),
+            before: None,
+        }
     };
     let follow = |text: &str, file: &str, there: &str| {
         let leads = |target: &str| target == there || target == "claude/projects/shop/entities/shop";
-        followed(text, "claude/projects/shop/shop.md", &layout(), &Entities::of([noted(file)]), &leads)
+        relink_entities(text, "claude/projects/shop/shop.md", &layout(), &EntityNotes::new([noted(file)]), &leads)
     };
     assert_eq!(follow(&theirs, "src-auth.rs", old), None);
     assert_eq!(follow(&theirs, "Auth", old), None, "another one is called so now");
     let text = follow(&theirs, "Auth", new).unwrap();
     assert!(!remembers(&text, old) && remembers(&text, new), "{text}");
     assert_eq!(follow(&text, "Auth", new), None, "once");
-    let Left::Text(left) = forget::lines(&text, new) else { panic!("{text}") };
+    let Remainder::Text(left) = forget::forget_target(&text, new) else { panic!("{text}") };
     assert!(!remembers(&left, new));
 }
 
 #[test]
 fn who_reads_a_note_sees_no_traces() {
-    let text = merge(None, &wanted(&told()).note).text;
+    let text = merge(None, &wanted(&facts()).note).text;
     let read = forget::without_traces(&text);
     assert!(text.contains("~=") && !read.contains("~="), "{read}");
-    let marker = |text: &str| block::note_of(text).unwrap();
+    let marker = |text: &str| block::written_in_text(text).unwrap();
     let mut expected = marker(&text);
     expected.retain(|key, _| !key.ends_with('~'));
     assert_eq!(marker(&read), expected);

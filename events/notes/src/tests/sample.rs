@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::told::{About, Entity, File, Said, Topic};
-use crate::{Day, Layout, Told, Wanted, session};
+use crate::facts::{About, Entity, File, Statement, Topic};
+use crate::{Day, Layout, SessionFacts, Wanted, session};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::Label;
 
@@ -19,8 +19,8 @@ pub(super) fn layout() -> Layout {
     Layout::below("claude").unwrap()
 }
 
-pub(super) fn said(text: &str) -> Said {
-    Said { text: text.to_owned(), resolution: None, at: Some(at("2026-03-14T09:30:00Z")), about: vec![1] }
+pub(super) fn said(text: &str) -> Statement {
+    Statement { text: text.to_owned(), resolution: None, at: Some(at("2026-03-14T09:30:00Z")), about: vec![1] }
 }
 
 fn entity(number: u128, label: Label, name: &str) -> Entity {
@@ -38,9 +38,10 @@ fn entity(number: u128, label: Label, name: &str) -> Entity {
 }
 
 /// A session of `shop` with one of everything.
-pub(super) fn told() -> Told {
-    let mended = Said { resolution: Some("cargo test passed".to_owned()), ..said("cargo test: exit 101, 3 failed") };
-    Told {
+pub(super) fn facts() -> SessionFacts {
+    let mended =
+        Statement { resolution: Some("cargo test passed".to_owned()), ..said("cargo test: exit 101, 3 failed") };
+    SessionFacts {
         about: About {
             session: SessionId::new("7acd37a8-2745-4b58-a8a9-46164b22ad9e").unwrap(),
             others: Vec::new(),
@@ -67,6 +68,6 @@ pub(super) fn told() -> Told {
 }
 
 /// The note of a session.
-pub(super) fn wanted(told: &Told) -> Wanted {
-    session::wanted(told, &layout(), day("2026-03-14"))
+pub(super) fn wanted(facts: &SessionFacts) -> Wanted {
+    session::wanted(facts, &layout(), day("2026-03-14"))
 }

@@ -1,21 +1,21 @@
 //! Defects that are found in notes.
 
-use super::sample::{day, layout, told, wanted};
-use crate::verify::{Known, head, links};
+use super::sample::{day, facts, layout, wanted};
+use crate::verify::{VaultIndex, head, links};
 use crate::{Place, knowledge, merge, start};
 
 fn found(paths: &[&str], path: &str, text: &str) -> Vec<String> {
-    let known = Known::of(paths.iter().copied(), "claude");
+    let known = VaultIndex::new(paths.iter().copied(), "claude");
     let all = known.findings().iter().cloned().chain(known.check(path, text));
     all.map(|finding| format!("{}:{}: {}", finding.path, finding.line, finding.what)).collect()
 }
 
 #[test]
 fn what_baton_writes_is_sound() {
-    let (told, today) = (told(), day("2026-03-14"));
-    let mut all = knowledge::mentioned(&told, &layout(), today);
-    all.push(wanted(&told));
-    all.extend(start::wanted(&told, None, &layout(), today));
+    let (facts, today) = (facts(), day("2026-03-14"));
+    let mut all = knowledge::entity_notes(&facts, &layout(), today);
+    all.push(wanted(&facts));
+    all.extend(start::wanted(&facts, None, &layout(), today));
     let paths: Vec<&str> = all.iter().map(|wanted| wanted.path.as_str()).collect();
     for wanted in &all {
         assert_eq!(found(&paths, &wanted.path, &merge(None, &wanted.note).text), Vec::<String>::new());
@@ -27,7 +27,7 @@ fn what_baton_writes_is_sound() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    let block = |text: &str| merge(None, &wanted(&told()).note).text.replace("- deploy it\n", text);
+    let block = |text: &str| merge(None, &wanted(&facts()).note).text.replace("- deploy it\n", text);
     for (path, text, expected) in [
         ("claude/a.md", "---\nkey\n---\n".to_owned(), "claude/a.md:2: this line of the frontmatter"),
         ("claude/a.md", "---\na: 1\nb:\n  - x\na: 2\n---\n".to_owned(), "claude/a.md:5: the key a stands there twice"),
@@ -53,9 +53,9 @@ fn what_is_wrong_is_told_with_its_line() {
 
 #[test]
 fn a_link_that_may_mean_two_notes_is_told_and_a_copy_in_the_archive_is_no_second_one() {
-    let text = merge(None, &knowledge::mentioned(&told(), &layout(), day("2026-03-14"))[1].note).text;
-    let sessions = |project: &str| layout().path(&Place::Session(project.to_owned(), told().about.note));
-    let copy = layout().path(&Place::Archived("shop".to_owned(), told().about.note));
+    let text = merge(None, &knowledge::entity_notes(&facts(), &layout(), day("2026-03-14"))[1].note).text;
+    let sessions = |project: &str| layout().path(&Place::Session(project.to_owned(), facts().about.note));
+    let copy = layout().path(&Place::Archived("shop".to_owned(), facts().about.note));
     let links = |paths: &[&str]| {
         let found = found(paths, "claude/a.md", &text);
         found.into_iter().filter(|finding| finding.contains("refresh-tokens")).collect::<Vec<_>>()

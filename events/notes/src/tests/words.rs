@@ -1,8 +1,8 @@
 //! Hostile text in a note, and values in a frontmatter.
 
-use super::sample::{at, said, told, wanted};
+use super::sample::{at, facts, said, wanted};
 use crate::note::Line;
-use crate::verify::{Known, links};
+use crate::verify::{VaultIndex, links};
 use crate::{Day, Field, Note, Value, When, header, markdown, merge, session};
 
 #[test]
@@ -51,31 +51,32 @@ const HOSTILE: [&str; 12] = [
 #[test]
 fn hostile_words_break_no_note() {
     for text in HOSTILE {
-        let mut told = told();
-        (told.title, told.goal) = (text.to_owned(), text.to_owned());
-        told.prompts = vec![said(text)];
-        told.decisions = vec![said(text)];
-        told.open = vec![said(text)];
-        told.preferences = vec![said(text)];
-        told.entities[1].name = text.to_owned();
-        told.files[0].path = text.to_owned();
-        told.files[0].entity = None;
-        let note = merge(None, &wanted(&told).note);
+        let mut facts = facts();
+        (facts.title, facts.goal) = (text.to_owned(), text.to_owned());
+        facts.prompts = vec![said(text)];
+        facts.decisions = vec![said(text)];
+        facts.open = vec![said(text)];
+        facts.preferences = vec![said(text)];
+        facts.entities[1].name = text.to_owned();
+        facts.files[0].path = text.to_owned();
+        facts.files[0].entity = None;
+        let note = merge(None, &wanted(&facts).note);
         assert_eq!(note.conflicts, 0, "{text:?}\n{}", note.text);
         let paths = ["claude/projects/shop/entities/src-auth.rs.md", "claude/a.md"];
-        let findings = Known::of(paths, "claude").check("claude/a.md", &note.text);
+        let findings = VaultIndex::new(paths, "claude").check("claude/a.md", &note.text);
         assert_eq!(findings, [], "{text:?}\n{}", note.text);
         let identity = session::identity(&note.text).unwrap();
         assert_eq!((identity.status, identity.project.as_str()), (session::Status::Active, "shop"));
         let headings = note.text.lines().filter(|line| line.starts_with("## ")).count();
         assert_eq!(headings, session::SECTIONS.len(), "{text:?}\n{}", note.text);
-        let plan = crate::compaction::plan(&told, &super::sample::layout(), Day::of(at("2026-03-14T00:00:00Z")));
+        let plan =
+            crate::compaction::plan(&facts, &super::sample::layout(), Day::from_timestamp(at("2026-03-14T00:00:00Z")));
         for wanted in plan.updates.iter().chain(&plan.backlinks) {
             let text = merge(None, &wanted.note).text;
             let others = text.lines().flat_map(links).filter(|link| link.starts_with("2026-01-01"));
             assert_eq!(others.count(), 0, "{text}");
         }
-        assert_eq!(crate::forget::own(&note.text), crate::forget::Left::Nothing, "{text:?}");
+        assert_eq!(crate::forget::forget_own_note(&note.text), crate::forget::Remainder::Nothing, "{text:?}");
     }
 }
 
@@ -125,10 +126,10 @@ fn a_value_is_read_as_it_was_written() {
 #[test]
 fn a_line_is_read_as_it_was_written() {
     for line in [
-        Line::of("- 2026-03-14: a".to_owned(), "s1"),
+        Line::supported("- 2026-03-14: a".to_owned(), "s1"),
         Line { text: "- a (b)".to_owned(), support: vec!["s1".to_owned(), "s2".to_owned()] },
-        Line::alone("- [[s1]] - Archived session (compacted)".to_owned()),
-        Line::alone("- \\[\\[s1\\]\\]".to_owned()),
+        Line::unsupported("- [[s1]] - Archived session (compacted)".to_owned()),
+        Line::unsupported("- \\[\\[s1\\]\\]".to_owned()),
     ] {
         assert_eq!(Line::parse(&line.written()), line);
     }
@@ -142,6 +143,6 @@ fn days_are_read_and_counted() {
     let day = |text: &str| Day::parse(text).unwrap();
     assert_eq!(day("2026-03-01").since(day("2026-02-27")), 2);
     assert_eq!(day("2024-03-01T10:00:00Z").since(day("2024-02-27")), 3);
-    assert_eq!(Day::of(at("2026-03-14T23:59:59Z")).to_string(), "2026-03-14");
-    assert_eq!(Day::of(baton_conversation::record::Timestamp(i64::MAX)).to_string(), "9999-12-31");
+    assert_eq!(Day::from_timestamp(at("2026-03-14T23:59:59Z")).to_string(), "2026-03-14");
+    assert_eq!(Day::from_timestamp(baton_conversation::record::Timestamp(i64::MAX)).to_string(), "9999-12-31");
 }

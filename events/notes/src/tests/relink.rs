@@ -1,27 +1,27 @@
 //! Links that follow notes which a person has renamed.
 
-use super::sample::{day, layout, told};
+use super::sample::{day, facts, layout};
 use crate::knowledge::EntityIdentity;
-use crate::{Entities, Noted, Place, conflicts, followed, knowledge, merge, renamed, start};
+use crate::{EntityNote, EntityNotes, Place, conflicts, knowledge, merge, relink_entities, relink_session, start};
 
 const FROM: &str = "2026-03-14-refresh-tokens";
 
 fn note() -> String {
-    merge(None, &knowledge::mentioned(&told(), &layout(), day("2026-03-14"))[1].note).text
+    merge(None, &knowledge::entity_notes(&facts(), &layout(), day("2026-03-14"))[1].note).text
 }
 
 #[test]
 fn links_of_blocks_follow_and_those_of_people_stay() {
     let mine = note() + "\nSee [[2026-03-14-refresh-tokens]].\n";
-    let text = renamed(&mine, FROM, "Line 59 öäü").unwrap();
+    let text = relink_session(&mine, FROM, "Line 59 öäü").unwrap();
     assert!(text.contains("- 2026-03-14: Changed ([[Line 59 öäü]])\n"), "{text}");
     assert!(text.ends_with("See [[2026-03-14-refresh-tokens]].\n"), "{text}");
-    assert_eq!((conflicts(&text), renamed(&text, FROM, "Line 59 öäü")), (0, None), "once");
-    assert_eq!(renamed(&text, "2026-03-14-refresh", "x"), None, "a name that only begins alike");
+    assert_eq!((conflicts(&text), relink_session(&text, FROM, "Line 59 öäü")), (0, None), "once");
+    assert_eq!(relink_session(&text, "2026-03-14-refresh", "x"), None, "a name that only begins alike");
     // Under its new name it is merged as before.
-    let mut again = told();
+    let mut again = facts();
     again.about.note = "Line 59 öäü".to_owned();
-    let wanted = &knowledge::mentioned(&again, &layout(), day("2026-03-14"))[1].note;
+    let wanted = &knowledge::entity_notes(&again, &layout(), day("2026-03-14"))[1].note;
     assert!(!merge(Some(&text), wanted).changed);
 }
 
@@ -29,32 +29,32 @@ fn links_of_blocks_follow_and_those_of_people_stay() {
 fn a_block_in_which_only_links_were_changed_is_not_a_persons() {
     let followed = note().replace("[[2026-03-14-refresh-tokens]]", "[[Line 59]]");
     assert_eq!(conflicts(&followed), 1);
-    let text = renamed(&followed, FROM, "Line 59").unwrap();
+    let text = relink_session(&followed, FROM, "Line 59").unwrap();
     assert_eq!(conflicts(&text), 0, "{text}");
     assert!(text.contains("Changed ([[Line 59]])"), "{text}");
     let edited = followed.replace("Changed", "Changed a lot");
-    let theirs = renamed(&edited, FROM, "Line 59").unwrap();
+    let theirs = relink_session(&edited, FROM, "Line 59").unwrap();
     assert_eq!(conflicts(&theirs), 1, "more than links");
     let blocks = |text: &str| text.split_once("-->").map(|(_, blocks)| blocks.to_owned());
     assert_eq!(blocks(&theirs), blocks(&edited), "only what was told of it is known by its new name");
-    assert_eq!(renamed(&theirs, FROM, "Line 59"), None, "once");
+    assert_eq!(relink_session(&theirs, FROM, "Line 59"), None, "once");
 }
 
 const OLD: &str = "claude/projects/shop/entities/src-auth.rs";
 
-fn noted(project: Option<&str>, kind: &str, name: &str, file: &str, before: Option<&str>) -> Noted {
+fn noted(project: Option<&str>, kind: &str, name: &str, file: &str, before: Option<&str>) -> EntityNote {
     let own = |text: &str| text.to_owned();
-    Noted { project: project.map(own), kind: own(kind), name: own(name), file: own(file), before: before.map(own) }
+    EntityNote { project: project.map(own), kind: own(kind), name: own(name), file: own(file), before: before.map(own) }
 }
 
-/// Applies [`followed`] to the page of the project, if only the notes in `there` exist.
-fn follow(text: &str, notes: &[Noted], there: &[&str]) -> Option<String> {
+/// Applies [`relink_entities`] to the page of the project, if only the notes in `there` exist.
+fn follow(text: &str, notes: &[EntityNote], there: &[&str]) -> Option<String> {
     let leads = |target: &str| !target.contains("/entities/src-auth") || there.contains(&target);
-    followed(text, "claude/projects/shop/shop.md", &layout(), &Entities::of(notes.to_vec()), &leads)
+    relink_entities(text, "claude/projects/shop/shop.md", &layout(), &EntityNotes::new(notes.to_vec()), &leads)
 }
 
 fn page() -> String {
-    merge(None, &start::wanted(&told(), None, &layout(), day("2026-03-14"))[0].note).text
+    merge(None, &start::wanted(&facts(), None, &layout(), day("2026-03-14"))[0].note).text
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn links_to_entities_follow_by_what_they_show() {
     assert_eq!(follow(&page(), &[auth("Auth")], &[OLD]), None, "it leads somewhere");
     // Moved under its own name, and back.
     let there = follow(&page(), &[auth("/Mine/src-auth.rs")], &[]).unwrap();
-    let entities = Entities::of([auth("src-auth.rs")]);
+    let entities = EntityNotes::new([auth("src-auth.rs")]);
     let leads = |target: &str| !target.contains("/Mine/");
-    let back = followed(&there, "claude/projects/shop/shop.md", &layout(), &entities, &leads).unwrap();
+    let back = relink_entities(&there, "claude/projects/shop/shop.md", &layout(), &entities, &leads).unwrap();
     assert_eq!(without_hashes(&back), without_hashes(&page()));
 }
 
@@ -130,21 +130,21 @@ fn a_block_in_which_a_program_changed_links_to_entities_is_not_a_persons() {
 fn shared_notes_and_those_of_projects_lead_to_each_other_when_one_is_renamed() {
     let entity = EntityIdentity { kind: "File".to_owned(), name: "src/auth.rs".to_owned(), project: "shop".to_owned() };
     let own = Place::Entity("shop".to_owned(), "src-auth.rs".to_owned());
-    let both = knowledge::promoted(&own, &entity, "src-auth.rs", &layout(), day("2026-03-14"));
+    let both = knowledge::shared_entity_notes(&own, &entity, "src-auth.rs", &layout(), day("2026-03-14"));
     let shared = merge(None, &both[0].note).text;
-    let mentioned = &knowledge::mentioned(&told(), &layout(), day("2026-03-14"))[1].note;
+    let mentioned = &knowledge::entity_notes(&facts(), &layout(), day("2026-03-14"))[1].note;
     let of_project = merge(Some(&merge(None, mentioned).text), &both[1].note).text;
     let notes = [
         noted(Some("shop"), "File", "src/auth.rs", "Auth", None),
         noted(None, "File", "src/auth.rs", "All of auth", None),
     ];
-    let entities = Entities::of(notes);
+    let entities = EntityNotes::new(notes);
     let leads = |target: &str| !target.contains("/entities/");
     for (text, path, expected) in [
         (&shared, "claude/shared/entities/All of auth.md", "[[claude/projects/shop/entities/Auth|shop]]"),
         (&of_project, "claude/projects/shop/entities/Auth.md", "[[claude/shared/entities/All of auth|src/auth.rs]]"),
     ] {
-        let text = followed(text, path, &layout(), &entities, &leads).unwrap();
+        let text = relink_entities(text, path, &layout(), &entities, &leads).unwrap();
         assert!(text.contains(expected), "{expected}: {text}");
         assert_eq!(conflicts(&text), 0);
     }

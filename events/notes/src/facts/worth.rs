@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::{Entity, MAX_ENTITIES, MAX_ENTRIES, Said};
+use super::{Entity, MAX_ENTITIES, MAX_ENTRIES, Statement};
 use baton_graph::{Graph, Label, Relation, node_uuid};
 
 /// Maximum number of words of a topic that gets a note: a longer one is a sentence.
@@ -83,12 +83,12 @@ fn is_worth(label: Label, name: &str) -> bool {
 }
 
 /// Returns what the person always or never wants, in transcript order.
-pub(super) fn preferences(graph: &Graph) -> Vec<Said> {
+pub(super) fn preferences(graph: &Graph) -> Vec<Statement> {
     let rule = |uuid| graph.mentions.iter().find(|mention| mention.uuid == uuid && mention.label == Label::Preference);
     let wishes = graph.assertions.iter().filter(|fact| fact.relation == Relation::Prefers);
     let mut wishes: Vec<_> = wishes.filter_map(|fact| Some((fact.line, fact.valid_at, rule(fact.target)?))).collect();
     wishes.sort_by_key(|(line, ..)| *line);
-    let said = |(_, at, rule): (u64, _, &baton_graph::Mention)| Said {
+    let said = |(_, at, rule): (u64, _, &baton_graph::Mention)| Statement {
         text: rule.name.clone(),
         resolution: None,
         at,

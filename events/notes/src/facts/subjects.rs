@@ -14,7 +14,7 @@ const MOST: usize = 3;
 const TELLING_BYTES: usize = 3;
 
 /// Index from statements to entities, for one session.
-pub(super) struct Bearing {
+pub(super) struct Subjects {
     names: Vec<Vec<String>>,
     /// By transcript line: topics that were decided.
     decided: BTreeMap<u64, BTreeSet<usize>>,
@@ -24,8 +24,8 @@ pub(super) struct Bearing {
     cures: BTreeMap<Uuid, BTreeSet<usize>>,
 }
 
-impl Bearing {
-    pub(super) fn of(entities: &[Entity], graph: &Graph) -> Self {
+impl Subjects {
+    pub(super) fn new(entities: &[Entity], graph: &Graph) -> Self {
         let at = |uuid: Uuid| entities.iter().position(|entity| entity.uuid == uuid);
         let (mut decided, mut failed, mut cures) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for fact in &graph.assertions {
@@ -46,7 +46,7 @@ impl Bearing {
             }
         }
         // The project's name occurs everywhere.
-        let names = entities.iter().enumerate().map(|(at, entity)| if at == 0 { Vec::new() } else { called(entity) });
+        let names = entities.iter().enumerate().map(|(at, entity)| if at == 0 { Vec::new() } else { names_of(entity) });
         Self { names: names.collect(), decided, failed, cures }
     }
 
@@ -81,7 +81,7 @@ impl Bearing {
 }
 
 /// Returns the names of an entity in texts: its name, and the last component of its path.
-fn called(entity: &Entity) -> Vec<String> {
+fn names_of(entity: &Entity) -> Vec<String> {
     let name = entity.name.to_lowercase();
     let last = name.rsplit('/').next().unwrap_or_default().to_owned();
     let mut names = vec![name, last];

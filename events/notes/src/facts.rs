@@ -1,6 +1,6 @@
 //! What the vault takes from a session: its episode and its graph, bounded, and the entities that are worth a note.
 
-mod about;
+mod subjects;
 mod worth;
 
 use uuid::Uuid;
@@ -23,6 +23,7 @@ const PERSON: &str = "User: ";
 /// The session, as the caller knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
+    /// Id of the session.
     pub session: SessionId,
     /// The sessions that it replaced in turn, oldest first; mostly empty.
     pub others: Vec<SessionId>,
@@ -30,7 +31,7 @@ pub struct About {
     pub episode: Option<Uuid>,
     /// Name of its project's folder, see [`project_name`].
     pub project: String,
-    /// Name of its note, without extension, see [`Told::note_name`]; empty until it is chosen.
+    /// Name of its note, without extension, see [`SessionFacts::note_name`]; empty until it is chosen.
     pub note: String,
     /// When it began.
     pub started: Timestamp,
@@ -40,43 +41,48 @@ pub struct About {
 
 /// What the vault takes from a session. Texts are unescaped; they are escaped when they are written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct SessionFacts {
     /// The session.
     pub about: About,
+    /// Title of the session.
     pub title: String,
     /// Its purpose.
     pub goal: String,
     /// Its prompts.
-    pub prompts: Vec<Said>,
+    pub prompts: Vec<Statement>,
     /// True if these are all prompts ever typed. For an abridged conversation it is false, and the log keeps its
     /// entries.
     pub has_all_prompts: bool,
-    pub decisions: Vec<Said>,
+    /// Decisions.
+    pub decisions: Vec<Statement>,
     /// Failures that were fixed.
-    pub errors: Vec<Said>,
+    pub errors: Vec<Statement>,
     /// Changed files.
     pub files: Vec<File>,
     /// Open matters.
-    pub open: Vec<Said>,
-    pub next_steps: Vec<Said>,
+    pub open: Vec<Statement>,
+    /// Next steps.
+    pub next_steps: Vec<Statement>,
     /// Lessons beyond the session, each with its topic.
-    pub patterns: Vec<(Topic, Said)>,
+    pub patterns: Vec<(Topic, Statement)>,
     /// What the person always or never wants.
-    pub preferences: Vec<Said>,
+    pub preferences: Vec<Statement>,
     /// External research.
-    pub references: Vec<Said>,
+    pub references: Vec<Statement>,
     /// Entities worth a note; the project itself is the first.
     pub entities: Vec<Entity>,
 }
 
 /// A statement and the entities that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Statement {
+    /// The statement, unescaped.
     pub text: String,
     /// The fix of a failure.
     pub resolution: Option<String>,
+    /// Time of the statement.
     pub at: Option<Timestamp>,
-    /// Indices into [`Told::entities`].
+    /// Indices into [`SessionFacts::entities`].
     pub about: Vec<usize>,
 }
 
@@ -89,7 +95,7 @@ pub struct File {
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
-    /// Index into [`Told::entities`].
+    /// Index into [`SessionFacts::entities`].
     pub entity: Option<usize>,
 }
 
@@ -104,12 +110,12 @@ pub struct Entity {
     pub name: String,
     /// What the session did with it: `changed`, `decided`, `added`.
     pub deed: &'static str,
-    /// Name of its note, without extension: [`name::safe`] of its name until [`Told::name_entities`] changes it.
+    /// Name of its note, without extension: [`name::safe`] of its name until [`SessionFacts::name_entities`] changes it.
     pub file: String,
     /// True if the session made a decision about it, or failed and fixed it: then the session's note links to it. A
     /// change alone says little, and changes are many.
     pub is_subject: bool,
-    /// True if it has a note: it is a subject, or [`Told::note_entities`] said so.
+    /// True if it has a note: it is a subject, or [`SessionFacts::note_entities`] said so.
     pub is_noted: bool,
     /// Lines of earlier sessions that made no note for it.
     pub earlier: Vec<Line>,
@@ -141,12 +147,12 @@ pub fn project_name(project: &str, taken: impl Fn(&str) -> bool) -> String {
     name::free(&name::safe(last), taken)
 }
 
-impl Told {
+impl SessionFacts {
     /// Collects what the vault takes from an episode and its graph. `root` is the project's directory; paths below it
     /// become relative.
-    pub fn of(about: About, root: Option<&str>, episode: &Episode, graph: &Graph) -> Self {
+    pub fn new(about: About, root: Option<&str>, episode: &Episode, graph: &Graph) -> Self {
         let mut entities = worth::entities(&about.project, graph);
-        let bears = about::Bearing::of(&entities, graph);
+        let subjects = subjects::Subjects::new(&entities, graph);
         let (session, cwd) = (&about.session, episode.cwd.as_deref());
         let place = Surroundings { session, group: "", project: root, parent: None, follows: None };
         let files = episode.files_modified.iter().map(|file| {
@@ -155,8 +161,8 @@ impl Told {
             File { path, added: file.added, removed: file.removed, entity }
         });
         let files = files.take(MAX_ENTRIES).collect();
-        let said = |list: &[Pointed], about: &dyn Fn(&Pointed) -> Vec<usize>| -> Vec<Said> {
-            let said = list.iter().map(|said| Said {
+        let said = |list: &[Pointed], about: &dyn Fn(&Pointed) -> Vec<usize>| -> Vec<Statement> {
+            let said = list.iter().map(|said| Statement {
                 text: said.text.clone(),
                 resolution: None,
                 at: said.at,
@@ -167,17 +173,17 @@ impl Told {
         let alone = |list: &[Pointed]| said(list, &|_| Vec::new());
         let mended = episode.errors.iter().filter_map(|error| {
             let resolution = error.resolution.as_ref()?;
-            let about = bears.on_error(error);
-            Some(Said { text: error.text.clone(), resolution: Some(resolution.text.clone()), at: error.at, about })
+            let about = subjects.on_error(error);
+            Some(Statement { text: error.text.clone(), resolution: Some(resolution.text.clone()), at: error.at, about })
         });
-        let decisions = said(&episode.decisions, &|decision| bears.on_decision(decision));
-        let rule = |said: &&Said| said.text.strip_prefix(PERSON).is_some_and(baton_episode::digest::is_laid_down);
+        let decisions = said(&episode.decisions, &|decision| subjects.on_decision(decision));
+        let rule = |said: &&Statement| said.text.strip_prefix(PERSON).is_some_and(baton_episode::digest::is_laid_down);
         let laid_down = decisions.iter().filter(rule);
-        let errors: Vec<Said> = mended.take(MAX_ENTRIES).collect();
+        let errors: Vec<Statement> = mended.take(MAX_ENTRIES).collect();
         let references = alone(&episode.external_research);
         for (at, entity) in entities.iter_mut().enumerate() {
             // External research is attributed to the project.
-            let is_about = |said: &Said| said.about.contains(&at);
+            let is_about = |said: &Statement| said.about.contains(&at);
             entity.is_subject = decisions.iter().chain(&errors).any(is_about) || (at == 0 && !references.is_empty());
             entity.is_noted = entity.is_subject;
         }
@@ -205,7 +211,7 @@ impl Told {
     /// nothing of the conversation was left out.
     pub fn log(&mut self, typed: &[Pointed], is_whole: bool) {
         let said =
-            |typed: &Pointed| Said { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };
+            |typed: &Pointed| Statement { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };
         self.prompts = typed.iter().map(said).collect();
         self.has_all_prompts = is_whole && typed.len() < MAX_PROMPTS;
     }
@@ -217,7 +223,7 @@ impl Told {
 
     /// Returns the day on which it began, which is part of its note's name.
     pub fn day(&self) -> Day {
-        Day::of(self.about.started)
+        Day::from_timestamp(self.about.started)
     }
 
     /// Returns the name of its note, without extension, to be chosen once: `2026-03-14-refresh-tokens`. `taken`
@@ -257,7 +263,7 @@ impl Told {
     }
 
     /// Returns the day of a statement: its own, or that of the session's beginning.
-    pub(super) fn dated(&self, said: &Said) -> Day {
-        Day::of(said.at.unwrap_or(self.about.started))
+    pub(super) fn dated(&self, said: &Statement) -> Day {
+        Day::from_timestamp(said.at.unwrap_or(self.about.started))
     }
 }
