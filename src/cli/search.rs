@@ -127,7 +127,7 @@ fn nothing(query: &str, found: &Search) -> String {
         return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
             .to_owned();
     }
-    let asked = query::read(query, Timestamp(0));
+    let asked = query::parse(query, Timestamp(0));
     match query.contains(char::is_alphanumeric) {
         true if asked.is_filters_only() && asked.is_restricted() => {
             "No session fits. `baton sessions` lists what is there.".to_owned()

@@ -97,7 +97,7 @@ pub struct Entry<'a> {
     pub title: &'a str,
     /// The current episode.
     pub episode_uuid: Uuid,
-    /// The episode as text, [told apart](baton_episode::digest::Episode::told_apart) in it what only a model says.
+    /// The episode as text, [told apart](baton_episode::digest::Episode::content_with_marks) in it what only a model says.
     pub episode_text: &'a str,
     /// When the session ended, or was last heard of.
     pub ended_at: Option<Timestamp>,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
-use baton_enrichment::{Answer, Complaint, Left, Request, budget, form};
+use baton_enrichment::{Answer, Complaint, Remaining, Request, budget, form};
 use baton_episode::digest::Show;
 use baton_events::prices::Price;
 use baton_events::projection::table::Row;
@@ -201,7 +201,7 @@ impl Work<'_> {
         let table = self.enricher.around.table.now();
         let enrichment = table.get(self.id)?.state.enrichment()?;
         let is_of_it = enrichment.content == Some(self.episode.hash);
-        enrichment.complaint.filter(|_| is_of_it).map(Complaint::of_outcome)
+        enrichment.complaint.filter(|_| is_of_it).map(Complaint::from_outcome)
     }
 
     /// Makes the next call.
@@ -261,7 +261,7 @@ impl Work<'_> {
     }
 
     /// The next request for the content as it is now, and what it and those after it take.
-    async fn left(&mut self, complaint: Option<&Complaint>) -> Result<Left, Outcome> {
+    async fn left(&mut self, complaint: Option<&Complaint>) -> Result<Remaining, Outcome> {
         let enricher = self.enricher;
         let settings = enricher.around.settings.now();
         let is_same = settings.llm.as_ref() == Some(&self.llm) && settings.filtering == self.show;
@@ -290,7 +290,7 @@ impl Work<'_> {
         };
         if let Some(complaint) = complaint {
             let before = left.request.tokens_in;
-            left.request = left.request.again(complaint);
+            left.request = left.request.with_correction(complaint);
             left.tokens_in = left.tokens_in.saturating_add(left.request.tokens_in - before);
         }
         Ok(left)
@@ -302,14 +302,15 @@ impl Work<'_> {
         let new: Vec<ContentHash> = new.collect();
         let (chunks, id) = (self.enricher.around.chunks.clone(), self.id.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let read = |hash: ContentHash| (hash, chunks.note(&id, &hash).ok().and_then(|text| Answer::stored(&text)));
+            let read =
+                |hash: ContentHash| (hash, chunks.note(&id, &hash).ok().and_then(|text| Answer::from_json(&text)));
             new.into_iter().map(read).collect::<Vec<_>>()
         });
         self.stored.extend(read.await.unwrap_or_default());
     }
 
     /// Takes the estimate out of the purse, and has it owed where a person wants it.
-    async fn afford(&self, left: &Left) -> Result<(Taken, Option<Price>), Outcome> {
+    async fn afford(&self, left: &Remaining) -> Result<(Taken, Option<Price>), Outcome> {
         let enricher = self.enricher;
         if matches!(self.by, By::One(None)) {
             self.want().await?;
@@ -349,12 +350,12 @@ impl Work<'_> {
         let enricher = self.enricher;
         let is_again = request.correction.is_some();
         let answer = match came {
-            Came::Answer(answer) => answer.after(&request.lost),
+            Came::Answer(answer) => answer.with_losses(&request.lost),
             Came::Complaint(complaint) => {
                 enricher.known().problem = None;
                 let outcome = complaint.outcome();
                 let next = match is_again {
-                    true => Next::End(Outcome::GivenUp { why: complaint.told() }),
+                    true => Next::End(Outcome::GivenUp { why: complaint.message() }),
                     false => Next::GoOn(Some(complaint)),
                 };
                 return (CallEnd::Failed { outcome, retry_after_ms: None }, next);
@@ -381,7 +382,7 @@ impl Work<'_> {
         }
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
         let (unseen, not_held) = (self.read.plan.unseen(), self.read.plan.not_held);
-        let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.json());
+        let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.to_json());
         let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         match stored {
             Ok(Ok(answer)) => {

@@ -9,7 +9,7 @@ use baton_conversation::queued_prompts::Withdrawn;
 use baton_conversation::record::SessionId;
 use baton_conversation::usage::Requests;
 use baton_enrichment::Lines;
-use baton_episode::digest::{Abridged, Counting, Episode, Metadata};
+use baton_episode::digest::{Abridged, Episode, Metadata, MetadataBuilder};
 use baton_events::session::EpisodeRef;
 
 use super::Services;
@@ -49,7 +49,7 @@ pub(super) fn of(
         })?;
         let by = services.table.now().get(id).and_then(|row| current_answer(&row.state, current));
         let (mut account, mut abridged, mut lines) = (Account::default(), Abridged::default(), Lines::default());
-        let mut numbers = Counting::without(withdrawn);
+        let mut numbers = MetadataBuilder::excluding(withdrawn);
         conversation.each(|item| {
             numbers.note(item);
             account.note(item);

@@ -96,7 +96,7 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
     let row = row(uuid, memo);
     let items = indexer::memo_items(&words, memo);
     let current = indexer::as_episode(uuid, memo);
-    let (digest, numbers) = (digest::digest(&items, &Show::default()), Metadata::of(&items, current.to));
+    let (digest, numbers) = (digest::digest(&items, &Show::default()), Metadata::new(&items, current.to));
     let episode = answer::Episode {
         name: plain(&words.name),
         title: words.name.clone(),

@@ -19,6 +19,6 @@ pub fn current_answer(state: &State, episode: &EpisodeRef) -> Option<ContentHash
 /// disk read.
 pub fn read_answer(chunks: &ChunkStore, session: &SessionId, answer: &ContentHash) -> Option<Answer> {
     let read = chunks.note(session, answer).map_err(|error| error.to_string());
-    let decoded = read.and_then(|text| Answer::stored(&text).ok_or_else(|| "it has another format".to_owned()));
+    let decoded = read.and_then(|text| Answer::from_json(&text).ok_or_else(|| "it has another format".to_owned()));
     decoded.inspect_err(|reason| tracing::warn!(%session, %answer, %reason, "model's answer not readable")).ok()
 }

@@ -4,13 +4,13 @@
 //! that may surprise. A filter with an unknown value stays a filter that matches nothing, and a note says why. Parsing
 //! is pure, total and linear in the text; the current time is an argument.
 
+mod hint;
 mod moment;
 mod piece;
-mod pitfall;
 #[cfg(test)]
 mod tests;
 
-pub use moment::{MONTHS, moment};
+pub use moment::{MONTHS, parse_moment};
 
 use self::piece::{Piece, pieces};
 use baton_conversation::item::Agent;
@@ -136,7 +136,7 @@ impl Question {
         self.filters.iter().filter(of).map(|filter| filter.value.as_str())
     }
 
-    fn word(&mut self, text: &str) {
+    fn push_word(&mut self, text: &str) {
         if !self.words.is_empty() {
             self.words.push(' ');
         }
@@ -154,7 +154,7 @@ impl Question {
     }
 
     /// Adds a piece as the filter that it looks like; returns false if it is not a filter.
-    fn filter(&mut self, name: &str, piece: &Piece<'_>) -> bool {
+    fn add_filter(&mut self, name: &str, piece: &Piece<'_>) -> bool {
         let value = piece.text;
         let full = self.filters.len() >= MAX_FILTERS;
         let lower = name.to_ascii_lowercase();
@@ -168,7 +168,7 @@ impl Question {
                 let known = "project, file, tool, agent, branch, state, before and after";
                 self.note(format!(
                     "there is no filter {name:?}, so {:?} is words; there are {known}",
-                    shown(piece.raw)
+                    excerpt(piece.raw)
                 ));
             }
             return false;
@@ -179,7 +179,7 @@ impl Question {
             return false;
         }
         let known = match field {
-            Field::Agent => agent(value).map(|agent| agent.as_str().to_owned()),
+            Field::Agent => parse_agent(value).map(|agent| agent.as_str().to_owned()),
             Field::State => STATES.iter().find(|state| state.eq_ignore_ascii_case(value)).map(|it| (*it).to_owned()),
             _ => Some(value.trim().to_owned()),
         };
@@ -188,7 +188,7 @@ impl Question {
                 Field::Agent => Agent::ALL.iter().map(|agent| agent.as_str()).collect(),
                 _ => STATES.to_vec(),
             };
-            self.unfit(piece, &format!("there is no such {}; there are {}", field.as_str(), names.join(", ")));
+            self.note_unmatched(piece, &format!("there is no such {}; there are {}", field.as_str(), names.join(", ")));
         }
         let value = known.unwrap_or_else(|| value.trim().to_owned());
         self.filters.push(Filter { field, value, negated: piece.minus });
@@ -196,8 +196,8 @@ impl Question {
     }
 
     /// Adds a note that a filter matches, or excludes, nothing, and why.
-    fn unfit(&mut self, piece: &Piece<'_>, why: &str) {
-        let written = shown(piece.raw);
+    fn note_unmatched(&mut self, piece: &Piece<'_>, why: &str) {
+        let written = excerpt(piece.raw);
         match piece.minus {
             true => self.note(format!("{written:?} leaves nothing out: {why}")),
             false => self.note(format!("nothing fits {written:?}: {why}; in quotes it is looked for as words")),
@@ -206,8 +206,8 @@ impl Question {
 }
 
 /// Parses a text. `now` is the reference for `7d` and `yesterday`.
-pub fn read(text: &str, now: Timestamp) -> Question {
-    let read = head(text);
+pub fn parse(text: &str, now: Timestamp) -> Question {
+    let read = bounded(text);
     let mut asked = Question { has_secret: *redact(read) != *read, ..Question::default() };
     if read.len() < text.len() {
         asked.note(format!("only the first {MAX_BYTES} bytes of the question were read"));
@@ -215,43 +215,43 @@ pub fn read(text: &str, now: Timestamp) -> Question {
     let mut dashed: Vec<&str> = Vec::new();
     let mut before: Option<Piece<'_>> = None;
     for piece in pieces(read) {
-        asked.take(&piece, now, &mut dashed);
-        pitfall::of(before.as_ref(), &piece).into_iter().for_each(|note| asked.note(note));
+        asked.add(&piece, now, &mut dashed);
+        hint::for_piece(before.as_ref(), &piece).into_iter().for_each(|note| asked.note(note));
         before = Some(piece);
     }
     let Some(first) = dashed.first() else { return asked };
     if asked.words.is_empty() && asked.prefixes.is_empty() && !asked.is_restricted() {
         // A question of nothing but exclusions is about flags.
         asked.without.clear();
-        dashed.iter().for_each(|raw| asked.word(raw));
-        let first = shown(first);
+        dashed.iter().for_each(|raw| asked.push_word(raw));
+        let first = excerpt(first);
         asked.note(format!("{first} is looked for: there is nothing else to look for, of which it could be left out"));
         return asked;
     }
-    let left_out: Vec<String> = dashed.iter().map(|raw| shown(raw[1..].trim_matches('"'))).collect();
+    let left_out: Vec<String> = dashed.iter().map(|raw| excerpt(raw[1..].trim_matches('"'))).collect();
     let (left_out, is_phrase) = (left_out.join(", "), first[1..].starts_with(|c: char| !c.is_alphanumeric()));
     let instead = match is_phrase {
         true => "without its dash the phrase is looked for".to_owned(),
-        false => format!("\"{}\" in quotes looks for it instead", shown(first)),
+        false => format!("\"{}\" in quotes looks for it instead", excerpt(first)),
     };
     asked.note(format!("passages with {left_out} are left out; {instead}"));
     asked
 }
 
 impl Question {
-    fn take<'a>(&mut self, piece: &Piece<'a>, now: Timestamp, dashed: &mut Vec<&'a str>) {
+    fn add<'a>(&mut self, piece: &Piece<'a>, now: Timestamp, dashed: &mut Vec<&'a str>) {
         if let Some(name) = piece.field
-            && (self.moment(name, piece, now) || self.filter(name, piece))
+            && (self.add_bound(name, piece, now) || self.add_filter(name, piece))
         {
             return;
         }
         if piece.field.is_some() || !self.has_room() {
-            return self.word(piece.raw);
+            return self.push_word(piece.raw);
         }
         match (piece.minus, piece.quoted) {
             (false, true) if has_word(piece.text) => {
                 self.phrases.push(piece.text.to_owned());
-                self.word(piece.text);
+                self.push_word(piece.text);
             }
             (true, true) if has_word(piece.text) => {
                 self.without.push(Without::Phrase(piece.text.to_owned()));
@@ -261,16 +261,16 @@ impl Question {
                 self.without.push(Without::Word(piece.text.to_owned()));
                 dashed.push(piece.raw);
             }
-            (false, false) => match prefix(piece.text) {
+            (false, false) => match parse_prefix(piece.text) {
                 Some(prefix) => self.prefixes.push(prefix.to_owned()),
-                None => self.word(piece.raw),
+                None => self.push_word(piece.raw),
             },
-            _ => self.word(piece.raw),
+            _ => self.push_word(piece.raw),
         }
     }
 
     /// Adds a piece as a time bound; returns false if it is not one.
-    fn moment(&mut self, name: &str, piece: &Piece<'_>, now: Timestamp) -> bool {
+    fn add_bound(&mut self, name: &str, piece: &Piece<'_>, now: Timestamp) -> bool {
         let lower = name.to_ascii_lowercase();
         let is_after = matches!(lower.as_str(), "after" | "since");
         if !is_after && !matches!(lower.as_str(), "before" | "until") {
@@ -279,8 +279,8 @@ impl Question {
         if piece.text.trim().is_empty() || !piece.quoted && piece.text.starts_with([':', '/']) {
             return false;
         }
-        let Some(at) = moment(piece.text, now) else {
-            self.unfit(piece, "no date, as 2026-03-14, 2026-03, 7d or yesterday are");
+        let Some(at) = parse_moment(piece.text, now) else {
+            self.note_unmatched(piece, "no date, as 2026-03-14, 2026-03, 7d or yesterday are");
             self.fits_nothing |= !piece.minus;
             return true;
         };
@@ -296,7 +296,7 @@ impl Question {
 }
 
 /// Parses an agent's name as people write it: `claude`, `Claude-Code`, `codex`.
-fn agent(text: &str) -> Option<Agent> {
+fn parse_agent(text: &str) -> Option<Agent> {
     let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let fits = |agent: &Agent| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
     Agent::ALL.into_iter().find(fits)
@@ -310,7 +310,7 @@ fn may_be_meant(name: &str, value: &str) -> bool {
 }
 
 /// Returns the part before the star of `migrat*`, if it is long enough.
-fn prefix(text: &str) -> Option<&str> {
+fn parse_prefix(text: &str) -> Option<&str> {
     let before = text.strip_suffix('*')?;
     let is_plain = before.starts_with(char::is_alphanumeric) && !before.contains('*');
     (is_plain && before.chars().filter(|c| c.is_alphanumeric()).count() >= PREFIX_CHARS).then_some(before)
@@ -327,7 +327,7 @@ fn has_word(text: &str) -> bool {
 }
 
 /// Returns the first `MAX_BYTES` bytes of a text, cut at a character boundary.
-fn head(text: &str) -> &str {
+fn bounded(text: &str) -> &str {
     let mut end = MAX_BYTES.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -335,7 +335,7 @@ fn head(text: &str) -> &str {
     &text[..end]
 }
 
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -2,22 +2,22 @@
 //! entries, within a token budget.
 //!
 //! A few kinds of question are recognised by plain words ([`Kind`]); entries of the requested kind then weigh more.
-//! Everything here is pure: sessions with their episodes come in, entries go out, and [`told`] selects those that
+//! Everything here is pure: sessions with their episodes come in, entries go out, and [`select`] selects those that
 //! answer.
 
-mod asked;
-mod gathered;
+mod intent;
 mod note;
 mod open;
+mod selection;
+mod session_entries;
 #[cfg(test)]
 mod tests;
-mod told;
 
-pub use asked::{Around, Asked, Kind, Named, Span, read};
-pub use gathered::{Place, gathered, whole_fit};
-pub use note::note;
+pub use intent::{Context, Intent, Kind, Named, Span, read};
+pub use note::note_entry;
 pub use open::{Later, still_open};
-pub use told::{Told, below, told};
+pub use selection::{Selection, append_below, select};
+pub use session_entries::{Place, session_entries, whole_fit};
 
 use std::collections::BTreeMap;
 
@@ -72,6 +72,7 @@ impl Sort {
 /// One line of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// Kind of the entry.
     pub sort: Sort,
     /// The text, on one line.
     pub text: String,
@@ -102,7 +103,7 @@ const PAST: f32 = 0.3;
 impl Entry {
     /// Sets how well the entry matches and scales its worth accordingly.
     #[must_use]
-    pub fn fitting(self, fit: f32) -> Self {
+    pub fn with_fit(self, fit: f32) -> Self {
         Self { fit, worth: self.worth * fit, ..self }
     }
 

@@ -22,7 +22,7 @@ use baton_episode::handoff;
 use baton_events::schema::outcomes::{decode_but_calls, encode};
 use baton_graph::Surroundings;
 use baton_outcomes as outcomes;
-use baton_outcomes::{Pieces, Witness, blame, blame_keys, fix, how, how_keys, once, outcomes, patterns};
+use baton_outcomes::{Pieces, Witness, blame, blame_keys, fix, how, how_keys, outcomes, patterns, remove_copies};
 use serde_json::json;
 
 use dice::Dice;
@@ -188,10 +188,10 @@ fn live_through(texts: &[String; 6]) {
     let at = Surroundings { session: &session, group: "g", project: Some("/p"), parent: None, follows: None };
     let (items, episode) = remember(&written, &at);
     let tried = outcomes(&items, &episode, &at);
-    let mut pieces = Pieces::of(at);
+    let mut pieces = Pieces::new(at);
     items.iter().for_each(|item| pieces.push(item.clone()));
     black_box(pieces.finish());
-    black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::of(&episode)));
+    black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::new(&episode)));
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
     let stored = encode(&tried);
     let (tried, calls) = decode_but_calls(&stored).unwrap();
@@ -205,24 +205,24 @@ fn live_through(texts: &[String; 6]) {
         calls: calls.to_owned(),
     };
     let mut witnesses = [witness("s", calls), witness("t", calls), witness("u", &texts[0])];
-    once(&mut witnesses, &|one, other| one.cmp(other));
+    remove_copies(&mut witnesses, &|one, other| one.cmp(other));
     black_box(patterns(&witnesses, Some("/p"), 10, None));
     let now = Timestamp(1_790_000_000_000);
     let projects = ["p".to_owned(), "harbor-ui".to_owned()];
     for text in texts {
-        black_box(query::read(text, now));
-        black_box(fix(&outcomes::Asked::read(text), &witnesses, 5));
+        black_box(query::parse(text, now));
+        black_box(fix(&outcomes::FixQuery::read(text), &witnesses, 5));
         black_box((how_keys(text), how(text, &witnesses, Some("/p"), 5)));
         black_box((blame_keys(text), blame(text, &witnesses, Some("/p"), 5)));
-        let asked = recall::read(text, &recall::Around { projects: &projects, now });
+        let asked = recall::read(text, &recall::Context { projects: &projects, now });
         let fit = recall::whole_fit(&episode, &asked);
         let place = recall::Place { session: &session, rank: 1, at: None, project: Some("p"), fit };
         let mut later = Later::default();
-        let mut entries = recall::gathered(&episode, &place, &asked);
+        let mut entries = recall::session_entries(&episode, &place, &asked);
         entries.extend(recall::still_open(&episode, &place, &asked, &later));
-        later.take(&episode);
+        later.add(&episode);
         entries.extend(recall::still_open(&episode, &place, &asked, &later));
-        black_box(recall::told(&asked, entries));
+        black_box(recall::select(&asked, entries));
     }
 }
 

@@ -20,11 +20,13 @@ pub struct Answer {
     pub external_research: Vec<Claim>,
     /// Information that was stored elsewhere, by tool.
     pub knowledge_stored: BTreeMap<String, Vec<Claim>>,
+    /// Decisions.
     pub decisions: Vec<Claim>,
     /// Failures.
     pub errors: Vec<Failed>,
     /// Open matters.
     pub unresolved: Vec<Claim>,
+    /// Next steps.
     pub next_steps: Vec<Claim>,
     /// One paragraph for the next person or agent.
     pub continuation_context: String,
@@ -50,6 +52,7 @@ pub struct Lost {
 /// A claim and the transcript line that supports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
+    /// Text of the claim.
     pub text: String,
     /// Line number, from 1; the line exists.
     pub line: u64,
@@ -67,6 +70,7 @@ pub struct Failed {
 /// An entity that a model names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
+    /// Name of the entity.
     pub name: String,
     /// Its kind.
     pub label: Label,
@@ -135,7 +139,7 @@ impl Complaint {
     }
 
     /// Returns the message for people, with what they can do.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let what = match self {
             Self::Refused => "declined",
             Self::Cut => "was cut off at the bound of its answer",
@@ -157,7 +161,7 @@ impl Complaint {
     }
 
     /// Recreates the complaint from the recorded outcome of the previous call, after a restart.
-    pub fn of_outcome(outcome: CallOutcome) -> Self {
+    pub fn from_outcome(outcome: CallOutcome) -> Self {
         match outcome {
             CallOutcome::Refused => Self::Refused,
             CallOutcome::Cut => Self::Cut,
@@ -183,7 +187,7 @@ impl fmt::Display for Complaint {
 
 impl Answer {
     /// Adds the losses of the answers that the request for this one joined.
-    pub fn after(mut self, lost: &Lost) -> Self {
+    pub fn with_losses(mut self, lost: &Lost) -> Self {
         self.dropped = self.dropped.saturating_add(lost.dropped);
         self.left_out = self.left_out.saturating_add(lost.left_out);
         self

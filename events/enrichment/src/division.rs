@@ -13,7 +13,7 @@
 //!   more would be sent. The shape of parts and steps depends only on items and limits.
 
 use super::form;
-use super::telling::Told;
+use super::rendering::RenderedItem;
 use baton_conversation::tokens;
 
 /// Tokens of the context that are kept free for what the endpoint adds, and for errors of the estimate.
@@ -46,14 +46,14 @@ impl Limits {
     /// If the context has no room for an answer of `max_output_tokens` beside even a short conversation, returns the
     /// longest answer that fits, in tokens; answers are then limited to that. `None` if it fits.
     pub fn longest_answer(&self) -> Option<u64> {
-        let longest = Rooms::of(self).usable.saturating_sub(MIN_ROOM_TOKENS).max(1);
+        let longest = Sizes::new(self).usable.saturating_sub(MIN_ROOM_TOKENS).max(1);
         (self.max_output_tokens > longest).then_some(longest)
     }
 }
 
 /// Sizes that follow from the limits, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rooms {
+pub(super) struct Sizes {
     /// What accompanies each request.
     pub(super) overhead: u64,
     /// Conversation and answer together.
@@ -73,8 +73,8 @@ pub(super) struct Rooms {
 /// The answers that a step joins, by index: first the parts, then the earlier steps.
 pub(super) type Joins = Vec<usize>;
 
-impl Rooms {
-    pub(super) fn of(limits: &Limits) -> Self {
+impl Sizes {
+    pub(super) fn new(limits: &Limits) -> Self {
         let overhead = overhead_tokens();
         let usable = (limits.context_tokens.saturating_mul(FILL_PERCENT) / 100).saturating_sub(overhead);
         let room = |answer: u64| usable.saturating_sub(answer).max(MIN_ROOM_TOKENS);
@@ -145,14 +145,14 @@ fn overhead_tokens() -> u64 {
 
 /// Divides a conversation into parts that fit, between exchanges if those fit whole. If there are too many parts, the
 /// first and the last ones are kept. Returns the parts and the number of items omitted after the first part.
-pub(super) fn divided(told: Vec<Told>, room: u64) -> (Vec<String>, u64) {
+pub(super) fn divide(told: Vec<RenderedItem>, room: u64) -> (Vec<String>, u64) {
     let mut parts: Vec<(String, u64, u64)> = Vec::new();
-    let mut exchange: Vec<Told> = Vec::new();
+    let mut exchange: Vec<RenderedItem> = Vec::new();
     let mut told = told.into_iter().peekable();
     while let Some(next) = told.next() {
         exchange.push(next);
         if told.peek().is_none_or(|after| after.begins) {
-            add(&mut parts, std::mem::take(&mut exchange), room);
+            add_exchange(&mut parts, std::mem::take(&mut exchange), room);
         }
     }
     let mut left_out = 0;
@@ -164,7 +164,7 @@ pub(super) fn divided(told: Vec<Told>, room: u64) -> (Vec<String>, u64) {
 }
 
 /// Adds an exchange to the last part or to a new one; an exchange that is longer than a part is split.
-fn add(parts: &mut Vec<(String, u64, u64)>, exchange: Vec<Told>, room: u64) {
+fn add_exchange(parts: &mut Vec<(String, u64, u64)>, exchange: Vec<RenderedItem>, room: u64) {
     let whole: u64 = exchange.iter().map(|told| told.tokens).sum();
     let fits = |parts: &[(String, u64, u64)], tokens| parts.last().is_some_and(|(_, used, _)| used + tokens <= room);
     if whole <= room && !fits(parts, whole) {
@@ -206,7 +206,7 @@ mod tests {
             // With the reported limit nothing more is reported, and answers may have exactly that length.
             let Some(longest) = longest.filter(|_| context_tokens > 0) else { continue };
             let of = limits(context_tokens, longest);
-            assert_eq!((of.longest_answer(), Rooms::of(&of).answer_to(MIN_ROOM_TOKENS)), (None, longest), "{of:?}");
+            assert_eq!((of.longest_answer(), Sizes::new(&of).answer_to(MIN_ROOM_TOKENS)), (None, longest), "{of:?}");
         }
     }
 
@@ -215,33 +215,33 @@ mod tests {
         for (context_tokens, max_output_tokens) in
             [(0, u64::MAX), (4_000, 1), (4_000, 500), (4_000, 2_000), (8_192, 500), (8_192, 2_000), (128_000, 2_000)]
         {
-            let rooms = Rooms::of(&Limits { context_tokens, max_output_tokens });
+            let sizes = Sizes::new(&Limits { context_tokens, max_output_tokens });
             assert!(
-                rooms.answer_to(1) <= max_output_tokens
-                    && rooms.answer <= rooms.answer_to(rooms.whole)
-                    && rooms.short_answer <= rooms.answer
-                    && rooms.short_answer > 0
+                sizes.answer_to(1) <= max_output_tokens
+                    && sizes.answer <= sizes.answer_to(sizes.whole)
+                    && sizes.short_answer <= sizes.answer
+                    && sizes.short_answer > 0
             );
             if context_tokens > 0 {
-                let most = overhead_tokens() + (rooms.whole + rooms.answer).max(rooms.part + rooms.short_answer);
+                let most = overhead_tokens() + (sizes.whole + sizes.answer).max(sizes.part + sizes.short_answer);
                 assert!(most <= context_tokens, "{context_tokens} {max_output_tokens}: {most}");
             }
             // Every answer is kept until the last step has joined them.
-            assert!(MAX_PARTS + rooms.steps(MAX_PARTS).len() - 1 <= MAX_ANSWERS, "{context_tokens}");
+            assert!(MAX_PARTS + sizes.steps(MAX_PARTS).len() - 1 <= MAX_ANSWERS, "{context_tokens}");
             for parts in 2..=MAX_PARTS {
-                let steps = rooms.steps(parts);
+                let steps = sizes.steps(parts);
                 let mut joined: Vec<usize> = steps.concat();
                 joined.sort_unstable();
                 assert_eq!(joined, (0..parts + steps.len() - 1).collect::<Vec<_>>(), "{context_tokens} {parts}");
                 for (at, step) in steps.iter().enumerate() {
-                    let room = if at + 1 == steps.len() { rooms.whole } else { rooms.part };
-                    assert!(step.len() >= 2 && step.len() as u64 * rooms.joined() <= room, "{context_tokens} {step:?}");
+                    let room = if at + 1 == steps.len() { sizes.whole } else { sizes.part };
+                    assert!(step.len() >= 2 && step.len() as u64 * sizes.joined() <= room, "{context_tokens} {step:?}");
                     assert!(step.iter().all(|joins| *joins < parts + at), "only what is there: {step:?}");
                 }
             }
-            assert!(rooms.steps(1).is_empty() && rooms.steps(0).is_empty());
+            assert!(sizes.steps(1).is_empty() && sizes.steps(0).is_empty());
         }
-        let of_local = Rooms::of(&Limits { context_tokens: 8_192, max_output_tokens: 2_000 });
+        let of_local = Sizes::new(&Limits { context_tokens: 8_192, max_output_tokens: 2_000 });
         assert!((1..8).contains(&of_local.steps(20).len()), "some at a time: {:?}", of_local.steps(20));
     }
 }

@@ -47,13 +47,13 @@ pub(super) const LABELS: [Label; 13] = [
     Label::Topic,
 ];
 
-pub(super) fn whole(data: &str) -> String {
+pub(super) fn whole_prompt(data: &str) -> String {
     format!("The record of the whole session:\n{data}Summarise it.\n")
 }
 
 /// `left_out`: the number of items missing between the first and the second part, if this is one of them.
-pub(super) fn part(number: u32, of: u32, left_out: u64, words: u64, data: &str) -> String {
-    let gap = gap(left_out);
+pub(super) fn part_prompt(number: u32, of: u32, left_out: u64, words: u64, data: &str) -> String {
+    let gap = gap_remark(left_out);
     format!(
         "Part {number} of {of} of the record of a long session:\n{data}{gap}Summarise this part, in at most {words} words; it \
          will be joined with the others.\n"
@@ -61,8 +61,8 @@ pub(super) fn part(number: u32, of: u32, left_out: u64, words: u64, data: &str) 
 }
 
 /// Joins some parts; the result is joined again.
-pub(super) fn step(first: u32, last: u32, of: u32, left_out: u64, words: u64, data: &str) -> String {
-    let gap = gap(left_out);
+pub(super) fn step_prompt(first: u32, last: u32, of: u32, left_out: u64, words: u64, data: &str) -> String {
+    let gap = gap_remark(left_out);
     format!(
         "The summaries of the parts {first} to {last} of {of} of one long session, in their order, as JSON:\n{data}{gap}Make \
          one summary of them, in at most {words} words; it will be joined with the others. Keep the line numbers as they are. \
@@ -70,8 +70,8 @@ pub(super) fn step(first: u32, last: u32, of: u32, left_out: u64, words: u64, da
     )
 }
 
-pub(super) fn merge(parts: u32, left_out: u64, data: &str) -> String {
-    let gap = gap(left_out);
+pub(super) fn merge_prompt(parts: u32, left_out: u64, data: &str) -> String {
+    let gap = gap_remark(left_out);
     format!(
         "The summaries of the {parts} parts of one long session, in their order, as JSON:\n{data}{gap}Make one summary of the \
          whole session of them. Keep the line numbers as they are. What a later part settles is no longer open.\n"
@@ -79,7 +79,7 @@ pub(super) fn merge(parts: u32, left_out: u64, data: &str) -> String {
 }
 
 /// Returns the remark about missing items.
-fn gap(left_out: u64) -> String {
+fn gap_remark(left_out: u64) -> String {
     match left_out {
         0 => String::new(),
         1 => "Between part 1 and part 2 one thing that was said or done is left out; say nothing of it.\n".to_owned(),

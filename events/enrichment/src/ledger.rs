@@ -92,7 +92,7 @@ pub fn costs<'a>(sessions: impl Iterator<Item = (&'a SessionId, &'a State)>, by:
     let mut lines: BTreeMap<String, Spent> = BTreeMap::new();
     let mut total = Spent::default();
     for (session, state) in sessions {
-        for (cost, running) in of(state).filter(|(cost, _)| cost.day >= from_day) {
+        for (cost, running) in costs_of(state).filter(|(cost, _)| cost.day >= from_day) {
             let key = match by {
                 By::Session => session.to_string(),
                 By::Project => state.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.project.clone()),
@@ -113,7 +113,7 @@ pub fn costs<'a>(sessions: impl Iterator<Item = (&'a SessionId, &'a State)>, by:
 
 /// Returns what counts against the budget of a day, in nano-dollars.
 pub fn spent_on<'a>(states: impl Iterator<Item = &'a State>, day: i64) -> u64 {
-    let of_day = states.flat_map(of).filter(|(cost, _)| cost.day == day);
+    let of_day = states.flat_map(costs_of).filter(|(cost, _)| cost.day == day);
     of_day.fold(0, |sum, (cost, _)| sum.saturating_add(cost.nanos).saturating_add(cost.unknown_nanos))
 }
 
@@ -128,7 +128,7 @@ pub fn day_name(day: i64) -> String {
 }
 
 /// Returns the recorded costs of a session, with 0, and its running call at its estimate, with 1.
-fn of(state: &State) -> impl Iterator<Item = (Cost, u64)> {
+fn costs_of(state: &State) -> impl Iterator<Item = (Cost, u64)> {
     let known = state.enrichment();
     let ended = known.map(|known| known.costs.as_slice()).unwrap_or_default().iter().map(|cost| (cost.clone(), 0));
     let running = known.and_then(|known| known.call.as_ref()).map(|call| {

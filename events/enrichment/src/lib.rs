@@ -8,18 +8,18 @@
 pub mod answer;
 pub mod budget;
 pub mod division;
+mod episode_merge;
 mod fence;
 pub mod form;
 mod graph;
 pub mod ledger;
 pub mod lines;
 pub mod order;
-mod reading;
+mod parser;
+mod rendering;
 pub mod request;
-mod retelling;
-mod shorter;
+mod shortening;
 pub mod stored;
-mod telling;
 #[cfg(test)]
 mod tests;
 
@@ -30,5 +30,5 @@ pub use graph::with_model;
 pub use ledger::{By, Costs, Spent};
 pub use lines::Lines;
 pub use order::{Candidate, order};
-pub use reading::check;
-pub use request::{Left, Plan, Request, plan, plan_of};
+pub use parser::check;
+pub use request::{Plan, Remaining, Request, plan, plan_of};

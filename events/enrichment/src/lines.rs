@@ -13,7 +13,7 @@ pub struct Lines(BTreeMap<u64, Option<Timestamp>>);
 
 impl Lines {
     /// Collects the lines of a conversation that a model is shown. O(n log n).
-    pub fn of<'a>(items: impl IntoIterator<Item = &'a Item> + Clone, show: &Show) -> Self {
+    pub fn new<'a>(items: impl IntoIterator<Item = &'a Item> + Clone, show: &Show) -> Self {
         let withdrawn = Withdrawn::from_items(items.clone());
         let mut lines = Self::default();
         let is_told = |item: &&Item| !withdrawn.holds(item) && show.keeps(&item.body);
@@ -29,7 +29,7 @@ impl Lines {
     }
 
     /// Returns true if the transcript has the line and the model was shown it.
-    pub fn has(&self, line: u64) -> bool {
+    pub fn contains(&self, line: u64) -> bool {
         self.0.contains_key(&line)
     }
 

@@ -9,6 +9,7 @@ use baton_events::session::EnrichJob;
 /// A waiting session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
+    /// Id of the session.
     pub session: SessionId,
     /// The owed job.
     pub job: EnrichJob,

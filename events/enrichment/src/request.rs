@@ -9,11 +9,11 @@
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, Complaint, Lost};
-use super::division::{Joins, Limits, Rooms, divided};
+use super::division::{Joins, Limits, Sizes, divide};
 use super::fence::fenced;
 use super::form;
 use super::lines::Lines;
-use super::telling::told;
+use super::rendering::render_items;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
 use baton_conversation::queued_prompts::without_withdrawn;
@@ -67,7 +67,7 @@ impl Request {
     }
 
     /// Returns the request with a correction for the second attempt.
-    pub fn again(mut self, complaint: &Complaint) -> Self {
+    pub fn with_correction(mut self, complaint: &Complaint) -> Self {
         let correction = format!("{} {complaint}", form::CORRECTION);
         self.tokens_in += tokens::at_most(&correction);
         self.correction = Some(correction);
@@ -87,12 +87,12 @@ pub struct Plan {
     /// Hashes of the requests, in their order.
     hashes: Vec<ContentHash>,
     steps: Vec<Joins>,
-    rooms: Rooms,
+    sizes: Sizes,
 }
 
 /// The remaining requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct Remaining {
     /// The next request.
     pub request: Request,
     /// Estimated input tokens of the next and all later requests.
@@ -105,36 +105,36 @@ pub struct Left {
 /// not sent. Linear in the items. Items that a digest does not hold ([`Abridged`](baton_episode::digest::Abridged)) may
 /// be missing.
 pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
-    let rooms = Rooms::of(limits);
-    let told = told(&without_withdrawn(items), show, rooms.whole);
+    let sizes = Sizes::new(limits);
+    let told = render_items(&without_withdrawn(items), show, sizes.whole);
     let length = told.iter().map(|told| told.tokens).sum();
-    let room = rooms.for_length(length);
-    let (parts, left_out) = divided(told, room);
-    let count = number(parts.len());
+    let room = sizes.for_length(length);
+    let (parts, left_out) = divide(told, room);
+    let count = saturating_u32(parts.len());
     let requests = (1..).zip(parts).map(|(part, text)| match count {
         1 => {
-            let user = form::whole(&fenced("conversation", &text));
-            Request::new(Ask::Whole, 0, 1, user, (rooms.overhead, rooms.answer_to(length)))
+            let user = form::whole_prompt(&fenced("conversation", &text));
+            Request::new(Ask::Whole, 0, 1, user, (sizes.overhead, sizes.answer_to(length)))
         }
         _ => {
             let missing = if part <= 2 { left_out } else { 0 };
-            let user = form::part(part, count, missing, rooms.words(), &fenced("conversation", &text));
-            Request::new(Ask::Part, part, count, user, (rooms.overhead, rooms.short_answer))
+            let user = form::part_prompt(part, count, missing, sizes.words(), &fenced("conversation", &text));
+            Request::new(Ask::Part, part, count, user, (sizes.overhead, sizes.short_answer))
         }
     });
     let requests: Vec<Request> = requests.collect();
     let hashes = requests.iter().map(Request::hash).collect();
-    Plan { steps: rooms.steps(requests.len()), hashes, requests, left_out, not_held: 0, rooms }
+    Plan { steps: sizes.steps(requests.len()), hashes, requests, left_out, not_held: 0, sizes }
 }
 
 /// Like [`plan`], for a conversation that was passed item by item; also returns the lines to which claims may refer.
 pub fn plan_of(abridged: Abridged, limits: &Limits, show: &Show) -> (Plan, Lines) {
     let not_held = abridged.left_out();
     let items = abridged.into_items();
-    (Plan { not_held, ..plan(&items, limits, show) }, Lines::of(&items, show))
+    (Plan { not_held, ..plan(&items, limits, show) }, Lines::new(&items, show))
 }
 
-impl Rooms {
+impl Sizes {
     /// Returns the number of words asked for in a short answer.
     fn words(&self) -> u64 {
         (self.short_answer * WORDS_PER_HUNDRED_TOKENS / 100).max(1)
@@ -169,13 +169,13 @@ impl Plan {
     pub fn next<E>(
         &self,
         mut answer_to: impl FnMut(&ContentHash) -> Result<Option<Answer>, E>,
-    ) -> Result<Option<Left>, E> {
-        let mut left: Option<Left> = None;
+    ) -> Result<Option<Remaining>, E> {
+        let mut left: Option<Remaining> = None;
         let mut answers: Vec<Option<Answer>> = Vec::with_capacity(self.requests.len() + self.steps.len());
         for (request, hash) in self.requests.iter().zip(&self.hashes) {
             let answer = if self.merges() { answer_to(hash)? } else { None };
             if answer.is_none() {
-                add(&mut left, request.tokens_in, request.tokens_out, || request.clone());
+                add_remaining(&mut left, request.tokens_in, request.tokens_out, || request.clone());
             }
             answers.push(answer);
         }
@@ -189,10 +189,10 @@ impl Plan {
             };
             match request {
                 _ if answer.is_some() => {}
-                Some(request) => add(&mut left, request.tokens_in, request.tokens_out, || request.clone()),
+                Some(request) => add_remaining(&mut left, request.tokens_in, request.tokens_out, || request.clone()),
                 // An earlier request is missing, so this one is only counted.
                 None => {
-                    let read = self.rooms.overhead.saturating_add(joins.len() as u64 * self.rooms.joined());
+                    let read = self.sizes.overhead.saturating_add(joins.len() as u64 * self.sizes.joined());
                     add_tokens(&mut left, read, self.longest(at));
                 }
             }
@@ -209,41 +209,43 @@ impl Plan {
 
     /// Returns the maximum answer to a step, in tokens.
     fn longest(&self, at: usize) -> u64 {
-        if at + 1 == self.steps.len() { self.rooms.answer } else { self.rooms.short_answer }
+        if at + 1 == self.steps.len() { self.sizes.answer } else { self.sizes.short_answer }
     }
 
     /// Returns the request that joins these answers.
     fn step(&self, at: usize, answers: &[&Answer]) -> Request {
-        let (parts, is_last) = (number(self.requests.len()), at + 1 == self.steps.len());
-        let room = if is_last { self.rooms.whole } else { self.rooms.part };
-        let each = (room / answers.len().max(1) as u64).max(self.rooms.joined()) - self.rooms.frame();
+        let (parts, is_last) = (saturating_u32(self.requests.len()), at + 1 == self.steps.len());
+        let room = if is_last { self.sizes.whole } else { self.sizes.part };
+        let each = (room / answers.len().max(1) as u64).max(self.sizes.joined()) - self.sizes.frame();
         let mut lost = Lost::default();
         let mut text = String::new();
         let joins = self.steps.get(at).map(Vec::as_slice).unwrap_or_default();
         for (joined, answer) in joins.iter().zip(answers) {
-            let mut answer = Answer::clone(answer).within(each);
+            let mut answer = Answer::clone(answer).shortened_to(each);
             lost.dropped = lost.dropped.saturating_add(std::mem::take(&mut answer.dropped));
             lost.left_out = lost.left_out.saturating_add(std::mem::take(&mut answer.left_out));
             let name = match self.covers(*joined) {
                 (first, last) if first == last => format!("part {first}"),
                 (first, last) => format!("parts {first} to {last}"),
             };
-            text.push_str(&format!("{name}: {}\n", answer.json()));
+            text.push_str(&format!("{name}: {}\n", answer.to_json()));
         }
         let data = fenced("parts", &text);
         let (first, last) = self.covers(self.requests.len() + at);
         let missing = if first == 1 { self.left_out } else { 0 };
         let (part, user) = match is_last {
-            true => (0, form::merge(parts, missing, &data)),
-            false => (number(at + 1), form::step(first, last, parts, missing, self.rooms.words(), &data)),
+            true => (0, form::merge_prompt(parts, missing, &data)),
+            false => {
+                (saturating_u32(at + 1), form::step_prompt(first, last, parts, missing, self.sizes.words(), &data))
+            }
         };
-        Request { lost, ..Request::new(Ask::Merge, part, parts, user, (self.rooms.overhead, self.longest(at))) }
+        Request { lost, ..Request::new(Ask::Merge, part, parts, user, (self.sizes.overhead, self.longest(at))) }
     }
 
     /// Returns the first and the last part that an answer covers.
     fn covers(&self, joined: usize) -> (u32, u32) {
         let Some(step) = joined.checked_sub(self.requests.len()) else {
-            return (number(joined + 1), number(joined + 1));
+            return (saturating_u32(joined + 1), saturating_u32(joined + 1));
         };
         // A step joins only earlier answers.
         let joins = self.steps.get(step).map(Vec::as_slice).unwrap_or_default();
@@ -252,19 +254,19 @@ impl Plan {
     }
 }
 
-fn number(count: usize) -> u32 {
+fn saturating_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Counts a remaining request; the first one is the next to send.
-fn add(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64, request: impl FnOnce() -> Request) {
+fn add_remaining(left: &mut Option<Remaining>, tokens_in: u64, tokens_out: u64, request: impl FnOnce() -> Request) {
     match left {
         Some(_) => add_tokens(left, tokens_in, tokens_out),
-        None => *left = Some(Left { request: request(), tokens_in, tokens_out }),
+        None => *left = Some(Remaining { request: request(), tokens_in, tokens_out }),
     }
 }
 
-fn add_tokens(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64) {
+fn add_tokens(left: &mut Option<Remaining>, tokens_in: u64, tokens_out: u64) {
     if let Some(left) = left {
         left.tokens_in = left.tokens_in.saturating_add(tokens_in);
         left.tokens_out = left.tokens_out.saturating_add(tokens_out);

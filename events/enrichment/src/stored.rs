@@ -80,7 +80,7 @@ fn is_zero(count: &u32) -> bool {
 
 impl Answer {
     /// Encodes the answer as one line of JSON; deterministic.
-    pub fn json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let claims = |claims: &[Claim]| claims.iter().map(ClaimV1::from).collect::<Vec<_>>();
         let by_key =
             |map: &BTreeMap<String, Vec<Claim>>| map.iter().map(|(key, it)| (key.clone(), claims(it))).collect();
@@ -130,7 +130,7 @@ impl Answer {
     }
 
     /// Decodes such a line; `None` for anything else. The content was bounded and checked before it was stored.
-    pub fn stored(text: &str) -> Option<Self> {
+    pub fn from_json(text: &str) -> Option<Self> {
         let shape: AnswerV1 = serde_json::from_str(text).ok()?;
         if shape.v != V {
             return None;

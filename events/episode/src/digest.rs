@@ -4,7 +4,6 @@
 //! is a pure function of the items, linear in their length, with a bounded result.
 
 mod abridged;
-mod apart;
 mod attempt;
 mod choice;
 mod command;
@@ -15,13 +14,14 @@ mod excerpt;
 mod failure;
 mod file;
 mod knowledge;
+mod leftovers;
 mod metadata;
+mod model_marks;
 mod open_end;
 mod phrase;
 mod question;
-mod remainder;
+mod repetition;
 mod research;
-mod sameness;
 mod sentence;
 mod setback;
 mod show;
@@ -31,14 +31,14 @@ mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
-pub use self::apart::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::excerpt::head;
-pub use self::metadata::{Counting, Metadata, seconds_between};
+pub use self::metadata::{Metadata, MetadataBuilder, seconds_between};
+pub use self::model_marks::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::show::Show;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::attempt::{Attempt, What, attempts};
+pub use self::attempt::{Action, Attempt, attempts};
 pub use self::choice::{clauses, is_choice, is_laid_down};
 pub use self::command::{Part, Ran, programs};
 pub(crate) use self::continuation::is_courtesy;
@@ -221,21 +221,21 @@ pub struct CommandLine {
 /// text is bounded and on one line, and every `line` is the line of one of the items. `show` excludes what a person
 /// does not want to see. A conversation of more than [`WHOLE_BYTES`] is abridged by [`Abridged`] first.
 pub fn digest(items: &[Item], show: &Show) -> Episode {
-    abridged::of_giant(items, show).unwrap_or_else(|| of_held(items, show))
+    abridged::digest_abridged(items, show).unwrap_or_else(|| digest_whole(items, show))
 }
 
 /// Returns what a person typed in a conversation, one line each, in order, at most the last `most`. Unlike this, an
 /// episode keeps only the last [`MAX_ENTRIES`], and one of several equal prompts in a row.
 pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
     let items = without_withdrawn(items);
-    work::typed(&Timeline::of(&items, show), most)
+    work::typed(&Timeline::new(&items, show), most)
 }
 
-fn of_held(items: &[Item], show: &Show) -> Episode {
+fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
     let items = without_withdrawn(items);
-    let timeline = Timeline::of(&items, show);
+    let timeline = Timeline::new(&items, show);
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline, show);
     let open = open_end::open_ends(&timeline, &failures);

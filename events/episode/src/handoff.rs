@@ -68,17 +68,17 @@ pub struct File {
 
 impl Facts {
     /// Extracts the facts from an episode.
-    pub fn of(episode: &Episode) -> Self {
+    pub fn new(episode: &Episode) -> Self {
         let said = episode.work_completed.get("answers").and_then(|answers| answers.last());
         let marked = |line: u64, text: &str, max_chars: usize| {
             let told = quoted(text, max_chars);
             if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
         };
         let entries = |list: &[Pointed]| -> Vec<String> {
-            let told = last(list).map(|entry| marked(entry.line, &entry.text, ENTRY_CHARS));
+            let told = last_entries(list).map(|entry| marked(entry.line, &entry.text, ENTRY_CHARS));
             told.filter(|text| !text.is_empty()).collect()
         };
-        let errors = last(&episode.errors).map(|error| {
+        let errors = last_entries(&episode.errors).map(|error| {
             let resolution = error.resolution.as_ref();
             let resolution = resolution.map(|resolution| marked(resolution.line, &resolution.text, ENTRY_CHARS));
             (marked(error.line, &error.text, ENTRY_CHARS), resolution)
@@ -90,7 +90,7 @@ impl Facts {
             said: said.map(|said| quoted(&said.text, PURPOSE_CHARS)).filter(|said| !said.is_empty()),
             decisions: entries(&episode.decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
-            modified: last(&episode.files_modified).map(|file| path(&file.path)).collect(),
+            modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
             unresolved: entries(&episode.unresolved),
             next_steps: entries(&episode.next_steps),
             cwd: episode.cwd.clone(),
@@ -99,7 +99,7 @@ impl Facts {
 }
 
 /// Returns the last entries of a list.
-fn last<T>(list: &[T]) -> impl Iterator<Item = &T> {
+fn last_entries<T>(list: &[T]) -> impl Iterator<Item = &T> {
     list.iter().skip(list.len().saturating_sub(MAX_ENTRIES))
 }
 

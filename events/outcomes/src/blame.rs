@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::place::{Asked, Fit, is_meant, same};
+use super::file_query::{FileQuery, Fit, is_same_path, means_file};
 use super::rate::{counted, time};
 use super::{Witness, touched};
 use baton_conversation::record::Timestamp;
@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 20;
 type Key<'a> = (Option<&'a str>, &'a str);
 
 /// The files of one project that the question is about.
-struct Meant<'a> {
+struct Target<'a> {
     project: Option<&'a str>,
     /// Each name, with the time until which the file had it, if known.
     names: Vec<(&'a str, Option<i64>)>,
@@ -40,7 +40,7 @@ struct Meant<'a> {
 /// does not decide, the candidates are listed instead of sessions. A former name of a file counts up to the session
 /// that renamed it.
 pub fn blame(asked: &str, witnesses: &[Witness], own: Option<&str>, limit: usize) -> Blame {
-    let asked = Asked::read(asked);
+    let asked = FileQuery::read(asked);
     if asked.is_empty() {
         let message = "say which file: a path, the end of one, a directory, or a pattern as src/*.rs".to_owned();
         return Blame { message, ..Blame::default() };
@@ -54,44 +54,34 @@ pub fn blame(asked: &str, witnesses: &[Witness], own: Option<&str>, limit: usize
         },
         [(fit, key, _)] if !fit.is_many() => {
             let (project, path) = *key;
-            told(
-                &Meant { project, names: names(*key, witnesses), shown: path.to_owned(), many: false },
+            answer_for(
+                &Target { project, names: names(*key, witnesses), shown: path.to_owned(), many: false },
                 witnesses,
                 limit,
             )
         }
         [(fit, (project, _), _), rest @ ..] if fit.is_many() && rest.iter().all(|(_, key, _)| key.0 == *project) => {
             let names = candidates.iter().map(|(_, (_, path), _)| (*path, None)).collect();
-            told(&Meant { project: *project, names, shown: asked.shown(), many: true }, witnesses, limit)
+            answer_for(&Target { project: *project, names, shown: asked.shown(), many: true }, witnesses, limit)
         }
         several => ambiguous(&asked, several),
     }
 }
 
 /// Returns the former names of the files in question, as keys of further sessions to look up.
-pub fn former(asked: &str, witnesses: &[Witness], own: Option<&str>) -> BTreeSet<String> {
-    let candidates = candidates(&Asked::read(asked), witnesses, own);
+pub fn blame_former(asked: &str, witnesses: &[Witness], own: Option<&str>) -> BTreeSet<String> {
+    let candidates = candidates(&FileQuery::read(asked), witnesses, own);
     let files = candidates.iter().filter(|(fit, ..)| !fit.is_many()).take(MAX_CANDIDATES);
     files.flat_map(|(_, key, _)| names(*key, witnesses)).map(|(name, _)| super::file_key(name)).collect()
 }
 
 /// Returns the keys of the sessions that may know the files; `None` means that any session may.
-pub fn keys(asked: &str) -> Option<Vec<String>> {
-    Asked::read(asked).keys()
-}
-
-/// Returns the keys of a file's directories and extension.
-pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
-    super::place::folder_keys(path)
-}
-
-/// Normalises to forward slashes, without a leading `./` or a trailing line number.
-pub(super) fn normal(asked: &str) -> String {
-    super::place::normal(asked)
+pub fn blame_keys(asked: &str) -> Option<Vec<String>> {
+    FileQuery::read(asked).keys()
 }
 
 /// Returns the best-matching files with the number of sessions that have them, limited to `own` if it has any.
-fn candidates<'w>(asked: &Asked, witnesses: &'w [Witness], own: Option<&str>) -> Vec<(Fit, Key<'w>, u32)> {
+fn candidates<'w>(asked: &FileQuery, witnesses: &'w [Witness], own: Option<&str>) -> Vec<(Fit, Key<'w>, u32)> {
     let mut files: BTreeMap<Key<'_>, (Fit, u32)> = BTreeMap::new();
     for witness in witnesses {
         let project = witness.project.as_deref();
@@ -116,7 +106,7 @@ fn paths(witness: &Witness) -> impl Iterator<Item = &str> {
     let touched = outcomes.files.iter().map(|file| file.path.as_str());
     let moved = outcomes.moves.iter().flat_map(|one| [one.from.as_str(), one.to.as_str()]);
     let decided = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.said.text));
-    let others = decided.filter(|word| !outcomes.files.iter().any(|file| is_meant(word, &file.path)));
+    let others = decided.filter(|word| !outcomes.files.iter().any(|file| means_file(word, &file.path)));
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     touched.chain(moved).chain(others).filter(move |path| seen.len() < 2 * super::MAX_FILES && seen.insert(path))
 }
@@ -128,9 +118,9 @@ fn names<'w>((project, path): Key<'w>, witnesses: &'w [Witness]) -> Vec<(&'w str
     let of_project = || witnesses.iter().filter(|witness| witness.project.as_deref() == project);
     while let Some(&(name, until)) = names.get(next) {
         next += 1;
-        for one in of_project().flat_map(|witness| &witness.outcomes.moves).filter(|one| same(&one.to, name)) {
+        for one in of_project().flat_map(|witness| &witness.outcomes.moves).filter(|one| is_same_path(&one.to, name)) {
             let before = until.is_none_or(|until| one.at.is_none_or(|at| at <= until));
-            let known = names.iter().any(|(known, _)| same(known, &one.from));
+            let known = names.iter().any(|(known, _)| is_same_path(known, &one.from));
             if before && !known && names.len() < MAX_NAMES {
                 names.push((&one.from, one.at.or(until)));
             }
@@ -139,7 +129,7 @@ fn names<'w>((project, path): Key<'w>, witnesses: &'w [Witness]) -> Vec<(&'w str
     names
 }
 
-fn ambiguous(asked: &Asked, several: &[(Fit, Key<'_>, u32)]) -> Blame {
+fn ambiguous(asked: &FileQuery, several: &[(Fit, Key<'_>, u32)]) -> Blame {
     let many = several.iter().any(|(fit, ..)| fit.is_many());
     let mut candidates: Vec<BlameCandidate> = Vec::new();
     for (_, (project, path), sessions) in several {
@@ -167,9 +157,9 @@ fn ambiguous(asked: &Asked, several: &[(Fit, Key<'_>, u32)]) -> Blame {
     Blame { message, path: asked.text().to_owned(), candidates, ..Blame::default() }
 }
 
-fn told(meant: &Meant<'_>, witnesses: &[Witness], limit: usize) -> Blame {
+fn answer_for(meant: &Target<'_>, witnesses: &[Witness], limit: usize) -> Blame {
     let of_project = witnesses.iter().filter(|witness| witness.project.as_deref() == meant.project);
-    let mut sessions: Vec<BlameSession> = of_project.filter_map(|witness| row(witness, meant)).collect();
+    let mut sessions: Vec<BlameSession> = of_project.filter_map(|witness| session_row(witness, meant)).collect();
     let count = |of: fn(&BlameSession) -> bool| {
         u32::try_from(sessions.iter().filter(|session| of(session)).count()).unwrap_or(u32::MAX)
     };
@@ -209,7 +199,7 @@ fn told(meant: &Meant<'_>, witnesses: &[Witness], limit: usize) -> Blame {
 }
 
 /// Returns how a session relates to the files in question, if it does.
-fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
+fn session_row(witness: &Witness, meant: &Target<'_>) -> Option<BlameSession> {
     let outcomes = &witness.outcomes;
     let moves = || outcomes.moves.iter().filter(|one| meant.has(&one.from, None) || meant.has(&one.to, None));
     // The session that renamed a file has both of its names.
@@ -220,7 +210,7 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
     let files: Vec<&File> = outcomes.files.iter().filter(|file| has(&file.path)).collect();
     let is_about = |one: &&Decided| {
         let named =
-            touched::file_words(&one.said.text).any(|word| meant.names.iter().any(|(path, _)| is_meant(word, path)));
+            touched::file_words(&one.said.text).any(|word| meant.names.iter().any(|(path, _)| means_file(word, path)));
         named || one.files.iter().any(|path| has(path))
     };
     let place = |one: &Decided| Quote {
@@ -239,7 +229,7 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
     }
     let sum = |of: fn(&File) -> u32| files.iter().map(|file| of(file)).fold(0, u32::saturating_add);
     let then: Vec<String> = files.iter().map(|file| file.path.clone()).take(MAX_NAMED).collect();
-    let is_then = meant.many || then.iter().any(|path| !same(path, &meant.shown));
+    let is_then = meant.many || then.iter().any(|path| !is_same_path(path, &meant.shown));
     let first = files.iter().filter(|file| file.changed).map(|file| file.line).min();
     let line = first.or_else(|| files.iter().map(|file| file.line).min()).or(renamed.map(|one| one.line));
     Some(BlameSession {
@@ -257,10 +247,10 @@ fn row(witness: &Witness, meant: &Meant<'_>) -> Option<BlameSession> {
     })
 }
 
-impl Meant<'_> {
+impl Target<'_> {
     /// Returns true if the path is one of the files, for a session that ended at `at`.
     fn has(&self, path: &str, at: Option<Timestamp>) -> bool {
         let in_time = |until: &Option<i64>| until.is_none_or(|until| at.is_none_or(|at| at.0 <= until));
-        self.names.iter().any(|(name, until)| same(name, path) && in_time(until))
+        self.names.iter().any(|(name, until)| is_same_path(name, path) && in_time(until))
     }
 }

@@ -28,7 +28,7 @@ const MAX_CHARS: usize = 300;
 
 /// A failure that is asked about, given as any text of it.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct FixQuery {
     /// The most informative line.
     pub line: String,
     telling: Likeness,
@@ -36,7 +36,7 @@ pub struct Asked {
     lines: BTreeSet<String>,
 }
 
-impl Asked {
+impl FixQuery {
     /// Reads one line or a whole output. The text must be redacted, as stored text is.
     pub fn read(text: &str) -> Self {
         let line = telling_line(text).unwrap_or_else(|| one_line(text, MAX_CHARS));
@@ -61,7 +61,7 @@ impl Asked {
 
 /// Everything known about one failure from all sessions.
 #[derive(Default)]
-struct Known<'a> {
+struct FailureHistory<'a> {
     likeness: f32,
     last: Option<(&'a Trouble, &'a Witness)>,
     commands: BTreeMap<&'a str, u32>,
@@ -70,15 +70,15 @@ struct Known<'a> {
     resolved: u32,
     unsure: u32,
     /// Sessions and lines that were counted already.
-    told: BTreeSet<(&'a str, u64)>,
+    counted: BTreeSet<(&'a str, u64)>,
     fixes: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixRow>,
     tried: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixTried>,
     unresolved: Option<Quote>,
 }
 
 /// Returns what is known about a failure, at most `limit` matches. The newest witness must come first.
-pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
-    let mut known: BTreeMap<&str, Known<'_>> = BTreeMap::new();
+pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
+    let mut known: BTreeMap<&str, FailureHistory<'_>> = BTreeMap::new();
     let mut judged: BTreeMap<&str, Option<f32>> = BTreeMap::new();
     for witness in witnesses {
         for trouble in &witness.outcomes.troubles {
@@ -86,16 +86,16 @@ pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
             let Some(likeness) = likeness else { continue };
             let known = known.entry(&trouble.error).or_default();
             known.likeness = likeness;
-            known.take(trouble, witness);
+            known.add(trouble, witness);
         }
     }
-    let mut ranked: Vec<Known<'_>> = known.into_values().collect();
+    let mut ranked: Vec<FailureHistory<'_>> = known.into_values().collect();
     ranked.sort_by(|a, b| {
-        let at = |known: &Known<'_>| known.last.and_then(|(trouble, _)| last(trouble));
+        let at = |known: &FailureHistory<'_>| known.last.and_then(|(trouble, _)| last_time(trouble));
         b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
     });
     // Similar failures are counted in the message only if the same failure is not known.
-    let exact = ranked.first().is_some_and(Known::is_same);
+    let exact = ranked.first().is_some_and(FailureHistory::is_same);
     let meant = || ranked.iter().filter(|known| known.is_same() == exact);
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
     // A failure that was left unresolved anywhere is not reported as unsure.
@@ -116,13 +116,13 @@ pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
         (seen, 0) => format!("{like}seen {} in {sessions}, never resolved", times(seen)),
         (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}", times(seen), times(resolved)),
     };
-    let matches = ranked.into_iter().take(limit).map(Known::told).collect();
+    let matches = ranked.into_iter().take(limit).map(FailureHistory::into_match).collect();
     Fix { message, error: asked.line.clone(), matches, ..Fix::default() }
 }
 
-impl<'a> Known<'a> {
-    fn take(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
-        if self.last.is_none_or(|(known, _)| last(trouble) > last(known)) {
+impl<'a> FailureHistory<'a> {
+    fn add(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
+        if self.last.is_none_or(|(known, _)| last_time(trouble) > last_time(known)) {
             self.last = Some((trouble, witness));
         }
         self.seen = self.seen.saturating_add(trouble.times);
@@ -130,7 +130,7 @@ impl<'a> Known<'a> {
         if !trouble.command.is_empty() {
             *self.commands.entry(&trouble.command).or_default() += 1;
         }
-        let mut is_new = |line: u64| self.told.insert((witness.session.as_str(), line));
+        let mut is_new = |line: u64| self.counted.insert((witness.session.as_str(), line));
         for tried in trouble.tried.iter().filter(|tried| is_new(tried.line)) {
             let entry = self.tried.entry((sorted(&tried.files), sorted(&tried.commands))).or_default();
             let newest = entry.count == 0 || time(tried.at) > entry.at;
@@ -150,7 +150,7 @@ impl<'a> Known<'a> {
         }
         match &trouble.fix {
             // One success that fixed several failures counts once.
-            Some(fix) if !self.told.insert((witness.session.as_str(), fix.line)) => {}
+            Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
                 self.resolved += 1;
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
@@ -174,7 +174,7 @@ impl<'a> Known<'a> {
             None => {
                 let (text, session_id) = (trouble.text.clone(), witness.session.clone());
                 let line = trouble.line.max(trouble.last_line);
-                let place = Quote { text, session_id, line, at: time(last(trouble)) };
+                let place = Quote { text, session_id, line, at: time(last_time(trouble)) };
                 self.unresolved = newer(self.unresolved.take(), Some(place));
             }
         }
@@ -185,7 +185,7 @@ impl<'a> Known<'a> {
         self.likeness >= SAME
     }
 
-    fn told(self) -> FixMatch {
+    fn into_match(self) -> FixMatch {
         let same = self.is_same();
         let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
         // Fixes that name files or commands come before those that do not.
@@ -205,7 +205,7 @@ impl<'a> Known<'a> {
             sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),
             resolved: self.resolved,
             unsure: self.unsure,
-            last_seen: self.last.and_then(|(trouble, _)| time(last(trouble))),
+            last_seen: self.last.and_then(|(trouble, _)| time(last_time(trouble))),
             fixes,
             tried_in_vain: tried,
             unresolved: self.unresolved,
@@ -214,7 +214,7 @@ impl<'a> Known<'a> {
 }
 
 /// Returns when the failure last occurred.
-fn last(trouble: &Trouble) -> Option<i64> {
+fn last_time(trouble: &Trouble) -> Option<i64> {
     trouble.last_at.or(trouble.at)
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rate::{counted, part, passes_on, percent, runs, time, times, told};
+use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
 use baton_events::schema::outcomes::{Command, Line, Said, Tally};
@@ -27,13 +27,13 @@ fn program(name: &str) -> &str {
 }
 
 /// Returns the keys of sessions that ran a command; a session with any of them qualifies.
-pub fn keys(asked: &str) -> Vec<String> {
-    let question = Question::read(asked);
-    vec![if question.is_whole_program() { program_key(&question.name) } else { command_key(&question.name) }]
+pub fn how_keys(asked: &str) -> Vec<String> {
+    let query = CommandQuery::read(asked);
+    vec![if query.is_whole_program() { program_key(&query.name) } else { command_key(&query.name) }]
 }
 
 /// The command asked about.
-struct Question {
+struct CommandQuery {
     /// Program and subcommand.
     name: String,
     /// Further words.
@@ -42,7 +42,7 @@ struct Question {
     looks: bool,
 }
 
-impl Question {
+impl CommandQuery {
     fn read(asked: &str) -> Self {
         let asked = asked.trim();
         let Some(last) = programs(asked).pop() else {
@@ -98,7 +98,7 @@ impl Question {
 
 /// One line over several sessions.
 #[derive(Default)]
-struct Known<'a> {
+struct LineRuns<'a> {
     runs: Tally,
     last: Option<(&'a Line, &'a str)>,
 }
@@ -106,23 +106,23 @@ struct Known<'a> {
 /// Returns how a command is run, with at most `limit` lines. The newest witness must come first. `project` is reported
 /// as the scope of the answer.
 pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
-    let question = Question::read(asked);
+    let query = CommandQuery::read(asked);
     let mut ran: Vec<(&Witness, &Command)> = Vec::new();
     for witness in witnesses {
-        ran.extend(witness.outcomes.commands.iter().filter(|command| question.fits(command)).map(|one| (witness, one)));
+        ran.extend(witness.outcomes.commands.iter().filter(|command| query.fits(command)).map(|one| (witness, one)));
     }
     // If no line has the further words, the whole command is reported.
-    let some = |(_, command): &(&Witness, &Command)| command.lines.iter().any(|line| question.fits_line(&line.text));
-    let in_lines = !question.more.is_empty() && ran.iter().any(some);
+    let some = |(_, command): &(&Witness, &Command)| command.lines.iter().any(|line| query.fits_line(&line.text));
+    let in_lines = !query.more.is_empty() && ran.iter().any(some);
     let mut all = Tally::default();
-    let mut lines: BTreeMap<&str, Known<'_>> = BTreeMap::new();
+    let mut lines: BTreeMap<&str, LineRuns<'_>> = BTreeMap::new();
     let mut names: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut sessions: Vec<&str> = Vec::new();
     let mut last_failure: Option<Quote> = None;
     for (witness, command) in ran {
         let mut counted_in = Tally::default();
         let mut failure: Option<&Said> = None;
-        for line in command.lines.iter().filter(|line| !in_lines || question.fits_line(&line.text)) {
+        for line in command.lines.iter().filter(|line| !in_lines || query.fits_line(&line.text)) {
             let known = lines.entry(&line.text).or_default();
             known.runs = known.runs.plus(&line.runs);
             if known.last.is_none_or(|(last, _)| last.at < line.at) {
@@ -166,23 +166,23 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     let last_seen = listed.iter().filter_map(|line| line.last_seen.clone()).max();
     let more_lines = u32::try_from(listed.len().saturating_sub(limit)).unwrap_or(u32::MAX);
     listed.truncate(limit);
-    let is_other = !in_lines && !question.more.is_empty() && all.all() > 0;
-    let shown = if is_other { runnable(&question.name) } else { asked.trim().to_owned() };
+    let is_other = !in_lines && !query.more.is_empty() && all.all() > 0;
+    let shown = if is_other { runnable(&query.name) } else { asked.trim().to_owned() };
     let sessions = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
     let message = match runs_of_all.count {
-        0 if question.looks => format!("`{shown}` only looks; runs of such commands are not counted"),
+        0 if query.looks => format!("`{shown}` only looks; runs of such commands are not counted"),
         0 => format!("`{shown}` was run in no session that is known"),
         1..TOO_FEW => format!("`{shown}` was seen {}, too few to say how it usually ends", times(runs_of_all.count)),
         count => {
-            format!("`{shown}` ran {} in {}: {}", times(count), counted(sessions, "session"), told(&runs_of_all))
+            format!("`{shown}` ran {} in {}: {}", times(count), counted(sessions, "session"), describe(&runs_of_all))
         }
     };
     let message = match is_other {
-        true => format!("no line with `{}` is known; {message}", question.more.join(" ")),
+        true => format!("no line with `{}` is known; {message}", query.more.join(" ")),
         false => message,
     };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
-    if question.is_whole_program() && names.keys().any(|name| *name != question.name) {
+    if query.is_whole_program() && names.keys().any(|name| *name != query.name) {
         let told =
             |(name, tally): (&&str, &Tally)| HowSubcommand { command: runnable(name), runs: part(tally, passes_on) };
         subcommands = names.iter().map(told).collect();
@@ -223,7 +223,7 @@ pub fn of_newest(how: How, read: u32, more: u32) -> How {
     How { message, more_sessions: more, ..how }
 }
 
-fn line(text: &str, known: &Known<'_>, passes_on: bool) -> Option<HowLine> {
+fn line(text: &str, known: &LineRuns<'_>, passes_on: bool) -> Option<HowLine> {
     let (last, session) = known.last?;
     Some(HowLine {
         text: text.to_owned(),

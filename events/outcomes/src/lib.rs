@@ -9,16 +9,16 @@
 //! pipe, or shared with other programs of its line, is counted separately from programs that ran alone, unless its
 //! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
 
-mod account;
 mod blame;
-mod copied;
-mod drawing;
+mod builder;
+mod diagram;
+mod file_query;
 mod fix;
+mod forks;
 mod how;
 mod likeness;
 mod patterns;
 mod pieces;
-mod place;
 mod rate;
 mod retry;
 mod run;
@@ -28,11 +28,11 @@ mod tests;
 mod touched;
 mod trouble;
 
-pub use blame::{blame, former as blame_former, keys as blame_keys};
-pub use copied::once;
-pub use drawing::{Format, draw};
-pub use fix::{Asked, fix};
-pub use how::{how, keys as how_keys, of_newest, with_other_projects};
+pub use blame::{blame, blame_former, blame_keys};
+pub use diagram::{Format, draw};
+pub use fix::{FixQuery, fix};
+pub use forks::remove_copies;
+pub use how::{how, how_keys, of_newest, with_other_projects};
 pub use patterns::patterns;
 pub use pieces::Pieces;
 
@@ -94,9 +94,9 @@ pub struct Witness {
 /// of which is followed over at most 2,000 later calls. Every list is bounded; entries beyond the limits are counted.
 /// [`Pieces`] does the same for conversations that are too long to hold.
 pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Outcomes {
-    let mut account = account::Account::default();
-    account.take(items, episode, at);
-    account.finish()
+    let mut builder = builder::OutcomeBuilder::default();
+    builder.add(items, episode, at);
+    builder.finish()
 }
 
 /// Returns the keys by which a session's outcomes are found: its programs; and the last components, the extensions and
@@ -113,7 +113,7 @@ pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let named = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.said.text));
     for path in touched.chain(moved).chain(decided).chain(named) {
         keys.insert(file_key(path));
-        keys.extend(blame::folder_keys(path));
+        keys.extend(file_query::folder_keys(path));
     }
     keys
 }
@@ -121,7 +121,7 @@ pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
 /// Returns the key of all files with the same last component; surrounding punctuation and a trailing line number are
 /// ignored.
 pub fn file_key(path: &str) -> String {
-    format!("f:{}", last_part(&blame::normal(path)).to_lowercase())
+    format!("f:{}", last_part(&file_query::normalise(path)).to_lowercase())
 }
 
 /// Returns the last component of a path.

@@ -25,7 +25,7 @@ pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, form
     let failing = failing(witnesses);
     let loops = loops(witnesses);
     let sessions = u32::try_from(witnesses.len()).unwrap_or(u32::MAX);
-    let mut sequences = telling(all);
+    let mut sequences = without_covered(all);
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let message = format!(
         "in {}: {} that {}, {} that mostly {}, {} of retrying",
@@ -80,7 +80,7 @@ fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
 }
 
 /// Drops sequences that hardly ever occur outside of a longer one.
-fn telling(mut all: Vec<PatternSequence>) -> Vec<PatternSequence> {
+fn without_covered(mut all: Vec<PatternSequence>) -> Vec<PatternSequence> {
     all.truncate(MAX_COMPARED);
     let covered: Vec<bool> = all
         .iter()

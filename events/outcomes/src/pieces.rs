@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::account::Account;
+use super::builder::OutcomeBuilder;
 use baton_conversation::item::{Body, Item, Meta};
 use baton_episode::digest::{Show, digest};
 use baton_events::schema::outcomes::Outcomes;
@@ -27,7 +27,7 @@ pub struct Pieces<'a> {
     at: Surroundings<'a>,
     /// See [`PIECE_BYTES`].
     piece: usize,
-    account: Account,
+    builder: OutcomeBuilder,
     held: Vec<Item>,
     bytes: usize,
     /// The first working directory, and the current one.
@@ -37,8 +37,16 @@ pub struct Pieces<'a> {
 
 impl<'a> Pieces<'a> {
     /// An empty conversation of the session described by `at`.
-    pub fn of(at: Surroundings<'a>) -> Self {
-        Self { at, piece: PIECE_BYTES, account: Account::default(), held: Vec::new(), bytes: 0, first: None, cwd: None }
+    pub fn new(at: Surroundings<'a>) -> Self {
+        Self {
+            at,
+            piece: PIECE_BYTES,
+            builder: OutcomeBuilder::default(),
+            held: Vec::new(),
+            bytes: 0,
+            first: None,
+            cwd: None,
+        }
     }
 
     /// Adds the next item.
@@ -58,7 +66,7 @@ impl<'a> Pieces<'a> {
     /// Returns the outcomes of all items.
     pub fn finish(mut self) -> Outcomes {
         self.count();
-        self.account.finish()
+        self.builder.finish()
     }
 
     fn end_piece(&mut self) {
@@ -95,7 +103,7 @@ impl<'a> Pieces<'a> {
     fn count(&mut self) {
         let held = std::mem::take(&mut self.held);
         let episode = digest(&held, &Show::default());
-        self.account.take(&held, &episode, &self.at);
+        self.builder.add(&held, &episode, &self.at);
     }
 }
 
@@ -155,7 +163,7 @@ mod tests {
     }
 
     fn in_pieces(items: &[Item], session: &SessionId) -> Outcomes {
-        let mut pieces = Pieces { piece: SMALL_BYTES, ..Pieces::of(at(session)) };
+        let mut pieces = Pieces { piece: SMALL_BYTES, ..Pieces::new(at(session)) };
         for item in items {
             pieces.push(item.clone());
             let most = TIMES * SMALL_BYTES + 2 * items.iter().map(Item::weight).max().unwrap_or(0);

@@ -84,7 +84,7 @@ pub(super) fn time(at: Option<i64>) -> Option<String> {
 }
 
 /// Describes how runs ended.
-pub(super) fn told(runs: &Runs) -> String {
+pub(super) fn describe(runs: &Runs) -> String {
     let mut parts = Vec::new();
     let known = runs.ok.saturating_add(runs.failed);
     if known > 0 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{MAX_RETRIES, run};
-use baton_episode::digest::{Attempt, What};
+use baton_episode::digest::{Action, Attempt};
 use baton_events::schema::outcomes::{Ended, Retry, millis};
 
 /// Minimum number of consecutive failures.
@@ -13,7 +13,7 @@ const MAX_HELD: usize = 2_000;
 
 /// A series of failures that has not ended.
 #[derive(Default)]
-struct Row {
+struct OpenSeries {
     retry: Retry,
     /// Number of edits before its first failure.
     edits: u32,
@@ -23,7 +23,7 @@ struct Row {
 /// too many, the shortest are dropped and counted.
 #[derive(Default)]
 pub(super) struct Retries {
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, OpenSeries>,
     found: Vec<Retry>,
     edits: u32,
     left_out: usize,
@@ -33,15 +33,15 @@ impl Retries {
     /// Adds the next call.
     pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
         match &attempt.what {
-            What::Command { ran, .. } => {
+            Action::Command { ran, .. } => {
                 for program in ran.iter().filter(|program| run::counts(program)) {
                     self.step(&program.name, run::ended(attempt.ended, program), attempt);
                 }
             }
-            What::Edit(_) | What::Other(_) => self.step(attempt.tool, attempt.ended, attempt),
-            What::Read(_) => {}
+            Action::Edit(_) | Action::Other(_) => self.step(attempt.tool, attempt.ended, attempt),
+            Action::Read(_) => {}
         }
-        let edited = matches!(attempt.what, What::Edit(_)) && attempt.ended == Ended::Ok;
+        let edited = matches!(attempt.what, Action::Edit(_)) && attempt.ended == Ended::Ok;
         self.edits = self.edits.saturating_add(u32::from(edited));
         if self.found.len() > MAX_HELD {
             self.shorten();
@@ -78,7 +78,7 @@ impl Retries {
                         return;
                     }
                     let retry = Retry { what: what.to_owned(), line: attempt.result_line, ..Retry::default() };
-                    self.rows.insert(what.to_owned(), Row { retry, edits: self.edits });
+                    self.rows.insert(what.to_owned(), OpenSeries { retry, edits: self.edits });
                 }
                 let Some(row) = self.rows.get_mut(what) else { return };
                 row.retry.times = row.retry.times.saturating_add(1);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{MAX_COMMANDS, MAX_LINES, MAX_LINES_OF_ONE};
-use baton_episode::digest::{Attempt, Part, Ran, What};
+use baton_episode::digest::{Action, Attempt, Part, Ran};
 use baton_events::schema::outcomes::{Command, Ended, Kind, Line, Said, Tally, millis};
 use baton_graph::is_program;
 
@@ -23,7 +23,7 @@ pub(super) struct Programs {
 impl Programs {
     /// Adds the next call. Programs that only look are ignored.
     pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
-        let What::Command { text, ran, .. } = &attempt.what else { return };
+        let Action::Command { text, ran, .. } = &attempt.what else { return };
         for program in ran.iter().filter(|program| counts(program)) {
             if !self.known.contains_key(&program.name) {
                 self.known.insert(program.name.clone(), <(Command, BTreeMap<String, Line>)>::default());
@@ -47,12 +47,12 @@ impl Programs {
             (line.ended, line.exit_code) = (ended(attempt.ended, program), attempt.exit_code);
         }
         if self.lines.max(self.known.len()) > MAX_HELD {
-            self.let_go();
+            self.drop_least_frequent();
         }
     }
 
     /// Drops the least frequent lines, then programs without lines, until half of the limit remains.
-    fn let_go(&mut self) {
+    fn drop_least_frequent(&mut self) {
         let mut least = 1;
         while self.lines.max(self.known.len()) > MAX_HELD / 2 {
             for (_, lines) in self.known.values_mut() {

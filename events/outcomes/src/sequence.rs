@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{MAX_SEQUENCES, run};
-use baton_episode::digest::{Attempt, What, one_line};
+use baton_episode::digest::{Action, Attempt, one_line};
 use baton_events::schema::outcomes::{Ended, Sequence};
 
 /// Tools for the agent's own bookkeeping, which are not steps of the work.
@@ -139,7 +139,7 @@ fn times(sequence: &Sequence) -> u32 {
 /// Returns the step of a call; for a command line, its last program that does more than look.
 pub(super) fn step(attempt: &Attempt<'_>) -> Option<(String, Ended)> {
     match &attempt.what {
-        What::Command { ran, .. } => {
+        Action::Command { ran, .. } => {
             let program = ran.iter().rev().find(|program| run::counts(program)).or_else(|| ran.first())?;
             Some((one_line(&program.name, NAME_CHARS), run::ended(attempt.ended, program)))
         }

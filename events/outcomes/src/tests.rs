@@ -190,7 +190,7 @@ fn a_failure_is_followed_to_what_made_it_go_away() {
 }
 
 pub(super) fn fix_of(asked: &str, witnesses: &[Witness]) -> baton_protocol::answer::Fix {
-    fix(&Asked::read(asked), witnesses, 3)
+    fix(&FixQuery::read(asked), witnesses, 3)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_episode::digest::{Attempt, Episode, What};
+use baton_episode::digest::{Action, Attempt, Episode};
 use baton_events::schema::outcomes::{Decided, Ended, File, Move, Said, millis};
 use baton_graph::{Surroundings, file_name, renames};
 
@@ -68,7 +68,7 @@ pub(super) fn decisions(attempts: &[Attempt<'_>], episode: &Episode, at: &Surrou
     let turn = |line: u64| episode.prompts.partition_point(|prompt| prompt.line <= line);
     let mut of_turn: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for attempt in attempts.iter().filter(|attempt| attempt.ended == Ended::Ok) {
-        let What::Edit(path) = attempt.what else { continue };
+        let Action::Edit(path) = attempt.what else { continue };
         let files = of_turn.entry(turn(attempt.line)).or_default();
         let path = file_name(path, cwd, at);
         if files.len() <= MAX_OF_TURN && !files.contains(&path) {

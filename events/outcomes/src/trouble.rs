@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MAX_TRIED, MAX_TROUBLES, SHORT_CHARS, run};
-use baton_episode::digest::{Attempt, Episode, ErrorLine, What, one_line};
+use baton_episode::digest::{Action, Attempt, Episode, ErrorLine, one_line};
 use baton_events::schema::outcomes::{Ended, Fix, Tried, Trouble, millis};
 use baton_graph::{Surroundings, error_name, file_name};
 
@@ -55,13 +55,13 @@ impl Changed {
     }
 
     /// Keeps the last entries, in order.
-    fn last(mut list: Vec<String>) -> Vec<String> {
+    fn keep_last(mut list: Vec<String>) -> Vec<String> {
         list.split_off(list.len().saturating_sub(MAX_TRIED))
     }
 }
 
 /// Moves a repeated entry to the end: the last change is nearest to the result.
-fn note(list: &mut Vec<String>, text: String) {
+fn move_to_end(list: &mut Vec<String>, text: String) {
     list.retain(|known| *known != text);
     list.push(text);
 }
@@ -82,7 +82,7 @@ impl Reader<'_> {
         trouble.times = u32::from(counted.insert((trouble.error.clone(), error.line)));
         let Some((index, failed)) = failed else { return trouble };
         let subject = subject(failed);
-        (trouble.command, trouble.attempt) = (subject.first().cloned().unwrap_or_default(), told(failed));
+        (trouble.command, trouble.attempt) = (subject.first().cloned().unwrap_or_default(), describe(failed));
         self.follow(index, error, &subject, &mut trouble, counted);
         trouble
     }
@@ -115,12 +115,12 @@ impl Reader<'_> {
             }
             if resolved_at == Some(attempt.result_line) {
                 // If an edit succeeds after a failure of the tool, the edit itself is the change.
-                if let What::Edit(path) = attempt.what {
-                    note(&mut all.files, file_name(path, self.cwd, self.at));
+                if let Action::Edit(path) = attempt.what {
+                    move_to_end(&mut all.files, file_name(path, self.cwd, self.at));
                 }
                 break;
             }
-            let again = about(attempt, subject);
+            let again = is_about(attempt, subject);
             match (&attempt.what, attempt.ended) {
                 (_, Ended::Failed) if again => {
                     if error_name(&attempt.error) == trouble.error {
@@ -135,8 +135,8 @@ impl Reader<'_> {
                     let changed = std::mem::take(&mut since);
                     if !changed.is_empty() && trouble.tried.len() < MAX_TRIED {
                         trouble.tried.push(Tried {
-                            files: Changed::last(changed.files),
-                            commands: Changed::last(changed.commands),
+                            files: Changed::keep_last(changed.files),
+                            commands: Changed::keep_last(changed.commands),
                             error: attempt.error.clone(),
                             line: attempt.result_line,
                             at: millis(attempt.at),
@@ -144,14 +144,14 @@ impl Reader<'_> {
                     }
                 }
                 (_, Ended::Ok | Ended::Unknown) if again => trouble.unsure = true,
-                (What::Edit(path), Ended::Ok) => {
+                (Action::Edit(path), Ended::Ok) => {
                     let path = file_name(path, self.cwd, self.at);
-                    note(&mut all.files, path.clone());
-                    note(&mut since.files, path);
+                    move_to_end(&mut all.files, path.clone());
+                    move_to_end(&mut since.files, path);
                 }
-                (What::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
-                    note(&mut all.commands, told(attempt));
-                    note(&mut since.commands, told(attempt));
+                (Action::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
+                    move_to_end(&mut all.commands, describe(attempt));
+                    move_to_end(&mut since.commands, describe(attempt));
                 }
                 _ => {}
             }
@@ -159,8 +159,8 @@ impl Reader<'_> {
         trouble.unsure &= error.resolution.is_none();
         trouble.fix = error.resolution.as_ref().map(|resolution| Fix {
             text: resolution.text.clone(),
-            files: Changed::last(all.files),
-            commands: Changed::last(all.commands),
+            files: Changed::keep_last(all.files),
+            commands: Changed::keep_last(all.commands),
             line: resolution.line,
             at: millis(resolution.at),
         });
@@ -169,25 +169,25 @@ impl Reader<'_> {
 
 /// Returns what failed: the failing programs, otherwise all programs of the line; for another tool its name.
 fn subject(attempt: &Attempt<'_>) -> Vec<String> {
-    let What::Command { ran, .. } = &attempt.what else { return vec![attempt.tool.to_owned()] };
+    let Action::Command { ran, .. } = &attempt.what else { return vec![attempt.tool.to_owned()] };
     let failed = ran.iter().filter(|program| program.ended == Some(false)).map(|program| program.name.clone());
     let failed: Vec<String> = failed.collect();
     if failed.is_empty() { ran.iter().map(|program| program.name.clone()).collect() } else { failed }
 }
 
 /// Returns true if an attempt runs what failed.
-fn about(attempt: &Attempt<'_>, subject: &[String]) -> bool {
+fn is_about(attempt: &Attempt<'_>, subject: &[String]) -> bool {
     match &attempt.what {
-        What::Command { ran, .. } => ran.iter().any(|program| subject.contains(&program.name)),
+        Action::Command { ran, .. } => ran.iter().any(|program| subject.contains(&program.name)),
         _ => subject.iter().any(|name| name == attempt.tool),
     }
 }
 
 /// Describes an attempt briefly.
-fn told(attempt: &Attempt<'_>) -> String {
+fn describe(attempt: &Attempt<'_>) -> String {
     match &attempt.what {
-        What::Command { text, .. } => one_line(text, SHORT_CHARS),
-        What::Edit(path) | What::Read(path) => one_line(&format!("{} {path}", attempt.tool), SHORT_CHARS),
-        What::Other(target) => one_line(&format!("{} {target}", attempt.tool), SHORT_CHARS),
+        Action::Command { text, .. } => one_line(text, SHORT_CHARS),
+        Action::Edit(path) | Action::Read(path) => one_line(&format!("{} {path}", attempt.tool), SHORT_CHARS),
+        Action::Other(target) => one_line(&format!("{} {target}", attempt.tool), SHORT_CHARS),
     }
 }

@@ -43,7 +43,7 @@ fn ask(memory: &Memory, asked: &Question) -> Vec<Hit> {
 
 /// Sessions with the lines found, sorted: a question about what is there, not about its order.
 fn check(memory: &Memory, text: &str, expected: &str) {
-    let mut found: Vec<String> = ask(memory, &query::read(text, now()))
+    let mut found: Vec<String> = ask(memory, &query::parse(text, now()))
         .iter()
         .map(|hit| format!("{}:{}", hit.session_id, hit.line.unwrap_or(0)))
         .collect();
@@ -216,7 +216,7 @@ fn every_session_with_a_file_that_fits_is_there_however_many_files_fit() {
 fn a_hit_says_why_it_is_there() {
     let memory = house();
     let reasons = |text: &str, session: &str, line: u64, expected: &[Reason]| {
-        let hits = ask(&memory, &query::read(text, now()));
+        let hits = ask(&memory, &query::parse(text, now()));
         let hit = hits.iter().find(|hit| hit.session_id.as_str() == session && hit.line == Some(line));
         let matched: Vec<Reason> = hit.unwrap().matched.iter().copied().collect();
         assert_eq!(matched, expected, "{text}");
@@ -227,7 +227,7 @@ fn a_hit_says_why_it_is_there() {
     reasons("E0308", "auth", 3, &[Reason::Text, Reason::Error]);
     reasons("auth.rs", "auth", 3, &[Reason::Text, Reason::File, Reason::Title, Reason::Entity]);
     reasons("title of cart", "cart", 2, &[Reason::Text, Reason::Title]);
-    let hits = ask(&memory, &query::read("schedule", now()));
+    let hits = ask(&memory, &query::parse("schedule", now()));
     assert_eq!(hits[0].matched.iter().copied().collect::<Vec<_>>(), [Reason::Title, Reason::Episode]);
 }
 
@@ -246,7 +246,7 @@ fn a_phrase_is_found_behind_many_turns_that_only_have_its_words() {
     texts.push("here the hay needle".to_owned());
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let memory = Memory::of(&[Session::new("stack", &texts), Session::new("other", &["hay", "needle"])]);
-    let hits = ask(&memory, &query::read("\"here the hay needle\"", now()));
+    let hits = ask(&memory, &query::parse("\"here the hay needle\"", now()));
     assert_eq!(hits.iter().map(|hit| hit.line).collect::<Vec<_>>(), [Some(1_501)]);
     let without = [Without::Phrase("needle hay needle".to_owned())];
     let demands = Demands { without: &without, ..Demands::default() };
@@ -264,7 +264,7 @@ fn a_phrase_with_hardly_a_telling_word_is_found_wherever_it_stands() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let memory = Memory::of(&[Session::new("apart", &texts[..1_500]), Session::new("shop", &texts[1_500..])]);
     for text in ["\"is not a function\"", "\"in the store\"", "\"at all since\"", "\"that is known\" function"] {
-        let asked = query::read(text, now());
+        let asked = query::parse(text, now());
         let demands = Demands { phrases: &asked.phrases, ..Demands::default() };
         let found = memory.searcher.searched(&Query { demands, ..Query::new(&asked.words) }).unwrap();
         assert_eq!((ids(&found.hits), found.is_cut), (vec!["shop".to_owned()], false), "{text}");
@@ -315,7 +315,7 @@ fn sessions_found_by_their_episode_are_asked_before_they_are_counted() {
     let episode = format!("{} the purple walrus", "They talked of many other things. ".repeat(30));
     sessions.push(Session { episode, ..Session::new("parade", &["nothing"]) });
     let memory = Memory::of(&sessions);
-    let asked = query::read("\"purple walrus\"", now());
+    let asked = query::parse("\"purple walrus\"", now());
     let demands = Demands { phrases: &asked.phrases, ..Demands::default() };
     let found = memory.searcher.search(&Query { demands, sessions: 3, ..Query::new(&asked.words) }).unwrap();
     assert_eq!(ids(&found), ["parade"]);

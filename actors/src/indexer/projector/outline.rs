@@ -116,7 +116,7 @@ impl Outline {
         if self.left_out() == 0 {
             return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
         }
-        let mut pieces = Pieces::of(at);
+        let mut pieces = Pieces::new(at);
         conversation
             .each(|item| {
                 pieces.push(item.clone());

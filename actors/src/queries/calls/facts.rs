@@ -70,7 +70,7 @@ fn wanted(asked: &FactsParams, now: Timestamp) -> Result<Wanted, Failure> {
 fn window(name: &str, during: &During, now: Timestamp) -> Result<Window, Failure> {
     let read = |end: &str, text: &Option<String>| {
         let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-        query::moment(text, now).map(Some).ok_or_else(|| {
+        query::parse_moment(text, now).map(Some).ok_or_else(|| {
             let message = format!(
                 "{name}_{end}: {text:?} is no time; give one like 2026-03-14T09:26:53Z, a date like 2026-03-14, or 7d"
             );

@@ -27,7 +27,7 @@ pub(in crate::queries) async fn fix(
     let text = redact(needed(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);
     let judge = move |court: &super::outcome_query::Court| {
-        let error = outcomes::Asked::read(&text);
+        let error = outcomes::FixQuery::read(&text);
         let look = |words: &str| {
             let heard = court.hear(By::Failure(words), court.project.as_deref(), SESSIONS)?;
             Ok(answer::Fix { more_sessions: heard.more, ..outcomes::fix(&error, &heard.witnesses, limit) })

@@ -171,7 +171,7 @@ pub(super) fn uuid(text: &str) -> Result<Uuid, Failure> {
 fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let shown = || text.trim().chars().take(60).collect::<String>();
     let wrong = || format!("{:?} is no time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
-    query::moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
+    query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
 }
 
 /// Why something was not recorded, and what to do.

@@ -57,7 +57,7 @@ impl Court {
         let mut heard =
             self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
         let read = u32::try_from(heard.found.len()).unwrap_or(u32::MAX);
-        outcomes::once(&mut heard.found, &|one, other| family::elder(&self.table, one, other));
+        outcomes::remove_copies(&mut heard.found, &|one, other| family::elder(&self.table, one, other));
         Ok(Heard { witnesses: heard.found, read, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
     }
 }

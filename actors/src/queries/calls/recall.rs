@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use baton_ask::query::Question;
 use baton_ask::recall;
-use baton_ask::recall::{Asked, Entry, Kind, Later, Place, Sort, gathered, still_open};
+use baton_ask::recall::{Entry, Intent, Kind, Later, Place, Sort, session_entries, still_open};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::State;
@@ -144,13 +144,13 @@ impl Looking {
 
     /// Everything that is known of it, and of that what answers. What the asking session itself said, as far as it was read
     /// before, comes below everything else: after a compaction the agent does not know it any more.
-    fn look(&self, asked: &Asked) -> Result<Answer, Ended> {
+    fn look(&self, asked: &Intent) -> Result<Answer, Ended> {
         let (mut notes, mut told) = self.told(asked)?;
         if self.own_parts() {
             let (_, own) = Self { whose: Whose::Own, ..self.clone() }.told(asked)?;
-            recall::below(&mut told, own);
+            recall::append_below(&mut told, own);
         }
-        let recall::Told { entries, unknown, unsaid } = told;
+        let recall::Selection { entries, unknown, unsaid } = told;
         notes.extend(self.what_is_unknown(&entries, &unknown));
         if unknown.is_empty() && asked.is(Kind::Decisions) && !unsaid.is_empty() && !self.question.has_secret {
             let unsaid: String = unsaid.join(", ").chars().take(UNSAID_CHARS).collect();
@@ -167,7 +167,7 @@ impl Looking {
     }
 
     /// What answers, of the sessions that are looked into, and notes on how the question was taken.
-    fn told(&self, asked: &Asked) -> Result<(Vec<String>, recall::Told), Ended> {
+    fn told(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), Ended> {
         let mut found = self.sessions(asked)?;
         self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
@@ -182,7 +182,7 @@ impl Looking {
                 project: project.map(resolve::last_part),
                 fit: session.fit(asked),
             };
-            let mut told = gathered(&session.episode, &place, asked);
+            let mut told = session_entries(&session.episode, &place, asked);
             if state.is_subagent() && !asked.kinds.is_empty() {
                 // Whose helper it was says nothing of what somebody was at.
                 told.retain(|entry| entry.sort != Sort::Session);
@@ -192,7 +192,7 @@ impl Looking {
             let after = later.entry(project.unwrap_or_default().to_owned()).or_default();
             entries.append(&mut still_open(&session.episode, &place, asked, after));
             if asked.is_general() {
-                after.take(&session.episode);
+                after.add(&session.episode);
             }
             entries
                 .extend(session.passages.iter().zip(0_u8..).map(|(hit, number)| passage(&place, hit, number, asked)));
@@ -203,7 +203,7 @@ impl Looking {
             entries.append(&mut self.wishes(asked)?);
         }
         entries.append(&mut facts);
-        Ok((found.notes, recall::told(asked, entries)))
+        Ok((found.notes, recall::select(asked, entries)))
     }
 
     /// What there is to say of what is not known. Nothing while there is more to read: then it may be there.
@@ -233,7 +233,7 @@ impl Looking {
     }
 
     /// What a person typed that sounds like a preference, where none is known as a fact.
-    fn wishes(&self, asked: &Asked) -> Result<Vec<Entry>, Failure> {
+    fn wishes(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
         let words = ["prefer always never please instead", &asked.about.join(" ")].join(" ");
         let question = Question { words, ..self.question.clone() };
         let hits = find(&self.wanted(question, self.sessions), &self.table, &self.settings, &self.searcher)?.hits;
@@ -266,7 +266,7 @@ impl Looking {
 }
 
 /// A passage, which counts by how well it fits: what fits in none of its words was found by others like them.
-fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Asked) -> Entry {
+fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> Entry {
     let fit = asked.fit(&hit.snippet);
     let spoken = matches!(hit.role.as_deref(), Some("user" | "assistant"));
     let worth = if asked.kinds.is_empty() { PASSAGE } else { PASSAGE_BESIDE };
@@ -275,6 +275,6 @@ fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Asked) -> E
 }
 
 /// Whether a session counts among those in which something is looked for.
-fn reads_further(asked: &Asked) -> bool {
+fn reads_further(asked: &Intent) -> bool {
     asked.is_general() && !asked.is(Kind::Latest) && !asked.is(Kind::Files)
 }

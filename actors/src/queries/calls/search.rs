@@ -162,7 +162,7 @@ pub(super) async fn prepared(
     };
     let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: left_out };
     let now = services.clock.now();
-    let question = query::read(query, now);
+    let question = query::parse(query, now);
     // Both at once: neither waits for the other.
     let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
     let Ready { searcher, freshness } = ready?;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_ask::query::moment;
+use baton_ask::query::parse_moment;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, MODEL_MARK, seconds_between};
 use baton_events::projection::table::Row;
@@ -76,7 +76,7 @@ pub(in crate::queries) async fn timeline(
 }
 
 fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
-    moment(text, now).ok_or_else(|| {
+    parse_moment(text, now).ok_or_else(|| {
         let shown: String = text.chars().take(60).collect();
         failure(code::INVALID_PARAMS, format!("{shown:?} is no date, as 2026-03-14, 2026-03, 7d or yesterday are"))
     })

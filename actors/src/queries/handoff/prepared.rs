@@ -96,7 +96,7 @@ fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(Epi
     let show = services.settings.now().filtering;
     match services.conversations.digest(id, current, &show) {
         Ok((current, episode)) => {
-            let facts = Arc::new(Facts::of(&episode));
+            let facts = Arc::new(Facts::new(&episode));
             services.handoffs.kept().put(key(services, id, &current), facts.clone());
             Some((current, facts))
         }

@@ -35,7 +35,7 @@ const MAX_BYTES: usize = 40;
 /// times shown; RFC 3339, also without seconds, with a space for its `T`, and without a zone, which means UTC; `today`
 /// and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`, `1y`, `10 days`: that long before `now`. `None`
 /// for everything else.
-pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+pub fn parse_moment(text: &str, now: Timestamp) -> Option<Timestamp> {
     let text = text.trim();
     if text.is_empty() || text.len() > MAX_BYTES || !text.is_ascii() {
         return None;
@@ -48,11 +48,11 @@ pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
         "yesterday" => return Some(today.plus_ms(-DAY_MS)),
         _ => {}
     }
-    date(&lower).or_else(|| ago(&lower, now)).or_else(|| time(text))
+    parse_date(&lower).or_else(|| parse_ago(&lower, now)).or_else(|| parse_time(text))
 }
 
 /// Parses RFC 3339, and what ISO 8601 also allows: a space for the `T`, no seconds, no zone, which means UTC.
-fn time(text: &str) -> Option<Timestamp> {
+fn parse_time(text: &str) -> Option<Timestamp> {
     let (day, rest) = text.split_once(['T', 't', ' '])?;
     let digits = rest.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
     let (clock, zone) = rest.split_at(digits);
@@ -62,7 +62,7 @@ fn time(text: &str) -> Option<Timestamp> {
 }
 
 /// Parses `2026`, `2026-03`, `2026-03-14`, also with slashes.
-fn date(text: &str) -> Option<Timestamp> {
+fn parse_date(text: &str) -> Option<Timestamp> {
     let parts: Vec<&str> = text.split(['-', '/']).collect();
     let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
     let is_number = parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
@@ -75,7 +75,7 @@ fn date(text: &str) -> Option<Timestamp> {
 }
 
 /// Parses `7d`, `10 days`, `2w`.
-fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
+fn parse_ago(text: &str, now: Timestamp) -> Option<Timestamp> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = unit.trim().trim_end_matches("ago").trim();

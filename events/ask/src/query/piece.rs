@@ -31,18 +31,18 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         if rest.is_empty() {
             return None;
         }
-        let piece = first(rest, &mut hopeless);
+        let piece = first_piece(rest, &mut hopeless);
         rest = &rest[piece.raw.len()..];
         Some(piece)
     })
 }
 
 /// Returns the piece that `text` begins with.
-fn first<'a>(text: &'a str, hopeless: &mut [bool; QUOTES.len()]) -> Piece<'a> {
+fn first_piece<'a>(text: &'a str, hopeless: &mut [bool; QUOTES.len()]) -> Piece<'a> {
     let word = &text[..text.find(char::is_whitespace).unwrap_or(text.len())];
     let minus = word.starts_with('-') && !word.starts_with("--") && word.len() > 1;
     let behind_dash = usize::from(minus);
-    let field = name(&word[behind_dash..]);
+    let field = filter_name(&word[behind_dash..]);
     let at = behind_dash + field.map_or(0, |name| name.len() + 1);
     if let Some((inside, end)) = quoted(text, at, hopeless) {
         return Piece { raw: &text[..end], minus, field, text: inside, quoted: true };
@@ -51,7 +51,7 @@ fn first<'a>(text: &'a str, hopeless: &mut [bool; QUOTES.len()]) -> Piece<'a> {
 }
 
 /// Returns the letters before a colon if something follows it.
-fn name(word: &str) -> Option<&str> {
+fn filter_name(word: &str) -> Option<&str> {
     let (name, value) = word.split_once(':')?;
     let is_name = !name.is_empty() && name.len() <= NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_alphabetic());
     (is_name && !value.is_empty()).then_some(name)

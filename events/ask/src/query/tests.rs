@@ -5,7 +5,7 @@ fn now() -> Timestamp {
 }
 
 /// Formats a parsed question: words, `"phrases"`, prefixes with a star, exclusions with a dash, filters, bounds.
-fn told(asked: &Question) -> String {
+fn format_question(asked: &Question) -> String {
     let mut parts = vec![asked.words.clone()];
     parts.extend(asked.phrases.iter().map(|phrase| format!("<{phrase}>")));
     parts.extend(asked.prefixes.iter().map(|prefix| format!("{prefix}*")));
@@ -24,7 +24,7 @@ fn told(asked: &Question) -> String {
 }
 
 fn check(text: &str, expected: &str) {
-    assert_eq!(told(&read(text, now())), expected, "{text:?}");
+    assert_eq!(format_question(&parse(text, now())), expected, "{text:?}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn times_are_absolute_or_counted_from_now() {
     check("-after:2026-03", "before=2026-03-01T00:00:00.000Z");
     check("-before:2026-03", "after=2026-03-01T00:00:00.000Z");
     for (text, fits_nothing) in [("after:tomorow lock", true), ("after:2026-02-30", true), ("-after:soon x", false)] {
-        let asked = read(text, now());
+        let asked = parse(text, now());
         assert_eq!(
             (asked.fits_nothing, asked.after, asked.is_restricted()),
             (fits_nothing, None, fits_nothing),
@@ -128,14 +128,14 @@ fn times_are_absolute_or_counted_from_now() {
         ("1m", "2026-02-12T09:26:53.000Z"),
         ("1y", "2025-03-14T09:26:53.000Z"),
     ] {
-        assert_eq!(moment(text, now()).map(|at| at.to_string()).as_deref(), Some(expected), "{text}");
+        assert_eq!(parse_moment(text, now()).map(|at| at.to_string()).as_deref(), Some(expected), "{text}");
     }
     for text in
         ["", "soon", "2026-13", "2026-02-30", "26-03-14", "7", "d", "-7d", "7x", "99999999999999999999d", "7 d x"]
     {
-        assert_eq!(moment(text, now()), None, "{text}");
+        assert_eq!(parse_moment(text, now()), None, "{text}");
     }
-    assert!(moment("9223372036854775807h", now()).is_none());
+    assert!(parse_moment("9223372036854775807h", now()).is_none());
 }
 
 #[test]
@@ -150,25 +150,25 @@ fn what_is_taken_otherwise_than_it_looks_is_said() {
         ("-before:soon x", "x", "leaves nothing out: no date"),
         ("a -word", "a", "passages with word are left out; \"-word\" in quotes"),
     ] {
-        let asked = read(text, now());
+        let asked = parse(text, now());
         assert_eq!(asked.words, words, "{text}");
         assert!(asked.notes.len() == 1 && asked.notes[0].contains(note), "{text}: {:?}", asked.notes);
     }
     for text in ["std::sync", "localhost:8080", "a:b", "main.rs:12:3", "TypeError:x", "http://x.y"] {
-        assert_eq!(read(text, now()).notes, [""; 0], "{text}");
+        assert_eq!(parse(text, now()).notes, [""; 0], "{text}");
     }
 }
 
 #[test]
 fn everything_is_bounded() {
     let many = "\"a b\" pre* -without file:x ".repeat(100);
-    let asked = read(&many, now());
+    let asked = parse(&many, now());
     assert_eq!(asked.phrases.len() + asked.prefixes.len() + asked.without.len(), MAX_OPERATORS);
     assert_eq!(asked.filters.len(), MAX_FILTERS);
-    let long = read(&"語".repeat(MAX_BYTES), now());
+    let long = parse(&"語".repeat(MAX_BYTES), now());
     assert!(long.words.len() <= MAX_BYTES && long.notes.len() == 1, "{:?}", long.notes);
     for text in ["“a ".repeat(6_000), "\"a\"b ".repeat(4_000), "-".repeat(20_000), "a:".repeat(9_000)] {
-        read(&text, now());
+        parse(&text, now());
     }
 }
 
@@ -177,7 +177,7 @@ fn words_outside_of_phrases_are_loose() {
     for (text, loose) in
         [("\"a b\"", false), ("\"a b\" \"c\" file:x -without", false), ("\"a b\" c", true), ("\"a b\" pre*", true)]
     {
-        assert_eq!(read(text, now()).has_loose_words(), loose, "{text}");
+        assert_eq!(parse(text, now()).has_loose_words(), loose, "{text}");
     }
 }
 
@@ -191,6 +191,6 @@ fn filters_alone_ask_for_sessions() {
         ("file:a.rs \"a phrase\"", false),
         ("", true),
     ] {
-        assert_eq!(read(text, now()).is_filters_only(), only, "{text}");
+        assert_eq!(parse(text, now()).is_filters_only(), only, "{text}");
     }
 }

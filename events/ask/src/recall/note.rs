@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use super::asked::{Asked, Kind};
-use super::gathered::Place;
+use super::intent::{Intent, Kind};
+use super::session_entries::Place;
 use super::{Entry, Sort};
 use baton_conversation::record::Timestamp;
 use baton_events::memo;
@@ -13,7 +13,7 @@ const WORTH: f32 = 2.0;
 const WORTH_OF_A_KIND: f32 = 2.6;
 
 /// Creates the entry of a note: its name, once, and its text.
-pub fn note(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &Asked) -> Entry {
+pub fn note_entry(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &Intent) -> Entry {
     let session = memo::key(uuid);
     let (name, text) = (name.trim(), text.trim());
     let mut rest = text;
@@ -28,13 +28,13 @@ pub fn note(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &A
     let fit = asked.fit(&told);
     let worth = if asked.kinds.is_empty() { WORTH } else { WORTH_OF_A_KIND };
     let place = Place { session: &session, rank: 1, at, project: None, fit };
-    let answers = asked.kinds.iter().any(|kind| speaks_of(&told, *kind));
-    Entry { uuid: Some(uuid), answers, ..place.line(Sort::Note, &told, None, at, worth).fitting(fit) }
+    let answers = asked.kinds.iter().any(|kind| addresses(&told, *kind));
+    Entry { uuid: Some(uuid), answers, ..place.line(Sort::Note, &told, None, at, worth).with_fit(fit) }
 }
 
 /// Returns true if the words of a note address this kind of question.
-fn speaks_of(text: &str, kind: Kind) -> bool {
-    let words = super::asked::words(&text.replace(['\'', '’'], ""));
+fn addresses(text: &str, kind: Kind) -> bool {
+    let words = super::intent::words(&text.replace(['\'', '’'], ""));
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let says = |list: &[&str]| {
         let told = format!(" {} ", words.join(" "));

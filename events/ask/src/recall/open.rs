@@ -1,6 +1,6 @@
 //! What is still open: what sessions left, except what later sessions have settled.
 
-use super::asked::{Asked, Kind, is_form, words};
+use super::intent::{Intent, Kind, is_same_stem, words};
 use super::{Entry, Place, Sort};
 use baton_episode::digest::{Episode, Pointed};
 
@@ -29,15 +29,15 @@ pub struct Later {
 
 impl Later {
     /// Adds the next session, going back in time.
-    pub fn take(&mut self, episode: &Episode) {
+    pub fn add(&mut self, episode: &Episode) {
         let done = episode.work_completed.values().flatten().chain(&episode.decisions);
-        self.done.extend(done.map(|said| telling(&said.text)));
+        self.done.extend(done.map(|said| key_words(&said.text)));
         let mended = episode.errors.iter().filter_map(|error| error.resolution.as_ref());
-        self.done.extend(mended.map(|said| telling(&said.text)));
+        self.done.extend(mended.map(|said| key_words(&said.text)));
         let commands = episode.commands.iter().filter(|command| command.outcome == "ok");
         self.succeeded.extend(commands.map(|command| command.text.to_lowercase()));
         let open = episode.unresolved.iter().chain(&episode.next_steps);
-        self.open.extend(open.map(|said| telling(&said.text)));
+        self.open.extend(open.map(|said| key_words(&said.text)));
     }
 
     /// Returns true if something that an earlier session left open is settled, or open in a later session as well.
@@ -46,9 +46,9 @@ impl Later {
         if self.succeeded.iter().any(|command| command.len() > 3 && names(&lowered, command)) {
             return true;
         }
-        let wanted = telling(left);
+        let wanted = key_words(left);
         let settles = |there: &Vec<String>| {
-            let has = |word: &&String| there.iter().any(|other| is_form(other, word));
+            let has = |word: &&String| there.iter().any(|other| is_same_stem(other, word));
             wanted.len() >= LEAST_WORDS && wanted.iter().filter(has).count() as f32 / wanted.len() as f32 >= SETTLED
         };
         self.done.iter().any(settles) || self.open.iter().any(|there| *there == wanted || settles(there))
@@ -62,7 +62,7 @@ fn names(text: &str, command: &str) -> bool {
         || text.contains(&format!("`{command}`"))
 }
 
-fn telling(text: &str) -> Vec<String> {
+fn key_words(text: &str) -> Vec<String> {
     let mut telling: Vec<String> = words(text).into_iter().filter(|word| !IDLE.contains(&word.as_str())).collect();
     telling.sort();
     telling.dedup();
@@ -70,7 +70,7 @@ fn telling(text: &str) -> Vec<String> {
 }
 
 /// Returns the open ends and next steps of a session that nothing later has settled.
-pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Asked, later: &Later) -> Vec<Entry> {
+pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Intent, later: &Later) -> Vec<Entry> {
     let worth = if asked.is(Kind::Open) {
         3.0
     } else if asked.is(Kind::Latest) {
@@ -84,7 +84,7 @@ pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Asked, later: &L
         let entry = |said: &Pointed| {
             let fit = if asked.kinds.is_empty() { asked.fit(&said.text) } else { place.near(asked, &said.text) };
             let by_model = episode.is_of_model(said.line, &said.text);
-            let entry = place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).fitting(fit);
+            let entry = place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).with_fit(fit);
             Entry { by_model, ..entry }
         };
         open.map(entry).collect()

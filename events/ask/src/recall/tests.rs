@@ -10,8 +10,8 @@ fn id(text: &str) -> SessionId {
 }
 
 /// Reads a question asked on 2026-11-20, without known projects.
-fn read(question: &str) -> Asked {
-    super::read(question, &Around { projects: &[], now: Timestamp(1_795_168_800_000) })
+fn read(question: &str) -> Intent {
+    super::read(question, &Context { projects: &[], now: Timestamp(1_795_168_800_000) })
 }
 
 fn place(session: &SessionId, rank: usize) -> Place<'_> {
@@ -49,9 +49,9 @@ fn episode() -> Episode {
 fn told_of(question: &str) -> Vec<String> {
     let (asked, session) = (read(question), id("one"));
     let place = Place { fit: whole_fit(&episode(), &asked), ..place(&session, 1) };
-    let mut entries = gathered(&episode(), &place, &asked);
+    let mut entries = session_entries(&episode(), &place, &asked);
     entries.append(&mut still_open(&episode(), &place, &asked, &Later::default()));
-    let (entries, _) = chosen(told(&asked, entries).entries, 1_000, |_| 1);
+    let (entries, _) = chosen(select(&asked, entries).entries, 1_000, |_| 1);
     entries.iter().map(|entry| format!("{} {}", entry.sort.as_str(), entry.text)).collect()
 }
 
@@ -79,13 +79,13 @@ fn what_is_asked_for_is_told_and_nothing_else() {
 fn what_two_say_of_one_line_is_told_once() {
     let (one, other) = (id("one"), id("two"));
     let entry = |sort: Sort, session: &SessionId, text: &str, line: u64, fit: f32| {
-        let entry = place(session, 1).line(sort, text, Some(line), None, 2.0).fitting(fit);
+        let entry = place(session, 1).line(sort, text, Some(line), None, 2.0).with_fit(fit);
         Entry { answers: sort == Sort::Passage && line != 11, ..entry }
     };
     let uuid = uuid::Uuid::from_u128(7);
     let fact = |entry: Entry| Entry { uuid: Some(uuid), ..entry };
     let asked = read("why did we choose sled over sqlite");
-    let told = told(
+    let told = select(
         &asked,
         vec![
             entry(Sort::Decision, &one, "We use sled instead of SQLite", 5, 1.0),
@@ -115,7 +115,7 @@ fn what_two_say_of_one_line_is_told_once() {
         23,
         1.0,
     ));
-    let solved = super::told(&read("how did we solve the missing script"), vec![fixed, fact]).entries;
+    let solved = super::select(&read("how did we solve the missing script"), vec![fixed, fact]).entries;
     assert_eq!(solved.iter().map(|entry| (entry.sort, entry.uuid)).collect::<Vec<_>>(), [(Sort::Fixed, Some(uuid))]);
 }
 
@@ -124,8 +124,8 @@ fn what_is_not_known_is_said() {
     let (session, asked) = (id("one"), read("why did we choose kafka"));
     let passage = place(&session, 1).line(Sort::Passage, "kafka is in the compose file", Some(3), None, 1.2);
     let far = place(&session, 1).line(Sort::Passage, "brokers", Some(4), None, 0.2);
-    let decision = place(&session, 1).line(Sort::Decision, "No retries", Some(5), None, 3.0).fitting(0.0);
-    let told = told(&asked, vec![passage, far, decision]);
+    let decision = place(&session, 1).line(Sort::Decision, "No retries", Some(5), None, 3.0).with_fit(0.0);
+    let told = select(&asked, vec![passage, far, decision]);
     assert_eq!((told.unknown.as_slice(), told.unsaid.len()), (&[Kind::Decisions][..], 0));
     assert_eq!(told.entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(3)]);
 }
@@ -144,7 +144,10 @@ fn an_error_that_was_never_mended_is_not_answered_by_what_mended_another() {
         let asked = read("how did we solve that curl certificate failed");
         let session = id("one");
         let place = Place { fit: 0.0, ..place(&session, 1) };
-        let told = told(&asked, gathered(&Episode { errors: errors(resolved), ..Episode::default() }, &place, &asked));
+        let told = select(
+            &asked,
+            session_entries(&Episode { errors: errors(resolved), ..Episode::default() }, &place, &asked),
+        );
         let texts: Vec<String> = told.entries.iter().map(|entry| entry.text.clone()).collect();
         (texts, told.unknown)
     };
@@ -157,9 +160,9 @@ fn an_error_that_was_never_mended_is_not_answered_by_what_mended_another() {
 fn what_has_more_of_the_question_than_any_answer_comes_first() {
     let (session, asked) = (id("one"), read("why did we choose i64 for amounts, as in cobol"));
     let decision =
-        place(&session, 1).line(Sort::Decision, "More digits are no amount", Some(5), None, 3.0).fitting(0.5);
+        place(&session, 1).line(Sort::Decision, "More digits are no amount", Some(5), None, 3.0).with_fit(0.5);
     let passage = place(&session, 1).line(Sort::Passage, "amounts are i64: no rounding", Some(3), None, 1.2);
-    let told = told(&asked, vec![decision, Entry { answers: true, ..passage }]);
+    let told = select(&asked, vec![decision, Entry { answers: true, ..passage }]);
     assert_eq!((told.unknown.len(), told.unsaid.as_slice()), (0, &["cobol".to_owned()][..]));
     let (entries, _) = chosen(told.entries, 100, |_| 1);
     assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(3), Some(5)]);
@@ -173,7 +176,7 @@ fn a_decision_about_something_else_is_no_answer_to_why() {
     let check = |question: &str, expected: &[u64]| {
         let asked = read(question);
         let place = Place { fit: whole_fit(&episode, &asked), ..place(&session, 1) };
-        let told = told(&asked, gathered(&episode, &place, &asked));
+        let told = select(&asked, session_entries(&episode, &place, &asked));
         let mut lines: Vec<u64> = told.entries.iter().filter_map(|entry| entry.line).collect();
         lines.sort_unstable();
         assert_eq!(lines, expected, "{question}");
@@ -186,9 +189,9 @@ fn a_decision_about_something_else_is_no_answer_to_why() {
 fn what_was_asked_for_comes_before_what_only_has_its_words() {
     let (session, asked) = (id("one"), read("which approach failed for the refresh"));
     let failed =
-        place(&session, 1).line(Sort::Failed, "A mutex per token did not work", Some(9), None, 3.0).fitting(0.5);
+        place(&session, 1).line(Sort::Failed, "A mutex per token did not work", Some(9), None, 3.0).with_fit(0.5);
     let passage = place(&session, 1).line(Sort::Passage, "the refresh is slow", Some(3), None, 1.2);
-    let told = told(&asked, vec![Entry { answers: true, ..passage }, failed]);
+    let told = select(&asked, vec![Entry { answers: true, ..passage }, failed]);
     let (entries, _) = chosen(told.entries, 100, |_| 1);
     assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(9), Some(3)]);
 }
@@ -198,9 +201,9 @@ fn a_note_and_the_fact_that_was_taken_from_it_are_one() {
     let uuid = uuid::Uuid::from_u128(7);
     let check = |question: &str, body: &str, fact: &str, expected: &[Sort]| {
         let asked = read(question);
-        let note = note(uuid, "Rule", body, None, &asked);
+        let note = note_entry(uuid, "Rule", body, None, &asked);
         let fact = place(&note.session, 1).line(Sort::Fact, fact, Some(3), None, 3.0);
-        let told = told(&asked, vec![fact, note]);
+        let told = select(&asked, vec![fact, note]);
         let sorts: Vec<Sort> = told.entries.iter().map(|entry| entry.sort).collect();
         assert_eq!(sorts, expected, "{question}: {body}");
     };
@@ -218,7 +221,7 @@ fn a_preference_that_was_a_decision_as_well_is_told_as_what_is_asked_for() {
     let session = id("one");
     let entry = |sort: Sort, text: &str| place(&session, 1).line(sort, text, Some(5), None, 3.0);
     let both = || vec![entry(Sort::Decision, "User: never push"), entry(Sort::Fact, "the user prefers: never push")];
-    let sorts = |question: &str| told(&read(question), both()).entries.iter().map(|it| it.sort).collect::<Vec<_>>();
+    let sorts = |question: &str| select(&read(question), both()).entries.iter().map(|it| it.sort).collect::<Vec<_>>();
     assert_eq!(sorts("what does the user prefer"), [Sort::Fact]);
 }
 
@@ -226,7 +229,7 @@ fn a_preference_that_was_a_decision_as_well_is_told_as_what_is_asked_for() {
 fn a_note_answers_what_it_speaks_of() {
     let uuid = uuid::Uuid::from_u128(7);
     let check = |question: &str, text: &str, answers: bool, fit: f32| {
-        let note = note(uuid, "Rule", text, None, &read(question));
+        let note = note_entry(uuid, "Rule", text, None, &read(question));
         assert_eq!((note.answers, note.fit, note.uuid), (answers, fit, Some(uuid)), "{question}: {text}");
     };
     check("what does the user prefer", "The user prefers dark mode.", true, 1.0);
@@ -238,7 +241,7 @@ fn a_note_answers_what_it_speaks_of() {
     check("how did we solve E0382", "E0382 was fixed by cloning", true, 1.0);
     check("what were we working on last time", "We deploy on Tuesdays.", true, 1.0);
     check("which files belong to this work", "We deploy on Tuesdays.", false, 1.0);
-    let told = note(uuid, "Deploy rule", "Deploy rule We deploy on Tuesdays.", None, &read("deploy"));
+    let told = note_entry(uuid, "Deploy rule", "Deploy rule We deploy on Tuesdays.", None, &read("deploy"));
     assert_eq!(told.text, "Deploy rule: We deploy on Tuesdays.");
 }
 
@@ -253,7 +256,7 @@ fn what_later_sessions_settled_is_not_open() {
     };
     let later = |episode: &Episode| {
         let mut later = Later::default();
-        later.take(episode);
+        later.add(episode);
         later
     };
     let benched = later(&Episode { commands: vec![ran("cargo bench", "ok")], ..Episode::default() });
@@ -320,7 +323,7 @@ fn a_session_is_told_by_its_purpose_and_not_by_what_was_typed_last() {
     let told = |title_is_prompt, objective: &str| {
         let (title, objective) = ("and push it".to_owned(), objective.to_owned());
         let episode = Episode { title, objective, title_is_prompt, ..Episode::default() };
-        gathered(&episode, &place, &asked)[0].text.clone()
+        session_entries(&episode, &place, &asked)[0].text.clone()
     };
     assert_eq!(told(true, "Move the log"), "Move the log");
     assert_eq!(told(false, "Move the log"), "and push it: Move the log");

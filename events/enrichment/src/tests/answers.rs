@@ -31,7 +31,7 @@ fn good() -> Value {
 }
 
 fn lines() -> Lines {
-    Lines::of(&items(STORY), &Show::default())
+    Lines::new(&items(STORY), &Show::default())
 }
 
 /// The good answer with one field replaced.
@@ -65,7 +65,7 @@ fn a_good_answer_is_taken_however_it_is_wrapped() {
     }
     let by_category = with("work_completed", json!({ "fixes": [{ "text": "rounds half to even", "line": 7 }] }));
     assert_eq!(checked(&by_category).unwrap(), answer);
-    assert_eq!(Answer::stored(&answer.json()), Some(answer));
+    assert_eq!(Answer::from_json(&answer.to_json()), Some(answer));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_has_another_form_is_refused_with_its_place() {
     for (finish, outcome) in [(Finish::Length, CallOutcome::Cut), (Finish::Refusal, CallOutcome::Refused)] {
         let complaint = check(&good().to_string(), finish, &lines()).unwrap_err();
         assert_eq!(complaint.outcome(), outcome);
-        assert_eq!(Complaint::of_outcome(outcome), complaint, "what a restart knows of it");
+        assert_eq!(Complaint::from_outcome(outcome), complaint, "what a restart knows of it");
     }
     let nothing = json!({
         "objective": " ", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
@@ -189,7 +189,7 @@ fn every_text_is_bounded_on_one_line_and_without_secrets() {
     assert!(answer.entities.iter().all(|it| it.label == Label::Topic), "a type that nobody offered");
     assert_eq!((answer.facts.len(), answer.facts[0].relation.as_str()), (1, "RELATES_TO"));
     assert_eq!(answer.knowledge_stored.len(), 2, "{:?}", answer.knowledge_stored.keys());
-    let stored = answer.json();
+    let stored = answer.to_json();
     assert!(!stored.contains(secret) && stored.contains("[redacted:"), "{stored}");
     assert!(!stored.contains("\\n") && !stored.contains("\\u0007"), "{stored}");
     assert!(answer.objective.chars().count() <= 720 && answer.continuation_context.chars().count() <= 1_600);
@@ -230,7 +230,7 @@ fn an_enriched_episode_keeps_what_programs_say() {
     let items = items(STORY);
     let extractive = digest(&items, &Show::default());
     let answer = checked(&good().to_string()).unwrap();
-    let enriched = answer.tell(extractive.clone(), &lines());
+    let enriched = answer.merge_into(extractive.clone(), &lines());
     assert_eq!(enriched.objective, "Fix the rounding of the ledger.");
     assert_eq!(enriched.decisions[0].text, "banker's rounding, as the law says");
     assert_eq!((enriched.decisions[0].line, enriched.decisions[0].at), (7, Some(Timestamp(7_000))));
@@ -286,7 +286,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
         knowledge_stored: [("wiki".to_owned(), vec![claim("a page", 7), claim("something", 5)])].into(),
         ..Answer::default()
     };
-    let told = answer.tell(before.clone(), &lines());
+    let told = answer.merge_into(before.clone(), &lines());
     let texts = |list: &[Pointed]| list.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
     // The person's words are kept and repetitions of them dropped; the agent's are replaced by the model's.
     assert_eq!(
@@ -329,13 +329,13 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert_eq!(text.matches(MODEL_MARK).count(), by_model.len(), "{text}");
     assert!(text.contains("- User: never floats\n- a third one · model\n"), "{text}");
     assert!(!told.content().contains(MODEL_MARK), "what is searched has no mark");
-    let apart = told.clone().told_apart();
+    let apart = told.clone().content_with_marks();
     let claims: Vec<&str> =
         apart.split(MODEL_BEGINS).skip(1).map(|rest| rest.split(MODEL_ENDS).next().unwrap()).collect();
     assert_eq!(claims.len(), by_model.len(), "{apart}");
     assert!(claims.contains(&"a third one") && !claims.concat().contains("never floats"), "{claims:?}");
     assert_eq!(apart.replace([MODEL_BEGINS, MODEL_ENDS], ""), told.content(), "it has the same words");
-    assert_eq!((before.clone().marked(), before.clone().told_apart()), (before.clone(), before.content()));
+    assert_eq!((before.clone().marked(), before.clone().content_with_marks()), (before.clone(), before.content()));
     // A text that contains the mark does not pass for the model's.
     let mut odd = told.clone();
     let tricks = ["a\u{fdd0}b", "c\u{fdd1}d"].map(|text| Pointed { text: text.to_owned(), line: 2, at: None });
@@ -344,7 +344,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     odd.knowledge_stored.insert("tool\u{fdd0}".to_owned(), vec![tricks[0].clone()]);
     odd.next_steps.push(tricks[1].clone());
     odd.said_by_model.insert((2, tricks[1].text.clone()));
-    let odd = odd.told_apart();
+    let odd = odd.content_with_marks();
     for line in ["- User: ab\n", "- /x\n", "- tool: ab\n", "- Next: \u{fdd0}cd\u{fdd1}\n"] {
         assert!(odd.contains(line), "{line:?}: {odd}");
     }
@@ -359,8 +359,8 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     }
     let content = full.content();
     assert!(content.contains("earlier)") && content.len() > 7_000, "{content}");
-    assert_eq!(full.told_apart().replace([MODEL_BEGINS, MODEL_ENDS], ""), content);
-    assert_eq!(Answer::default().tell(before.clone(), &lines()), before, "of which it says nothing");
+    assert_eq!(full.content_with_marks().replace([MODEL_BEGINS, MODEL_ENDS], ""), content);
+    assert_eq!(Answer::default().merge_into(before.clone(), &lines()), before, "of which it says nothing");
 }
 
 #[test]
@@ -408,13 +408,13 @@ fn a_stored_answer_is_this_line() {
         r#""PullRequest","summary":"s","line":4}],"facts":[{"source":"a","source_type":"File","relation":"USES","target":"#,
         r#""b","target_type":"Package","fact":"a uses b","line":5}],"dropped":3,"left_out":4}"#
     );
-    let answer = Answer::stored(text).unwrap();
-    assert_eq!(answer.json(), text);
+    let answer = Answer::from_json(text).unwrap();
+    assert_eq!(answer.to_json(), text);
     for damaged in [text.replace("\"v\":1", "\"v\":2"), text.replace("PullRequest", "Nonsense"), text[1..].to_owned()] {
-        assert_eq!(Answer::stored(&damaged), None, "{damaged}");
+        assert_eq!(Answer::from_json(&damaged), None, "{damaged}");
     }
     let smallest = r#"{"v":1,"objective":"o","continuation_context":""}"#;
-    assert_eq!(Answer::stored(smallest).unwrap().json(), smallest);
+    assert_eq!(Answer::from_json(smallest).unwrap().to_json(), smallest);
 }
 
 proptest::proptest! {
@@ -426,8 +426,8 @@ proptest::proptest! {
         if let Ok(answer) = checked(&String::from_utf8_lossy(&text)) {
             let lines = lines();
             let pointed = answer.decisions.iter().map(|it| it.line).chain(answer.facts.iter().map(|it| it.line));
-            proptest::prop_assert!(pointed.into_iter().all(|line| lines.has(line)));
-            proptest::prop_assert_eq!(Answer::stored(&answer.json()), Some(answer));
+            proptest::prop_assert!(pointed.into_iter().all(|line| lines.contains(line)));
+            proptest::prop_assert_eq!(Answer::from_json(&answer.to_json()), Some(answer));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::*;
-use crate::request::Left;
+use crate::request::Remaining;
 use baton_events::session::Ask;
 
 const LIMITS: Limits = Limits { context_tokens: 100_000, max_output_tokens: 2_000 };
@@ -56,11 +56,11 @@ fn what_shall_not_be_shown_is_not_told() {
         (Show { keep_agent_responses: false, ..all }, agent),
         (Show { keep_tool_structure: false, ..all }, tools),
     ] {
-        let (told, lines) = (request::plan(&items, &LIMITS, &show), Lines::of(&items, &show));
+        let (told, lines) = (request::plan(&items, &LIMITS, &show), Lines::new(&items, &show));
         let told: Vec<u64> = data(&told.requests[0]).into_iter().map(line_of).collect();
         for line in [user, agent, tools].concat() {
             let is_told = !hidden.contains(&line);
-            assert_eq!((told.contains(&line), lines.has(line)), (is_told, is_told), "{show:?}: {line}");
+            assert_eq!((told.contains(&line), lines.contains(line)), (is_told, is_told), "{show:?}: {line}");
         }
     }
     let long = super::items(&format!("1 user go\n2 fails {}", "x".repeat(1_000)));
@@ -113,8 +113,8 @@ fn exchanges(count: u64, words: usize) -> Vec<Item> {
 
 /// Answers all requests of a plan in order, each with `claims` claims and two dropped ones; returns what was left
 /// before each.
-fn asked(plan: &Plan, claims: usize) -> Vec<Left> {
-    let (mut answers, mut asked) = (std::collections::BTreeMap::new(), Vec::<Left>::new());
+fn asked(plan: &Plan, claims: usize) -> Vec<Remaining> {
+    let (mut answers, mut asked) = (std::collections::BTreeMap::new(), Vec::<Remaining>::new());
     loop {
         let next: Result<_, Infallible> = plan.next(|hash| Ok(answers.get(hash).cloned()));
         let Ok(Some(left)) = next else { panic!("nothing is left before the last") };
@@ -153,7 +153,7 @@ fn a_long_conversation_is_cut_between_exchanges_and_joined_step_by_step() {
         assert_eq!((told, plan.left_out), ((1..=2 * count).collect(), 0), "{name}");
         let asked = asked(&plan, 4);
         assert_eq!(asked.iter().filter(|left| left.request.is_last()).count(), 1, "{name}");
-        for (at, Left { request, .. }) in asked.iter().enumerate() {
+        for (at, Remaining { request, .. }) in asked.iter().enumerate() {
             assert!(request.tokens_in + request.tokens_out <= limits.context_tokens, "{name}: {at}");
             assert!(request.is_last() || request.user.contains("in at most"), "{name}: {}", request.user);
         }
@@ -211,10 +211,12 @@ fn an_answer_that_is_too_long_is_joined_without_its_last_entries() {
     assert!(many.tokens_in + many.tokens_out <= SMALL.context_tokens, "{}", many.tokens_in);
     assert!(many.user.contains("claim"), "the first ones stay");
     let long = Answer { objective: "字".repeat(700), continuation_context: "x".repeat(900), ..Answer::default() };
-    let short = long.clone().within(100);
-    assert!(baton_conversation::tokens::at_most(&short.json()) <= 100 && long.objective.starts_with(&short.objective));
-    assert_eq!(long.clone().within(2_000), long);
-    assert_eq!(long.within(0), Answer::default(), "it ends");
+    let short = long.clone().shortened_to(100);
+    assert!(
+        baton_conversation::tokens::at_most(&short.to_json()) <= 100 && long.objective.starts_with(&short.objective)
+    );
+    assert_eq!(long.clone().shortened_to(2_000), long);
+    assert_eq!(long.shortened_to(0), Answer::default(), "it ends");
 }
 
 #[test]
@@ -227,7 +229,7 @@ fn there_is_a_bound_to_the_parts_and_what_is_left_out_is_counted_and_said() {
     let asked = asked(&plan, 1);
     assert!(asked.len() < 128, "{}", asked.len());
     let gap = format!("{} things that were said or done are left out", plan.left_out);
-    for Left { request, .. } in &asked {
+    for Remaining { request, .. } in &asked {
         let holds = match request.ask {
             Ask::Part => request.part <= 2,
             _ => {
@@ -258,7 +260,7 @@ fn what_is_not_held_of_a_giant_is_counted_among_what_is_not_sent() {
     let not_held = abridged.left_out();
     let (plan, lines) = request::plan_of(abridged, &LIMITS, &Show::default());
     assert!(not_held > 10 && (plan.left_out, plan.unseen()) == (0, not_held), "{not_held} {}", plan.unseen());
-    assert!(lines.has(1) && lines.has(201) && lines.len() == 2);
+    assert!(lines.contains(1) && lines.contains(201) && lines.len() == 2);
     let mut whole = baton_episode::digest::Abridged::default();
     items(STORY).into_iter().for_each(|item| whole.push(item));
     let (of_story, _) = request::plan_of(whole, &LIMITS, &Show::default());
@@ -297,7 +299,7 @@ fn of_a_giant_more_is_told_by_a_larger_context_alone_whatever_is_not_held() {
 fn asked_once_more_it_is_the_same_request_with_the_complaint() {
     let first = plan(&items(STORY), &LIMITS).requests.remove(0);
     let complaint = Complaint::Field { path: "decisions[2].line".to_owned(), wanted: "an integer" };
-    let again = first.clone().again(&complaint);
+    let again = first.clone().with_correction(&complaint);
     assert_eq!(again.hash(), first.hash());
     assert!(again.tokens_in > first.tokens_in);
     let correction = again.correction.unwrap();

@@ -77,7 +77,7 @@ impl Abridged {
     /// Returns the digest of the conversation.
     pub fn digest(self, show: &Show) -> Episode {
         let (left_out, span) = (self.left_out, self.times.span());
-        Episode { left_out, span, ..super::of_held(&self.into_items(), show) }
+        Episode { left_out, span, ..super::digest_whole(&self.into_items(), show) }
     }
 
     /// Returns the remaining items, in file order.
@@ -116,7 +116,7 @@ impl Abridged {
 }
 
 /// Returns the digest of a conversation that is too long to be held whole; `None` for any other.
-pub(super) fn of_giant(items: &[Item], show: &Show) -> Option<Episode> {
+pub(super) fn digest_abridged(items: &[Item], show: &Show) -> Option<Episode> {
     let mut left = WHOLE_BYTES;
     let is_whole = items.iter().all(|item| match left.checked_sub(item.weight()) {
         Some(rest) => {

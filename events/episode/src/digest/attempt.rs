@@ -15,7 +15,7 @@ pub struct Attempt<'a> {
     /// Name of the tool as written.
     pub tool: &'a str,
     /// What it did.
-    pub what: What<'a>,
+    pub what: Action<'a>,
     /// How it ended.
     pub ended: Ended,
     /// Exit code of a command, if known.
@@ -41,7 +41,7 @@ pub struct Attempt<'a> {
 }
 
 /// What a tool call does.
-pub enum What<'a> {
+pub enum Action<'a> {
     /// Runs a command line.
     Command {
         /// The line, bounded.
@@ -59,7 +59,7 @@ pub enum What<'a> {
 
 /// Passes all tool calls of a conversation to `each`, in order. Linear in the items.
 pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
-    let timeline = Timeline::of(items, &Show::default());
+    let timeline = Timeline::new(items, &Show::default());
     for (round, number) in timeline.rounds.iter().zip(0..) {
         for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
             let uuid = items.get(deed.began).and_then(|item| item.uuid.as_deref());
@@ -81,18 +81,18 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
     };
     let what = match (deed.command(), deed.edit(), deed.reading()) {
         (Some(line), ..) => {
-            let command = deed.line().unwrap_or_else(|| Command::read(line));
+            let command = deed.parsed_command().unwrap_or_else(|| Command::read(line));
             let succeeded = match ended {
                 Ended::Ok => Some(true),
                 Ended::Failed => Some(false),
                 Ended::Unknown | Ended::Denied | Ended::Interrupted => None,
             };
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-            What::Command { text, ran: command.ran(succeeded, &error) }
+            Action::Command { text, ran: command.ran(succeeded, &error) }
         }
-        (None, Some((path, ..)), _) => What::Edit(path),
-        (None, None, Some(path)) => What::Read(path),
-        (None, None, None) => What::Other(one_line(deed.target().unwrap_or_default(), SHORT_CHARS)),
+        (None, Some((path, ..)), _) => Action::Edit(path),
+        (None, None, Some(path)) => Action::Read(path),
+        (None, None, None) => Action::Other(one_line(deed.target().unwrap_or_default(), SHORT_CHARS)),
     };
     Attempt {
         tool: deed.tool(),

@@ -31,9 +31,9 @@ pub(super) enum Choice {
 }
 
 /// Returns the choice that a sentence of the agent states, if any.
-pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
+pub(super) fn agent_choice(sentence: &str) -> Option<Choice> {
     let own = own_words(sentence);
-    let (sentence, phrase) = (&*own, Phrase::of(&own));
+    let (sentence, phrase) = (&*own, Phrase::new(&own));
     if phrase.asks() || phrase.begins(&CASES) || phrase.begins(&STEPS) || phrase.has_any(&TELLING) {
         return None;
     }
@@ -95,7 +95,7 @@ fn weighed(phrase: &Phrase) -> bool {
     }
     parts
         .iter()
-        .map(|part| Phrase::of(part))
+        .map(|part| Phrase::new(part))
         .any(|part| !weighs(&part) && commitment(&part).is_some_and(|commitment| !commitment.conditional))
 }
 
@@ -160,7 +160,7 @@ pub fn clauses(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns true if a sentence by an unknown author states a choice.
 pub fn is_choice(sentence: &str) -> bool {
-    of_the_agent(sentence) == Some(Choice::Made) || of_the_person(sentence)
+    agent_choice(sentence) == Some(Choice::Made) || is_person_choice(sentence)
 }
 
 /// Returns true if a person announces text that is not theirs: `here is a README I found:`.
@@ -168,15 +168,15 @@ fn announces(clause: &str) -> bool {
     if !clause.ends_with(':') {
         return false;
     }
-    let phrase = Phrase::of(clause);
+    let phrase = Phrase::new(clause);
     let shows = phrase.begins(&ANNOUNCING) || phrase.has_any(&FOUND);
     shows && phrase.has_any(&DOCUMENTS) && !phrase.has_any(&OWN_WORDS)
 }
 
 /// Returns true if a sentence of a person corrects or instructs, and does not only postpone.
-pub(super) fn of_the_person(sentence: &str) -> bool {
+pub(super) fn is_person_choice(sentence: &str) -> bool {
     let own = own_words(sentence);
-    let (sentence, phrase) = (&*own, Phrase::of(&own));
+    let (sentence, phrase) = (&*own, Phrase::new(&own));
     let tagged = phrase.words().filter(|word| word.starts_with(char::is_alphanumeric)).last();
     let unsure = phrase.has_any(&UNSURE) || tagged.is_some_and(|word| TAGS.contains(&word));
     let is_idle = unsure || phrase.has_any(&LATER) || phrase.has_any(&IDLE) || phrase.begins(&POLITE);
@@ -196,22 +196,22 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     let rest: Vec<&str> = phrase.words().skip_while(|word| ASSENT.contains(word)).collect();
     // An instruction has an object.
     let words = rest.iter().filter(|word| word.starts_with(char::is_alphanumeric)).count();
-    words > 2 && Phrase::of(&rest.join(" ")).begins(&INSTRUCTING)
+    words > 2 && Phrase::new(&rest.join(" ")).begins(&INSTRUCTING)
 }
 
 /// Returns true if a person chooses something over an alternative, with a reason.
 pub(super) fn is_reasoned(sentence: &str) -> bool {
-    let phrase = Phrase::of(sentence);
-    phrase.has_any(&AGAINST) && phrase.has_any(&REASONS[..2]) && of_the_person(sentence)
+    let phrase = Phrase::new(sentence);
+    phrase.has_any(&AGAINST) && phrase.has_any(&REASONS[..2]) && is_person_choice(sentence)
 }
 
 /// Returns true if a text of a person contains a rule that goes beyond the case at hand.
 pub fn is_laid_down(text: &str) -> bool {
     clauses(text).any(|clause| {
-        let phrase = Phrase::of(clause);
+        let phrase = Phrase::new(clause);
         let rest: Vec<&str> = phrase.words().skip_while(|word| ASSENT.contains(word)).collect();
-        let rest = Phrase::of(&rest.join(" "));
-        of_the_person(clause) && !rest.begins(&WAITING) && (!rest.begins(&OF_THIS) || phrase.has_any(&REASONS))
+        let rest = Phrase::new(&rest.join(" "));
+        is_person_choice(clause) && !rest.begins(&WAITING) && (!rest.begins(&OF_THIS) || phrase.has_any(&REASONS))
     })
 }
 
@@ -219,18 +219,18 @@ pub fn is_laid_down(text: &str) -> bool {
 pub(super) fn objects(text: &str) -> bool {
     clauses(text)
         .next()
-        .is_some_and(|first| Phrase::of(first).begins(&["no", "nope", "not", "don't", "do not", "instead"]))
+        .is_some_and(|first| Phrase::new(first).begins(&["no", "nope", "not", "don't", "do not", "instead"]))
 }
 
 /// Returns true if a sentence leaves a choice to the reader.
 pub(super) fn is_left_to_the_reader(sentence: &str) -> bool {
-    let phrase = Phrase::of(sentence);
+    let phrase = Phrase::new(sentence);
     phrase.asks() && phrase.has_any(&ALTERNATIVES)
 }
 
 /// Returns true if any sentence of a text is a question.
 pub(super) fn asks(text: &str) -> bool {
-    sentences(text).iter().any(|sentence| Phrase::of(sentence.text).asks())
+    sentences(text).iter().any(|sentence| Phrase::new(sentence.text).asks())
 }
 
 struct Commitment {
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_choice_of_the_agent_shows_in_its_reason_or_what_it_is_made_against() {
         check(
-            of_the_agent,
+            agent_choice,
             Some(Choice::Made),
             &[
                 "I decided against a queue.",
@@ -358,7 +358,7 @@ mod tests {
             ],
         );
         check(
-            of_the_agent,
+            agent_choice,
             None,
             &[
                 "That points to a stale build, so I’m going to inspect the export before judging it.",
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn what_would_be_done_is_proposed() {
         check(
-            of_the_agent,
+            agent_choice,
             Some(Choice::Proposed),
             &[
                 "I'd put the check into the router.",
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn a_correction_of_a_person_says_what_not_or_what_else() {
         check(
-            of_the_person,
+            is_person_choice,
             true,
             &[
                 "no, keep the name",
@@ -425,7 +425,7 @@ mod tests {
             ],
         );
         check(
-            of_the_person,
+            is_person_choice,
             false,
             &[
                 "looks good, commit it",

@@ -120,7 +120,7 @@ impl<'a> Command<'a> {
     }
 
     /// Adds what the output says about the result.
-    pub(super) fn saying(self, verdict: Option<Verdict>) -> Self {
+    pub(super) fn with_verdict(self, verdict: Option<Verdict>) -> Self {
         Self { verdict, ..self }
     }
 

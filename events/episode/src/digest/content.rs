@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::command::Command;
 use super::continuation;
 use super::excerpt::one_line;
-use super::{Episode, MODEL_BEGINS, Pointed, apart};
+use super::{Episode, MODEL_BEGINS, Pointed, model_marks};
 
 /// Maximum length of the content, in bytes.
 const MAX_BYTES: usize = 16_000;
@@ -19,11 +19,11 @@ impl Episode {
     /// Returns the episode as Markdown-like text of at most 16,000 bytes, the most important parts first. Line numbers
     /// and commands that only looked are omitted; the fields have them.
     pub fn content(&self) -> String {
-        self.told(false)
+        self.render(false)
     }
 
     /// The same; with `is_apart` the model's marks do not count towards the length.
-    pub(super) fn told(&self, is_apart: bool) -> String {
+    pub(super) fn render(&self, is_apart: bool) -> String {
         let mut content = Content { text: String::with_capacity(4_096), is_apart };
         content.paragraph("# ", &self.title);
         content.paragraph("Objective: ", &self.objective);
@@ -201,7 +201,7 @@ impl Content {
     }
 
     fn bytes(&self, text: &str) -> usize {
-        if self.is_apart { apart::bytes(text) } else { text.len() }
+        if self.is_apart { model_marks::bytes_without_marks(text) } else { text.len() }
     }
 
     fn separate(&mut self) {

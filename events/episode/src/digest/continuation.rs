@@ -125,8 +125,12 @@ fn files(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
     let (added, removed) = files.iter().fold((0_u64, 0_u64), |(added, removed), file| {
         (added + u64::from(file.added), removed + u64::from(file.removed))
     });
-    let named: Vec<_> =
-        files.iter().rev().take(MAX_NAMED).map(|file| one_line(timeline.shown(&file.path), SHORT_CHARS)).collect();
+    let named: Vec<_> = files
+        .iter()
+        .rev()
+        .take(MAX_NAMED)
+        .map(|file| one_line(timeline.relative_path(&file.path), SHORT_CHARS))
+        .collect();
     let more = files.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let noun = if files.len() == 1 { "file" } else { "files" };
@@ -148,7 +152,7 @@ fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
     let (deed, command) = finished
         .filter(|deed| !deed.in_background())
-        .filter_map(|deed| Some((deed, deed.line()?)))
+        .filter_map(|deed| Some((deed, deed.parsed_command()?)))
         .find(|(_, command)| command.checks() && !command.only_looks())?;
     let outcome = match deed.outcome()? {
         Outcome::Ok if command.passed() => "passed",
@@ -185,7 +189,7 @@ fn left_off(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last()?;
     let what = || {
         let command = last.command().map(|text| Command::read(text).shown().into_owned());
-        let target = last.target().map(|target| timeline.shown(target));
+        let target = last.target().map(|target| timeline.relative_path(target));
         let what = command.unwrap_or_else(|| format!("{} {}", last.tool(), target.unwrap_or_default()));
         one_line(&without_filter_mark(&what), SHORT_CHARS)
     };

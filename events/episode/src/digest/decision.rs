@@ -4,9 +4,9 @@
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::question;
-use super::sameness::told_once;
+use super::repetition::without_repetitions;
 use super::sentence::{plain, sentences};
-use super::timeline::{Answer, Deed, Round, Said, Timeline};
+use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use baton_conversation::item::Outcome;
 
@@ -43,7 +43,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(timeline.deeds.iter().filter_map(plan));
-    let mut decisions = told_once(found);
+    let mut decisions = without_repetitions(found);
     super::keep(&mut decisions, MAX_ENTRIES, |_| true);
     decisions
 }
@@ -57,7 +57,7 @@ fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         for (at, sentence) in sentences.iter().enumerate() {
             let own = Some(sentence.text).filter(|_| !sentence.quoted);
-            let Some(choice) = own.and_then(choice::of_the_agent) else { continue };
+            let Some(choice) = own.and_then(choice::agent_choice) else { continue };
             if choice == Choice::Proposed && objected {
                 continue;
             }
@@ -76,13 +76,13 @@ fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
 
 /// Returns what a person corrected or laid down in a prompt; the whole prompt if they stopped the agent to say it, or
 /// answered its question.
-fn corrections(prompt: &Said<'_>, after_interruption: bool, before: Option<&Said<'_>>) -> Vec<(usize, Pointed)> {
+fn corrections(prompt: &Message<'_>, after_interruption: bool, before: Option<&Message<'_>>) -> Vec<(usize, Pointed)> {
     if prompt.text.len() > MAX_CORRECTION_BYTES {
         return Vec::new();
     }
     let told = |text: &str| (prompt.place, pointed(text, prompt));
     let laid_down: Vec<_> = choice::clauses(prompt.text)
-        .filter(|clause| choice::of_the_person(clause))
+        .filter(|clause| choice::is_person_choice(clause))
         .map(|clause| told(&format!("User: {}", plain(clause))))
         .collect();
     let short = prompt.text.len() <= DECISION_CHARS && !choice::asks(prompt.text);
@@ -102,7 +102,7 @@ fn corrections(prompt: &Said<'_>, after_interruption: bool, before: Option<&Said
 }
 
 /// Returns a person's reasoned choices in the first prompt; everything else in it is the purpose of the session.
-fn reasoned(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
+fn reasoned(prompt: &Message<'_>) -> Vec<(usize, Pointed)> {
     if prompt.text.len() > MAX_CORRECTION_BYTES {
         return Vec::new();
     }
@@ -141,7 +141,7 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     if deed.tool() == PLAN_TOOL {
         return "the plan".to_owned();
     }
-    let what = deed.command().or_else(|| deed.target().map(|target| timeline.shown(target)));
+    let what = deed.command().or_else(|| deed.target().map(|target| timeline.relative_path(target)));
     let what = what.map(|what| one_line(&without_filter_mark(what), SHORT_CHARS));
     match what {
         Some(what) if deed.command().is_some() => format!("`{what}`"),
@@ -162,6 +162,6 @@ fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
     Some((deed.ended, Pointed { text, line: deed.result_line, at: deed.result_at }))
 }
 
-fn pointed(text: &str, said: &Said<'_>) -> Pointed {
+fn pointed(text: &str, said: &Message<'_>) -> Pointed {
     Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
 }

@@ -105,7 +105,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
             Some(Outcome::Failed) => fail(timeline, deed, &edits, show, &mut errors, &mut open),
             Some(Outcome::Ok) => {
                 if let Some((path, ..)) = deed.edit() {
-                    edits.push(timeline.shown(path));
+                    edits.push(timeline.relative_path(path));
                 }
                 succeed(timeline, deed, &edits, &mut errors, &mut open);
             }
@@ -137,7 +137,7 @@ impl<'a> Past<'a> {
         let mut past = Self { passed: Vec::new(), committed: 0 };
         let last_prompt = work::requests(timeline).last().map_or(0, |prompt| prompt.place);
         for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
-            let Some(command) = deed.line() else { continue };
+            let Some(command) = deed.parsed_command() else { continue };
             if command.commits() && deed.began < last_prompt {
                 past.committed = deed.began;
             }
@@ -251,7 +251,7 @@ fn fail<'a>(
     let usage = complains(&USAGE);
     let (subject, name, of_the_work) = match deed.command() {
         Some(text) => {
-            let command = deed.line().unwrap_or_else(|| Command::read(text));
+            let command = deed.parsed_command().unwrap_or_else(|| Command::read(text));
             let suspects = command.suspects();
             let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
             if (command.only_looks() && !command.normal().is_empty()) || (said && command.found_nothing()) {
@@ -266,7 +266,7 @@ fn fail<'a>(
         }
         None => match deed.edit() {
             Some((path, ..)) => {
-                let path = timeline.shown(path);
+                let path = timeline.relative_path(path);
                 (Subject::File(path), one_line(&format!("{} {path}", deed.tool()), SHORT_CHARS), false)
             }
             None => {
@@ -331,10 +331,10 @@ fn succeed<'a>(
     if open.is_empty() || deed.in_background() {
         return;
     }
-    let command = deed.line();
+    let command = deed.parsed_command();
     let proven = command.as_ref().map(Command::proven).unwrap_or_default();
     let unproven = command.as_ref().map(Command::unproven).unwrap_or_default();
-    let edited = deed.edit().map(|(path, ..)| timeline.shown(path));
+    let edited = deed.edit().map(|(path, ..)| timeline.relative_path(path));
     open.retain_mut(|failure| {
         // Only calls that began after the failure can have fixed it.
         if deed.began <= failure.ended {

@@ -21,10 +21,10 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
             Touch::Written(_) => None,
         });
         for path in deed.reading().map(Cow::Borrowed).into_iter().chain(by_shell) {
-            match known.get(timeline.shown(&path)) {
+            match known.get(timeline.relative_path(&path)) {
                 Some(&index) => files[index].count = files[index].count.saturating_add(1),
                 None => {
-                    known.insert(timeline.shown(&path).to_owned(), files.len());
+                    known.insert(timeline.relative_path(&path).to_owned(), files.len());
                     files.push(FileRead { path: path.into_owned(), line: deed.line, count: 1 });
                 }
             }
@@ -45,7 +45,7 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
         });
         let by_tool = deed.edit().map(|(path, added, removed)| (Cow::Borrowed(path), added, removed));
         for (path, added, removed) in by_tool.into_iter().chain(by_shell) {
-            let index = *known.entry(timeline.shown(&path).to_owned()).or_insert(files.len());
+            let index = *known.entry(timeline.relative_path(&path).to_owned()).or_insert(files.len());
             if index == files.len() {
                 files.push(FileModified { path: path.into_owned(), line: deed.line, added: 0, removed: 0 });
             }

@@ -86,7 +86,7 @@ pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> 
         let name = one_line(deed.tool(), LINE_CHARS);
         if tools < MAX_ENTRIES || stored.contains_key(&name) {
             let entries = stored.entry(name).or_default();
-            entries.push(Pointed { text: what(deed), line: deed.line, at: deed.at });
+            entries.push(Pointed { text: describe(deed), line: deed.line, at: deed.at });
             super::keep(entries, MAX_ENTRIES, |_| true);
         }
     }
@@ -124,7 +124,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Describes what was stored on one line: the preferred parameters, or all of them.
-fn what(deed: &Deed<'_>) -> String {
+fn describe(deed: &Deed<'_>) -> String {
     let told: Vec<&str> =
         TELLING.iter().filter_map(|key| deed.input(key)).filter(|text| !text.trim().is_empty()).collect();
     let text = match told.as_slice() {

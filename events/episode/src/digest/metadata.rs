@@ -75,8 +75,8 @@ fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
 
 impl Metadata {
     /// Computes the numbers of a conversation whose transcript has `transcript_bytes` bytes; linear in the items.
-    pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
-        let mut numbers = Counting::without(Withdrawn::from_items(items));
+    pub fn new(items: &[Item], transcript_bytes: u64) -> Self {
+        let mut numbers = MetadataBuilder::excluding(Withdrawn::from_items(items));
         items.iter().for_each(|item| numbers.note(item));
         numbers.metadata(transcript_bytes)
     }
@@ -84,7 +84,7 @@ impl Metadata {
 
 /// Computes the numbers of a conversation item by item. A few bytes per item.
 #[derive(Debug, Default)]
-pub struct Counting {
+pub struct MetadataBuilder {
     withdrawn: Withdrawn,
     tools: BTreeSet<String>,
     messages: MessageCount,
@@ -92,9 +92,9 @@ pub struct Counting {
     filtered: u64,
 }
 
-impl Counting {
+impl MetadataBuilder {
     /// For a conversation with these withdrawn prompts.
-    pub fn without(withdrawn: Withdrawn) -> Self {
+    pub fn excluding(withdrawn: Withdrawn) -> Self {
         Self { withdrawn, ..Self::default() }
     }
 

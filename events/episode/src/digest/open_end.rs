@@ -4,13 +4,13 @@ use super::choice;
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::Failure;
+use super::leftovers;
 use super::phrase::Phrase;
 use super::question;
-use super::remainder;
-use super::sameness::Told;
+use super::repetition::SeenTexts;
 use super::sentence::{plain, sentences};
 use super::statement::announces;
-use super::timeline::{Deed, Round, Said, Timeline};
+use super::timeline::{Deed, Message, Round, Timeline};
 use super::{ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, continuation, todo, work};
 use baton_conversation::item::Outcome;
 
@@ -50,9 +50,9 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEn
         if todo.begun { ends.unresolved.push(pointed) } else { ends.next_steps.push(pointed) }
     }
     ends.next_steps.extend(put_off(timeline));
-    said(timeline, &mut ends);
+    add_stated(timeline, &mut ends);
     ends.next_steps.extend(announced(timeline));
-    let mut told = Told::default();
+    let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
         list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
         list.sort_by_key(|entry| entry.line);
@@ -71,19 +71,19 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
             Some(Outcome::Interrupted) => "was interrupted",
             _ => return None,
         };
-        let what = shown(timeline, deed)?;
+        let what = shown_call(timeline, deed)?;
         Some(Pointed { text: one_line(&format!("{what} {how}"), LINE_CHARS), line: deed.line, at: deed.at })
     });
     told.collect()
 }
 
-fn shown(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
+fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     if let Some(text) = deed.command() {
         let command = Command::read(text);
         return (!command.only_looks())
             .then(|| format!("`{}`", one_line(&without_filter_mark(&command.shown()), SHORT_CHARS)));
     }
-    let target = deed.target().map(|target| timeline.shown(target)).unwrap_or_default();
+    let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);
     (!what.is_empty() && deed.tool() != question::TOOL).then_some(what)
 }
@@ -105,25 +105,25 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     if let Some(reply) = last.replies.last().filter(|reply| timeline.deeds.iter().all(|deed| deed.began < reply.place))
     {
         let sentences = sentences(reply.text);
-        let asked = sentences.iter().rev().take(3).filter(|sentence| Phrase::of(sentence.text).asks());
+        let asked = sentences.iter().rev().take(3).filter(|sentence| Phrase::new(sentence.text).asks());
         let real = asked.filter(|sentence| !is_courtesy(sentence.text));
         let mut asked: Vec<Pointed> = real.map(|sentence| pointed(sentence.text, reply)).collect();
         asked.reverse();
         found.append(&mut asked);
     }
-    found.extend(unheard(timeline, last));
+    found.extend(unanswered_request(timeline, last));
     found
 }
 
 /// Returns true for an offer of further help, which is not a real question.
 fn is_courtesy(question: &str) -> bool {
-    let phrase = Phrase::of(question);
+    let phrase = Phrase::new(question);
     phrase.has_any(&["anything else", "any questions", "something else", "help you", "how can i help"])
         || phrase.begins(&["what would you", "what are you", "what do you want", "what aspect", "what can i"])
 }
 
 /// Returns the last request if nothing was said or done after it.
-fn unheard(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
+fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
     let request = work::requests(timeline).last()?;
     let heard = last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place)
         || !last.replies.is_empty()
@@ -146,7 +146,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }
         let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
         for (at, clause) in clauses.iter().enumerate() {
-            let phrase = Phrase::of(clause);
+            let phrase = Phrase::new(clause);
             if !phrase.has_any(&choice::LATER) || phrase.asks() {
                 continue;
             }
@@ -166,12 +166,12 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
 }
 
 /// Adds what the agent said is open or next after the last change of a file; anything earlier may have been done since.
-fn said(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
+fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
     let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let rounds = timeline.rounds.iter().skip(timeline.rounds.len().saturating_sub(LAST_ROUNDS));
     for reply in rounds.flat_map(|round| &round.replies).filter(|reply| reply.place > changed) {
-        for left in remainder::left(reply.text) {
+        for left in leftovers::leftovers(reply.text) {
             let pointed = pointed(left.text, reply);
             if left.next { ends.next_steps.push(pointed) } else { ends.unresolved.push(pointed) }
         }
@@ -186,6 +186,6 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     announces(last.text).then(|| pointed(last.text.trim_end_matches([':', ' ']), reply))
 }
 
-fn pointed(text: &str, said: &Said<'_>) -> Pointed {
+fn pointed(text: &str, said: &Message<'_>) -> Pointed {
     Pointed { text: one_line(&plain(text), LINE_CHARS), line: said.line, at: said.at }
 }

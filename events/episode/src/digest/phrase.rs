@@ -17,7 +17,7 @@ pub(super) struct Phrase {
 
 impl Phrase {
     /// Reads a sentence; linear.
-    pub(super) fn of(sentence: &str) -> Self {
+    pub(super) fn new(sentence: &str) -> Self {
         let mut text = String::with_capacity(sentence.len().min(4 * MAX_CHARS) + 8);
         text.push(' ');
         let mut chars = sentence.chars().take(MAX_CHARS).peekable();
@@ -120,19 +120,19 @@ mod tests {
     #[test]
     fn words_are_found_whole_whatever_stands_around_them() {
         let check = |sentence: &str, expected: &str| {
-            assert_eq!(Phrase::of(sentence).words().collect::<Vec<_>>().join(" "), expected, "{sentence}");
+            assert_eq!(Phrase::new(sentence).words().collect::<Vec<_>>().join(" "), expected, "{sentence}");
         };
         check("**I’d take** `x instead` 1.82, a::b: so.", "i'd take ` 1.82 , a::b : so .");
         check("(Never)  \n closed `code", "( never ) closed `");
         check("", "");
-        let phrase = Phrase::of("Postgres instead of Redis, because");
+        let phrase = Phrase::new("Postgres instead of Redis, because");
         assert!(phrase.has("instead of") && phrase.has("because") && !phrase.has("cause") && !phrase.has("instead o"));
         assert_eq!(
             (phrase.find("instead"), phrase.find(","), phrase.find(""), phrase.find("because ,")),
             (Some(10), Some(27), None, None)
         );
-        assert!(Phrase::of("so I, a").has("a") && !Phrase::of("so I, ab").has("a") && !Phrase::of("").has("a"));
+        assert!(Phrase::new("so I, a").has("a") && !Phrase::new("so I, ab").has("a") && !Phrase::new("").has("a"));
         assert!(phrase.begins(&["no", "postgres"]) && !phrase.begins(&["post"]));
-        assert!(Phrase::of("Really (now?)").asks() && !Phrase::of("Why? So.").asks());
+        assert!(Phrase::new("Really (now?)").asks() && !Phrase::new("Why? So.").asks());
     }
 }

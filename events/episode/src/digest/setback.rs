@@ -14,9 +14,9 @@ use self::vocabulary::{
 use super::choice;
 use super::excerpt::{head, one_line};
 use super::phrase::Phrase;
-use super::sameness::told_once;
+use super::repetition::without_repetitions;
 use super::sentence::{is_decoration, list_marker, plain, sentences};
-use super::timeline::{Said, Timeline};
+use super::timeline::{Message, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
 use baton_conversation::quoted_text::{own_words, without_blocks};
 
@@ -33,15 +33,15 @@ const SUBJECT_WORDS: usize = 6;
 pub(super) fn setbacks(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<(usize, Pointed)> = Vec::new();
     for round in &timeline.rounds {
-        found.extend(round.prompt.iter().flat_map(of_the_person));
-        found.extend(round.replies.iter().flat_map(of_the_agent));
+        found.extend(round.prompt.iter().flat_map(person_setbacks));
+        found.extend(round.replies.iter().flat_map(agent_setbacks));
     }
-    let mut setbacks = told_once(found);
+    let mut setbacks = without_repetitions(found);
     super::keep(&mut setbacks, MAX_ENTRIES, |_| true);
     setbacks
 }
 
-fn of_the_agent(reply: &Said<'_>) -> Vec<(usize, Pointed)> {
+fn agent_setbacks(reply: &Message<'_>) -> Vec<(usize, Pointed)> {
     let text = &*without_blocks(head(reply.text, MAX_REPLY_BYTES));
     let mut found: Vec<(usize, Pointed)> =
         listed(text).into_iter().map(|point| (reply.place, pointed(&plain(point), reply))).collect();
@@ -64,12 +64,12 @@ fn of_the_agent(reply: &Said<'_>) -> Vec<(usize, Pointed)> {
 }
 
 /// A person reports defects more often than attempts, so only sentences that name an attempt count.
-fn of_the_person(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
+fn person_setbacks(prompt: &Message<'_>) -> Vec<(usize, Pointed)> {
     if prompt.text.len() > MAX_PROMPT_BYTES {
         return Vec::new();
     }
     let tried = |clause: &&str| {
-        let phrase = Phrase::of(clause);
+        let phrase = Phrase::new(clause);
         says_it_failed(clause, None) && (phrase.has_any(&["tried", "dead end"]) || phrase.has_any(&ATTEMPTS))
     };
     let told = |clause: &str| (prompt.place, pointed(&format!("User: {}", plain(clause)), prompt));
@@ -101,18 +101,18 @@ fn is_head(line: &str) -> bool {
 /// Returns true if a sentence says that something that was tried, or considered with a reason, does not work; `next`,
 /// the sentence after it, may say that it was undone.
 fn says_it_failed(sentence: &str, next: Option<&str>) -> bool {
-    let phrase = Phrase::of(&own_words(sentence));
+    let phrase = Phrase::new(&own_words(sentence));
     if phrase.asks() || phrase.begins(&CASES) || phrase.has_any(&["if it", "if that", "if this", "in case"]) {
         return false;
     }
     let gives_reason = phrase.has_any(&REASONS) || phrase.words().any(|word| matches!(word, ":" | ";" | "—" | "–"));
     let is_undone = || {
-        next.map(|next| Phrase::of(&own_words(next))).is_some_and(|next| {
+        next.map(|next| Phrase::new(&own_words(next))).is_some_and(|next| {
             let words: Vec<&str> = next.words().collect();
             removes(&words) || undoes(&next, true)
         })
     };
-    if FAILED.iter().any(|words| stands(&phrase, words, &is_undone)) {
+    if FAILED.iter().any(|words| occurs_undenied(&phrase, words, &is_undone)) {
         return true;
     }
     let words: Vec<&str> = phrase.words().collect();
@@ -121,7 +121,7 @@ fn says_it_failed(sentence: &str, next: Option<&str>) -> bool {
 
 /// Returns true if these words occur and are not denied or explained: `no dead end`, `not a dead end`, `why it did not
 /// work`.
-fn stands(phrase: &Phrase, words: &str, is_undone: &dyn Fn() -> bool) -> bool {
+fn occurs_undenied(phrase: &Phrase, words: &str, is_undone: &dyn Fn() -> bool) -> bool {
     let Some(at) = phrase.find(words) else { return false };
     let before: Vec<&str> = phrase.before(at).collect();
     let near = before.iter().rev().take(3);
@@ -183,7 +183,7 @@ fn rejects(phrase: &Phrase, said: &str, gives_reason: bool) -> bool {
     !explained && (attempt || (pointed_at || weighed) && gives_reason)
 }
 
-fn pointed(text: &str, said: &Said<'_>) -> Pointed {
+fn pointed(text: &str, said: &Message<'_>) -> Pointed {
     Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
 }
 

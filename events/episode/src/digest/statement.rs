@@ -2,7 +2,7 @@
 
 use super::excerpt::{self, one_line};
 use super::sentence::{Sentence, plain, sentences};
-use super::timeline::Said;
+use super::timeline::Message;
 use super::{ANSWER_CHARS, Pointed};
 
 /// A shorter sentence says too little alone ("All tests pass."): a neighbour is added.
@@ -117,7 +117,7 @@ const DONE: [&str; 21] = [
 ];
 
 /// Returns the statement of the last reply that has one; replies that only announce are skipped.
-pub(super) fn answer(replies: &[Said<'_>]) -> Option<Pointed> {
+pub(super) fn answer(replies: &[Message<'_>]) -> Option<Pointed> {
     replies.iter().rev().find_map(|reply| {
         let text = statement(reply.text)?;
         Some(Pointed { text, line: reply.line, at: reply.at })
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_reply_that_only_announces_is_passed_over() {
-        let said = |text, line| Said { text, line, at: None, place: 0 };
+        let said = |text, line| Message { text, line, at: None, place: 0 };
         let replies =
             [said("The cause was a race in the cache between two writers of one key.", 3), said("Let me check.", 9)];
         assert_eq!(answer(&replies).map(|answer| answer.line), Some(3));

@@ -17,7 +17,7 @@ const INTERRUPTED: &str = "interrupted by the user";
 
 /// A text of the conversation and its position.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct Message<'a> {
     pub(super) text: &'a str,
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
@@ -27,15 +27,15 @@ pub(super) struct Said<'a> {
 
 /// What a person said to a tool.
 pub(super) struct Answer<'a> {
-    pub(super) said: Said<'a>,
+    pub(super) said: Message<'a>,
     /// The deed that it answers, as an index into [`Timeline::deeds`].
     pub(super) deed: Option<usize>,
 }
 
 /// A prompt with everything up to the next one. Everything before the first prompt is a round without one.
 pub(super) struct Round<'a> {
-    pub(super) prompt: Option<Said<'a>>,
-    pub(super) replies: Vec<Said<'a>>,
+    pub(super) prompt: Option<Message<'a>>,
+    pub(super) replies: Vec<Message<'a>>,
     /// True if the person stopped the agent to type the prompt.
     pub(super) after_interruption: bool,
     /// Its deeds, as a range of [`Timeline::deeds`].
@@ -83,7 +83,7 @@ impl<'a> Timeline<'a> {
     /// its calls count; a subagent's own file is a conversation of its own.
     ///
     /// What must not be shown is not read: such a prompt begins its round without a text.
-    pub(super) fn of(items: &'a [Item], show: &Show) -> Self {
+    pub(super) fn new(items: &'a [Item], show: &Show) -> Self {
         let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
         let mut timeline = Self::default();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
@@ -94,7 +94,7 @@ impl<'a> Timeline<'a> {
         let mut prompted = None;
         let mut cwd = None;
         for (place, item) in items.iter().enumerate() {
-            let said = |text: &'a str| Said { text, line: item.line, at: item.at, place };
+            let said = |text: &'a str| Message { text, line: item.line, at: item.at, place };
             let aside = main && item.sidechain;
             match &item.body {
                 Body::Prompt { text } if !aside => {
@@ -154,12 +154,12 @@ impl<'a> Timeline<'a> {
     }
 
     /// Returns the path relative to the working directory if it is below.
-    pub(super) fn shown<'p>(&self, path: &'p str) -> &'p str {
+    pub(super) fn relative_path<'p>(&self, path: &'p str) -> &'p str {
         let below = self.cwd.and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
         below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
     }
 
-    fn begin(&mut self, prompt: Option<Said<'a>>, after_interruption: bool) {
+    fn begin(&mut self, prompt: Option<Message<'a>>, after_interruption: bool) {
         let next = self.deeds.len();
         self.rounds.push(Round { prompt, replies: Vec::new(), after_interruption, deeds: next..next });
     }
@@ -252,7 +252,8 @@ impl<'a> Deed<'a> {
     pub(super) fn outcome(&self) -> Option<Outcome> {
         let result = self.result?;
         let unseen = || {
-            matches!(self.verdict(), Some(Verdict::Failed(_))) && self.line().is_some_and(|line| line.failed_unseen())
+            matches!(self.verdict(), Some(Verdict::Failed(_)))
+                && self.parsed_command().is_some_and(|line| line.failed_unseen())
         };
         Some(if result.outcome == Outcome::Ok && unseen() { Outcome::Failed } else { result.outcome })
     }
@@ -264,8 +265,8 @@ impl<'a> Deed<'a> {
     }
 
     /// Returns the parsed shell command.
-    pub(super) fn line(&self) -> Option<Command<'a>> {
-        Some(Command::read(self.command()?).saying(self.verdict()))
+    pub(super) fn parsed_command(&self) -> Option<Command<'a>> {
+        Some(Command::read(self.command()?).with_verdict(self.verdict()))
     }
 
     /// Returns true if it is known to have succeeded.

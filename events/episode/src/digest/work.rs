@@ -6,7 +6,7 @@ use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::question;
 use super::statement;
-use super::timeline::{Round, Said, Timeline};
+use super::timeline::{Message, Round, Timeline};
 use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
 use baton_conversation::item::Outcome;
 
@@ -31,7 +31,7 @@ pub(super) fn typed(timeline: &Timeline<'_>, most: usize) -> Vec<Pointed> {
 
 fn all_prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let pointed =
-        |text: &str, said: &Said<'_>| Pointed { text: one_line(text, PROMPT_CHARS), line: said.line, at: said.at };
+        |text: &str, said: &Message<'_>| Pointed { text: one_line(text, PROMPT_CHARS), line: said.line, at: said.at };
     let mut prompts: Vec<Pointed> = requests(timeline).map(|said| pointed(said.text, said)).collect();
     prompts.extend(timeline.answers.iter().map(|answer| {
         let said = &answer.said;
@@ -43,7 +43,7 @@ fn all_prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
 }
 
 /// Returns the prompts that ask for something.
-pub(super) fn requests<'t, 'a>(timeline: &'t Timeline<'a>) -> impl Iterator<Item = &'t Said<'a>> {
+pub(super) fn requests<'t, 'a>(timeline: &'t Timeline<'a>) -> impl Iterator<Item = &'t Message<'a>> {
     let said = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
     said.filter(|said| !super::is_for_the_harness(said.text.trim()) && !said.text.trim().is_empty())
 }
@@ -106,7 +106,7 @@ fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded()) {
         let Some((path, added, removed)) = deed.edit() else { continue };
-        let path = timeline.shown(path);
+        let path = timeline.relative_path(path);
         let index = *known.entry(path).or_insert(files.len());
         if index == files.len() {
             files.push((path, 0, 0, Pointed { text: String::new(), line: 0, at: None }));

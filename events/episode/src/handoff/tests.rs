@@ -58,7 +58,7 @@ fn told(episode: &Episode, occasion: Occasion, max_bytes: usize) -> answer::Hand
         changed: if occasion == Occasion::Handoff { &changed } else { &[] },
         max_bytes,
     };
-    handoff(&Facts::of(episode), &about)
+    handoff(&Facts::new(episode), &about)
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn only_a_session_in_which_something_happened_is_relevant() {
     for (relevant, steps) in cases {
         let episode = session(steps);
         assert_eq!(is_relevant(&episode), *relevant, "{steps:?}: {episode:?}");
-        assert_eq!(Facts::of(&episode).relevant, *relevant);
+        assert_eq!(Facts::new(&episode).relevant, *relevant);
     }
 }
 
@@ -232,7 +232,7 @@ fn a_file_that_the_session_may_have_removed_is_not_missed() {
             files_modified: vec![file("src/token.rs"), file("/srv/harbor/docs/notes.md")],
             ..episode()
         };
-        let files = Facts::of(&episode).files;
+        let files = Facts::new(&episode).files;
         assert_eq!(files[0].path, "/srv/harbor/src/token.rs");
         assert_eq!(files.iter().map(|file| file.may_be_gone).collect::<Vec<_>>(), *expected, "{commands:?}");
     }

@@ -7,7 +7,7 @@ use crate::digest::sentences_within;
 use baton_events::session::CloseReason;
 
 /// Maximum number of entries per section.
-const MOST: usize = 8;
+const MAX_ENTRIES: usize = 8;
 /// Reserve for the line that counts omitted entries, in bytes.
 const MORE_BYTES: usize = 24;
 /// A section's first entry is cut instead of omitted while this many bytes are left.
@@ -30,40 +30,40 @@ struct Section {
     form: Form,
     entries: Vec<String>,
     /// Number of entries to write, from the end.
-    told: usize,
+    selected: usize,
 }
 
 impl Section {
     fn new(heading: &'static str, form: Form, entries: Vec<String>) -> Self {
-        Self { heading, form, entries, told: 0 }
+        Self { heading, form, entries, selected: 0 }
     }
 
     /// Returns the most important entry that is not selected yet.
     fn next(&self) -> Option<usize> {
-        (self.told < MOST).then(|| self.entries.len().checked_sub(self.told + 1)).flatten()
+        (self.selected < MAX_ENTRIES).then(|| self.entries.len().checked_sub(self.selected + 1)).flatten()
     }
 
     /// Returns the bytes that one more entry of this length takes.
     fn cost(&self, entry: usize) -> usize {
-        let heading = if self.told == 0 { self.heading.len() + 3 } else { 0 };
-        let more = if self.told == 0 && self.entries.len() > 1 { MORE_BYTES } else { 0 };
+        let heading = if self.selected == 0 { self.heading.len() + 3 } else { 0 };
+        let more = if self.selected == 0 && self.entries.len() > 1 { MORE_BYTES } else { 0 };
         heading + more + entry + 3
     }
 
     fn write(&self, out: &mut String) {
-        if self.told == 0 {
+        if self.selected == 0 {
             return;
         }
-        let skipped = self.entries.len() - self.told;
-        let told = &self.entries[skipped..];
+        let skipped = self.entries.len() - self.selected;
+        let selected = &self.entries[skipped..];
         // Writing to a string cannot fail.
         let _ = match self.form {
-            Form::Line => writeln!(out, "{}: {}", self.heading, told.join(" ")),
-            Form::Names if skipped > 0 => writeln!(out, "{}: {}, {skipped} more", self.heading, told.join(", ")),
-            Form::Names => writeln!(out, "{}: {}", self.heading, told.join(", ")),
+            Form::Line => writeln!(out, "{}: {}", self.heading, selected.join(" ")),
+            Form::Names if skipped > 0 => writeln!(out, "{}: {}, {skipped} more", self.heading, selected.join(", ")),
+            Form::Names => writeln!(out, "{}: {}", self.heading, selected.join(", ")),
             Form::List => {
                 let earlier = if skipped > 0 { format!("- ({skipped} earlier)\n") } else { String::new() };
-                let lines: String = told.iter().map(|entry| format!("- {entry}\n")).collect();
+                let lines: String = selected.iter().map(|entry| format!("- {entry}\n")).collect();
                 write!(out, "{}:\n{earlier}{lines}", self.heading)
             }
         };
@@ -78,9 +78,9 @@ pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> Stri
     let mut open: Vec<usize> = (0..sections.len()).collect();
     // Each round selects one more entry of every section.
     while !open.is_empty() {
-        open.retain(|&at| tell_one(&mut sections[at], &mut left));
+        open.retain(|&at| select_one(&mut sections[at], &mut left));
     }
-    if sections.iter().all(|section| section.told == 0) {
+    if sections.iter().all(|section| section.selected == 0) {
         return String::new();
     }
     sections.iter().for_each(|section| section.write(&mut out));
@@ -89,10 +89,10 @@ pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> Stri
 }
 
 /// Selects one more entry of a section; returns false if there is none, or it does not fit.
-fn tell_one(section: &mut Section, left: &mut usize) -> bool {
+fn select_one(section: &mut Section, left: &mut usize) -> bool {
     let Some(next) = section.next() else { return false };
     let mut cost = section.cost(section.entries[next].len());
-    if cost > *left && section.told == 0 {
+    if cost > *left && section.selected == 0 {
         let room = left.saturating_sub(section.cost(0));
         if room >= WORTH_BYTES && section.form != Form::Names {
             section.entries[next] = within_bytes(&section.entries[next], room);
@@ -101,7 +101,7 @@ fn tell_one(section: &mut Section, left: &mut usize) -> bool {
     }
     let fits = cost <= *left;
     if fits {
-        section.told += 1;
+        section.selected += 1;
         *left -= cost;
     }
     fits
@@ -169,7 +169,8 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
     };
     let objective = if own { "Its purpose" } else { "What it was for" };
     // Files that others changed since have their own section.
-    let is_told = |path: &str| changed.iter().any(|told| told.strip_suffix(" (gone)").unwrap_or(told) == path);
+    let is_told =
+        |path: &str| changed.iter().any(|selected| selected.strip_suffix(" (gone)").unwrap_or(selected) == path);
     let modified = facts.modified.iter().map(|path| below(path, about.project, facts.cwd.as_deref()));
     let modified: Vec<String> = modified.filter(|path| !is_told(path)).map(str::to_owned).collect();
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };

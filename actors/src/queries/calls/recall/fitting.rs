@@ -1,6 +1,6 @@
 //! An answer within its budget.
 
-use baton_ask::recall::{Asked, Entry, chosen};
+use baton_ask::recall::{Entry, Intent, chosen};
 use baton_conversation::record::Timestamp;
 use baton_conversation::tokens;
 use baton_protocol::answer;
@@ -13,7 +13,7 @@ const AROUND_TOKENS: u64 = 40;
 
 impl Looking {
     /// The best entries that fit, each whole.
-    pub(super) fn within_budget(&self, asked: &Asked, found: Answer) -> answer::Recall {
+    pub(super) fn within_budget(&self, asked: &Intent, found: Answer) -> answer::Recall {
         let mut answer = answer::Recall {
             took: asked.kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
             project: self.project.as_deref().map(|project| redact(project).into_owned()),

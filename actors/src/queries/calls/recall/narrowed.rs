@@ -2,7 +2,7 @@
 
 use baton_ask::query::{Field, Filter};
 use baton_ask::recall;
-use baton_ask::recall::{Around, Asked, Named, Span};
+use baton_ask::recall::{Context, Intent, Named, Span};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::Row;
 use baton_views::visibility;
@@ -25,7 +25,7 @@ pub(super) struct Narrowed {
 
 impl Looking {
     /// The question as it is meant, with the filters that its words say.
-    pub(super) fn narrowed(mut self) -> (Self, Asked, Narrowed) {
+    pub(super) fn narrowed(mut self) -> (Self, Intent, Narrowed) {
         let is_said = self.project.is_some() || self.question.values(Field::Project, false).next().is_some();
         let projects: Vec<String> =
             resolve::projects(&self.table, &self.settings).into_iter().map(str::to_owned).collect();
@@ -75,7 +75,7 @@ impl Looking {
     }
 
     /// That what a question names as if it were a project is none, where nothing is known of it, or it is nearly called so.
-    pub(super) fn no_such_place(&self, asked: &Asked, found: &Answer) -> Option<String> {
+    pub(super) fn no_such_place(&self, asked: &Intent, found: &Answer) -> Option<String> {
         let place = asked.place.as_deref().filter(|_| self.project.is_none() && !self.question.has_secret)?;
         let is_answered = !found.entries.is_empty() && found.unknown.is_empty();
         let plain = |name: &str| -> String {
@@ -94,17 +94,17 @@ impl Looking {
     }
 
     /// The question as it is where no project is known.
-    pub(super) fn unnarrowed(self) -> (Self, Asked) {
+    pub(super) fn unnarrowed(self) -> (Self, Intent) {
         let asked = self.read(&[]);
         (self.within(&asked), asked)
     }
 
-    fn read(&self, projects: &[String]) -> Asked {
-        recall::read(&self.question.words, &Around { projects, now: self.now })
+    fn read(&self, projects: &[String]) -> Intent {
+        recall::read(&self.question.words, &Context { projects, now: self.now })
     }
 
     /// Within the time that it names.
-    fn within(mut self, asked: &Asked) -> Self {
+    fn within(mut self, asked: &Intent) -> Self {
         if let Some(span) = asked.span {
             let (after, before) = (self.question.after, self.question.before);
             self.question.after = span.after.into_iter().chain(after).max();

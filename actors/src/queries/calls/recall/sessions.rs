@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Asked, Entry, Kind, note, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, note_entry, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::Episode;
 use baton_events::memo;
@@ -30,7 +30,7 @@ pub(super) struct Session {
 
 impl Session {
     /// How well it fits as a whole: by what it was for, and by the passages that were found in it.
-    pub(super) fn fit(&self, asked: &Asked) -> f32 {
+    pub(super) fn fit(&self, asked: &Intent) -> f32 {
         let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
         let fit = passages.fold(whole_fit(&self.episode, asked), f32::max);
         if asked.is_general() { fit } else { fit * (self.score / NEAR).min(1.0) }
@@ -49,7 +49,7 @@ pub(super) struct Found {
 
 impl Looking {
     /// The sessions that fit. Each is read, and digested unless it was lately.
-    pub(super) fn sessions(&self, asked: &Asked) -> Result<Found, Ended> {
+    pub(super) fn sessions(&self, asked: &Intent) -> Result<Found, Ended> {
         let mut question = self.question.clone();
         // A prefix is no word of the question, and says what it is about all the same.
         let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
@@ -106,13 +106,13 @@ impl Looking {
     }
 
     /// A note as it is told: of one that was found the place that fits, of one that is listed all of it.
-    fn note(&self, uuid: uuid::Uuid, hit: &answer::Hit, asked: &Asked, is_listed: bool) -> Option<Entry> {
+    fn note(&self, uuid: uuid::Uuid, hit: &answer::Hit, asked: &Intent, is_listed: bool) -> Option<Entry> {
         let (_, memo) = self.table.memo(uuid)?;
         let at = Some(memo.time());
         if !is_listed {
-            return Some(note(uuid, &hit.title, &hit.snippet, at, asked));
+            return Some(note_entry(uuid, &hit.title, &hit.snippet, at, asked));
         }
         let words = added::words(&self.services, uuid, memo).ok()?;
-        Some(note(uuid, &words.name, &words.body, at, asked))
+        Some(note_entry(uuid, &words.name, &words.body, at, asked))
     }
 }

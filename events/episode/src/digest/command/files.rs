@@ -23,12 +23,12 @@ pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
     let mut all = Vec::new();
     for part in words::parts(super::without_leading_cd(line)) {
         let words: Vec<&str> = part.words.iter().map(Word::as_str).collect();
-        let (reads, writes) = of_program(&words);
+        let (reads, writes) = program_files(&words);
         let redirected = part.writes.iter().map(Word::as_str);
         all.extend(
-            redirected.chain(writes).filter(|path| is_file(path)).map(|path| Touch::Written(at(directory, path))),
+            redirected.chain(writes).filter(|path| is_file(path)).map(|path| Touch::Written(join(directory, path))),
         );
-        all.extend(reads.into_iter().filter(|path| is_file(path)).map(|path| Touch::Read(at(directory, path))));
+        all.extend(reads.into_iter().filter(|path| is_file(path)).map(|path| Touch::Read(join(directory, path))));
         if all.len() >= MAX_FILES {
             break;
         }
@@ -38,7 +38,7 @@ pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
 }
 
 /// Returns what a program reads, and what it writes.
-fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
+fn program_files<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
     let Some((program, rest)) = words.split_first() else { return (Vec::new(), Vec::new()) };
     let program = program.rsplit('/').next().unwrap_or(program);
     let files = || rest.iter().copied().filter(|word| !word.starts_with(['-', '+'])).collect::<Vec<&str>>();
@@ -78,7 +78,7 @@ fn is_file(word: &str) -> bool {
     plain && !word.contains("://") && (ending || KNOWN.contains(&last))
 }
 
-fn at(directory: &str, path: &str) -> String {
+fn join(directory: &str, path: &str) -> String {
     match directory.is_empty() || path.starts_with(['/', '~']) {
         true => path.to_owned(),
         false => format!("{}/{path}", directory.trim_end_matches('/')),

@@ -138,7 +138,7 @@ fn another_command_or_an_unproven_one_does_not_resolve() {
 #[test]
 fn an_output_tells_what_an_exit_code_cannot() {
     let check = |line: &str, verdict: Verdict, exit: bool, expected: Option<bool>, part: Part| {
-        let command = Command::read(line).saying(Some(verdict.clone()));
+        let command = Command::read(line).with_verdict(Some(verdict.clone()));
         let succeeded = exit && !command.failed_unseen();
         let ran = command.ran(Some(succeeded), "");
         let test = ran.iter().find(|program| program.name == "cargo test").unwrap();

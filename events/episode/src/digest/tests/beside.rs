@@ -47,7 +47,7 @@ fn numbers_are_of_the_conversation() {
     for part in &mut session.items[count - 2..] {
         part.message = Some("msg_1".into());
     }
-    let numbers = Metadata::of(&session.items, 40_000);
+    let numbers = Metadata::new(&session.items, 40_000);
     assert_eq!(numbers.mcp_tools_used, ["mcp__a__y", "mcp__b__x"]);
     let times = session.items[1].at.zip(session.items[count - 1].at);
     assert_eq!(numbers.start_time.zip(numbers.end_time), times, "a working directory is no part of it");
@@ -56,7 +56,7 @@ fn numbers_are_of_the_conversation() {
     assert_eq!(numbers.token_count, 10_000);
     assert!((100..1_000).contains(&numbers.filtered_token_count), "{numbers:?}");
     assert_eq!(numbers.llm_cost_estimate, baton_conversation::tokens::summary_usd(numbers.filtered_token_count));
-    let nothing = Metadata::of(&[], 0);
+    let nothing = Metadata::new(&[], 0);
     assert_eq!((nothing.start_time, nothing.duration_seconds, nothing.llm_cost_estimate), (None, 0, 0.0032));
 }
 
@@ -109,6 +109,6 @@ fn a_withdrawn_prompt_is_in_no_episode() {
         (vec![start.clone(), queued, withdrawn], vec![start]),
     ] {
         assert_eq!(digest(&with, &Show::default()), digest(&without, &Show::default()));
-        assert_eq!(Metadata::of(&with, 9), Metadata::of(&without, 9));
+        assert_eq!(Metadata::new(&with, 9), Metadata::new(&without, 9));
     }
 }

@@ -59,7 +59,7 @@ fn a_picture_alone_is_a_prompt_without_words() {
     let media = || Body::Media { text: "[image image/png, 34 KB]".into() };
     let mut session = Session::default().prompt("what is this?").add(media()).reply("A dock.").add(media());
     session.items[1].line = 1;
-    let messages = |session: &Session| Metadata::of(&session.items, 0).message_count;
+    let messages = |session: &Session| Metadata::new(&session.items, 0).message_count;
     assert_eq!(messages(&session), 3, "a prompt with a picture, a reply, a picture");
     let episode = session.digest();
     assert_eq!(episode.prompts.len(), 1, "{:?}", episode.prompts);

@@ -7,8 +7,8 @@ fn projects() -> Vec<String> {
     ["ledger-api", "harbor-ui", "shop", "ledger-api-client"].map(str::to_owned).to_vec()
 }
 
-fn asked(text: &str) -> Asked {
-    read(text, &Around { projects: &projects(), now: NOW })
+fn asked(text: &str) -> Intent {
+    read(text, &Context { projects: &projects(), now: NOW })
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn what_stands_where_a_project_would_is_told() {
 
 #[test]
 fn a_time_that_is_named_bounds_the_question() {
-    let day = |text: &str| crate::query::moment(text, NOW).unwrap();
+    let day = |text: &str| crate::query::parse_moment(text, NOW).unwrap();
     let check = |text: &str, kinds: &str, about: &str, span: Option<(&str, &str)>| {
         let asked = asked(text);
         let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();

@@ -21,7 +21,7 @@ const RESULT_CHARS: usize = 2_000;
 
 /// One rendered item.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct RenderedItem {
     pub(super) text: String,
     pub(super) tokens: u64,
     /// True if a person typed it, which begins an exchange.
@@ -29,19 +29,19 @@ pub(super) struct Told {
 }
 
 /// Renders the items that may be shown, in order, each with at most about `max_tokens` tokens, which must be hundreds.
-pub(super) fn told(items: &[Item], show: &Show, max_tokens: u64) -> Vec<Told> {
+pub(super) fn render_items(items: &[Item], show: &Show, max_tokens: u64) -> Vec<RenderedItem> {
     let is_told = |item: &&Item| says_something(&item.body) && show.keeps(&item.body);
-    items.iter().filter(is_told).filter_map(|item| tell(item, show, max_tokens)).collect()
+    items.iter().filter(is_told).filter_map(|item| render_item(item, show, max_tokens)).collect()
 }
 
-fn tell(item: &Item, show: &Show, max_tokens: u64) -> Option<Told> {
+fn render_item(item: &Item, show: &Show, max_tokens: u64) -> Option<RenderedItem> {
     let (who, text, bound) = match &item.body {
         Body::Prompt { text } => ("user", Cow::Borrowed(text.as_str()), SAID_CHARS),
         Body::Answer { text } => ("user, to a tool", Cow::Borrowed(text.as_str()), SAID_CHARS),
         Body::Reply { text } => ("assistant", Cow::Borrowed(text.as_str()), SAID_CHARS),
-        Body::Call(call) => ("call", Cow::Owned(called(call)), CALL_CHARS),
+        Body::Call(call) => ("call", Cow::Owned(call_text(call)), CALL_CHARS),
         Body::Result(result) => {
-            (ended(result.outcome), Cow::Borrowed(result.text.as_str()), show.output_chars(RESULT_CHARS))
+            (result_label(result.outcome), Cow::Borrowed(result.text.as_str()), show.output_chars(RESULT_CHARS))
         }
         Body::Notice { text } => ("harness", Cow::Borrowed(text.as_str()), RESULT_CHARS),
         Body::Media { .. } | Body::Thinking { .. } | Body::Summary { .. } | Body::Meta(_) => return None,
@@ -62,7 +62,7 @@ fn tell(item: &Item, show: &Show, max_tokens: u64) -> Option<Told> {
             u64::try_from(max_chars.min(clean.chars().count())).unwrap_or(u64::MAX).saturating_mul(max_tokens) / tokens;
         max_chars = usize::try_from(fits).unwrap_or(usize::MAX).min(max_chars - 1);
     };
-    Some(Told { text, tokens, begins: matches!(item.body, Body::Prompt { .. }) && !item.sidechain })
+    Some(RenderedItem { text, tokens, begins: matches!(item.body, Body::Prompt { .. }) && !item.sidechain })
 }
 
 /// Renders a text after its head, line by line.
@@ -83,13 +83,13 @@ fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn called(call: &Call) -> String {
+fn call_text(call: &Call) -> String {
     let input: serde_json::Map<String, Value> =
         call.input.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     format!("{} {}", call.name, canonical_json(&Value::Object(input)))
 }
 
-fn ended(outcome: Outcome) -> &'static str {
+fn result_label(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "result",
         Outcome::Failed => "result, failed",

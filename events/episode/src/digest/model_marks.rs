@@ -17,21 +17,21 @@ impl Episode {
     /// Returns the [content](Self::content) with every text that only a model says between [`MODEL_BEGINS`] and
     /// [`MODEL_ENDS`]. It has the same words, and the marks do not count towards its length. These characters are
     /// removed from the transcript's and the model's own text.
-    pub fn told_apart(mut self) -> String {
-        self.without_marks();
-        self.marked_by(|text| *text = format!("{MODEL_BEGINS}{text}{MODEL_ENDS}")).told(true)
+    pub fn content_with_marks(mut self) -> String {
+        self.strip_marks();
+        self.marked_by(|text| *text = format!("{MODEL_BEGINS}{text}{MODEL_ENDS}")).render(true)
     }
 
-    fn without_marks(&mut self) {
+    fn strip_marks(&mut self) {
         let said = std::mem::take(&mut self.said_by_model);
-        self.said_by_model = said.into_iter().map(|(line, text)| (line, cleaned(text))).collect();
-        let clean = |text: &mut String| *text = cleaned(std::mem::take(text));
+        self.said_by_model = said.into_iter().map(|(line, text)| (line, without_mark_chars(text))).collect();
+        let clean = |text: &mut String| *text = without_mark_chars(std::mem::take(text));
         [&mut self.title, &mut self.objective, &mut self.continuation_context].into_iter().for_each(clean);
         self.cwd.iter_mut().for_each(clean);
         for map in [&mut self.work_completed, &mut self.knowledge_stored] {
             let before = std::mem::take(map);
             for (name, mut said) in before {
-                map.entry(cleaned(name)).or_default().append(&mut said);
+                map.entry(without_mark_chars(name)).or_default().append(&mut said);
             }
         }
         let lists = [
@@ -53,7 +53,7 @@ impl Episode {
     }
 }
 
-fn cleaned(text: String) -> String {
+fn without_mark_chars(text: String) -> String {
     match text.contains([MODEL_BEGINS, MODEL_ENDS]) {
         true => text.replace([MODEL_BEGINS, MODEL_ENDS], ""),
         false => text,
@@ -61,6 +61,6 @@ fn cleaned(text: String) -> String {
 }
 
 /// Returns the length of a text without the marks, in bytes.
-pub(super) fn bytes(text: &str) -> usize {
+pub(super) fn bytes_without_marks(text: &str) -> usize {
     text.len() - text.matches([MODEL_BEGINS, MODEL_ENDS]).map(str::len).sum::<usize>()
 }

@@ -142,16 +142,16 @@ const NOT: [&str; 9] = ["not", "isn't", "doesn't", "don't", "haven't", "hasn't",
 
 /// Something that is left to do or open.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Left<'a> {
+pub(super) struct Leftover<'a> {
     pub(super) text: &'a str,
     /// True if it is to do, false if it is open.
     pub(super) next: bool,
 }
 
 /// Returns everything that a text says is left, in order; linear.
-pub(super) fn left(text: &str) -> Vec<Left<'_>> {
+pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
     let text = excerpt::end(text, MAX_BYTES);
-    let mut found: Vec<Left<'_>> = Vec::new();
+    let mut found: Vec<Leftover<'_>> = Vec::new();
     let mut fenced = false;
     // What the heading above announces, and whether items have followed it.
     let mut head: Option<bool> = None;
@@ -185,14 +185,14 @@ pub(super) fn left(text: &str) -> Vec<Left<'_>> {
                 points = true;
                 let (text, set_in) = (bare[length..].trim(), line.starts_with([' ', '\t']));
                 inner = inner.filter(|_| set_in);
-                if leads(text) {
-                    inner = head_of(text);
+                if announces_list(text) {
+                    inner = announced_kind(text);
                 } else {
-                    let said = said(text).or(if set_in { inner } else { head });
-                    found.extend(said.filter(|_| !text.is_empty()).map(|next| Left { text, next }));
+                    let said = says_left(text).or(if set_in { inner } else { head });
+                    found.extend(said.filter(|_| !text.is_empty()).map(|next| Leftover { text, next }));
                 }
             }
-            None => (head, inner, points) = (head_of(bare), None, false),
+            None => (head, inner, points) = (announced_kind(bare), None, false),
         }
     }
     if let Some((begin, end)) = prose {
@@ -204,9 +204,9 @@ pub(super) fn left(text: &str) -> Vec<Left<'_>> {
 }
 
 /// Returns whether a heading or label announces next steps (`true`) or open matters (`false`).
-fn head_of(line: &str) -> Option<bool> {
+fn announced_kind(line: &str) -> Option<bool> {
     let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let phrase = Phrase::of(bare);
+    let phrase = Phrase::new(bare);
     // Long headings are sentences.
     let short = phrase.words().count() <= 8;
     let next = short && phrase.begins(&HEADS_NEXT);
@@ -214,28 +214,28 @@ fn head_of(line: &str) -> Option<bool> {
 }
 
 /// Adds the sentences of a paragraph. Returns what its end announces for the items that follow.
-fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Left<'a>>) -> Option<bool> {
+fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Leftover<'a>>) -> Option<bool> {
     let mut goes_on = None;
     for sentence in sentences(text) {
-        if leads(sentence.text) {
-            return head_of(sentence.text).or_else(|| said(sentence.text));
+        if announces_list(sentence.text) {
+            return announced_kind(sentence.text).or_else(|| says_left(sentence.text));
         }
         // "Next: one thing. And another."
-        let continues = goes_on.filter(|_| Phrase::of(sentence.text).begins(&["and", "also", "then"]));
-        goes_on = said(sentence.text).or(continues).or(head.filter(|_| !offers(sentence.text)));
-        found.extend(goes_on.map(|next| Left { text: sentence.text, next }));
+        let continues = goes_on.filter(|_| Phrase::new(sentence.text).begins(&["and", "also", "then"]));
+        goes_on = says_left(sentence.text).or(continues).or(head.filter(|_| !offers(sentence.text)));
+        found.extend(goes_on.map(|next| Leftover { text: sentence.text, next }));
     }
     None
 }
 
 /// Returns true if items are to follow.
-fn leads(text: &str) -> bool {
+fn announces_list(text: &str) -> bool {
     text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
 /// Returns whether a sentence itself says that something is next (`true`) or open (`false`).
-fn said(sentence: &str) -> Option<bool> {
-    let phrase = Phrase::of(sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'));
+fn says_left(sentence: &str) -> Option<bool> {
+    let phrase = Phrase::new(sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'));
     if phrase.asks() || phrase.has("for example") || offers(sentence) || announces(sentence) || phrase.begins(&NOTHING)
     {
         return None;
@@ -259,7 +259,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, bool)]) {
-        let found: Vec<_> = left(text).iter().map(|left| (left.text, left.next)).collect();
+        let found: Vec<_> = leftovers(text).iter().map(|left| (left.text, left.next)).collect();
         assert_eq!(found, expected, "{text}");
     }
 

@@ -1,24 +1,24 @@
 //! Notes on pieces that look like syntax but are only words.
 
 use super::piece::Piece;
-use super::{Field, PREFIX_CHARS, prefix, shown};
+use super::{Field, PREFIX_CHARS, excerpt, parse_prefix};
 
 /// Names of filters other than fields.
 const OTHERS: [&str; 5] = ["path", "before", "until", "after", "since"];
 
 /// Returns a note on a piece that may have been meant otherwise, given the piece before it.
-pub(super) fn of(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option<String> {
+pub(super) fn for_piece(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option<String> {
     if piece.quoted || piece.field.is_some() {
         return None;
     }
-    let written = shown(piece.raw);
+    let written = excerpt(piece.raw);
     if is_without_value(piece.text) {
         return Some(format!("{written:?} is a word: a filter's value stands right behind its colon"));
     }
     if before.is_some_and(|before| before.raw == "NOT") && piece.text.contains(char::is_lowercase) {
-        return Some(format!("\"NOT\" is a word like others; -{} leaves out what has it", shown(piece.text)));
+        return Some(format!("\"NOT\" is a word like others; -{} leaves out what has it", excerpt(piece.text)));
     }
-    wild(piece.text).map(|why| format!("{written:?} is words: {why}"))
+    wildcard_reason(piece.text).map(|why| format!("{written:?} is words: {why}"))
 }
 
 /// Returns true for `file:` without a value.
@@ -28,16 +28,16 @@ fn is_without_value(text: &str) -> bool {
 }
 
 /// Returns why a star or a question mark in a word is not a wildcard.
-fn wild(text: &str) -> Option<String> {
+fn wildcard_reason(text: &str) -> Option<String> {
     let is_word = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '*' | '?' | '.' | '_' | '-' | '/'));
     let asks = text.trim_end_matches('?').contains('?');
-    if prefix(text).is_some() || !is_word || text.contains("**") || !text.contains(char::is_alphanumeric) {
+    if parse_prefix(text).is_some() || !is_word || text.contains("**") || !text.contains(char::is_alphanumeric) {
         return None;
     }
     match text.find('*') {
         Some(at) => {
             let begun = text[..at].chars().filter(|c| c.is_alphanumeric()).count() >= PREFIX_CHARS;
-            let instead = if begun { shown(&text[..=at]) } else { "migrat*".to_owned() };
+            let instead = if begun { excerpt(&text[..=at]) } else { "migrat*".to_owned() };
             Some(format!(
                 "a star stands for the rest of a word, behind {PREFIX_CHARS} letters or more, as in {instead}"
             ))
@@ -49,7 +49,7 @@ fn wild(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use super::super::parse;
     use baton_conversation::record::Timestamp;
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
             ("-lock", "-lock is looked for: there is nothing else"),
             ("lock -\"thread pool\"", "without its dash the phrase is looked for"),
         ] {
-            let notes = read(text, Timestamp(0)).notes;
+            let notes = parse(text, Timestamp(0)).notes;
             assert!(notes.len() == 1 && notes[0].contains(note), "{text}: {notes:?}");
         }
         for text in [
@@ -85,7 +85,7 @@ mod tests {
             "not lock",
             "char *argv[]",
         ] {
-            assert_eq!(read(text, Timestamp(0)).notes, [""; 0], "{text}");
+            assert_eq!(parse(text, Timestamp(0)).notes, [""; 0], "{text}");
         }
     }
 }

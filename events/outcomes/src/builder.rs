@@ -8,7 +8,7 @@ use super::sequence::{self, Sequences};
 use super::{MAX_CALLS, MAX_DECISIONS, MAX_FILES, MAX_MOVES, MAX_TROUBLES, touched, trouble};
 use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item};
-use baton_episode::digest::{Attempt, Episode, What, attempts};
+use baton_episode::digest::{Action, Attempt, Episode, attempts};
 use baton_events::schema::outcomes::{
     Calls, Command, Decided, Ended, File, Kind, Move, OUTCOMES_VERSION, Outcomes, Row, Trouble, millis,
 };
@@ -19,7 +19,7 @@ const MAX_FILES_HELD: usize = 20 * MAX_FILES;
 
 /// Everything counted and kept of a session so far.
 #[derive(Default)]
-pub(super) struct Account {
+pub(super) struct OutcomeBuilder {
     programs: Programs,
     retries: Retries,
     sequences: Sequences,
@@ -27,14 +27,14 @@ pub(super) struct Account {
     files: BTreeMap<String, File>,
     moves: Vec<Move>,
     decisions: Vec<Decided>,
-    calls: Vec<Noted>,
+    calls: Vec<NotedCall>,
     /// Number of prompts so far.
     rounds: usize,
     left_out: u32,
 }
 
 /// A call that is kept individually.
-struct Noted {
+struct NotedCall {
     mark: u64,
     line: u64,
     round: usize,
@@ -44,9 +44,9 @@ struct Noted {
     text: String,
 }
 
-impl Account {
+impl OutcomeBuilder {
     /// Adds the next items of a session, with their digest. A call and its result must be in the same piece.
-    pub(super) fn take(&mut self, items: &[Item], episode: &Episode, at: &Surroundings<'_>) {
+    pub(super) fn add(&mut self, items: &[Item], episode: &Episode, at: &Surroundings<'_>) {
         let mut all: Vec<Attempt<'_>> = Vec::new();
         attempts(items, |attempt| all.push(attempt));
         let base = if self.rounds > 0 && !goes_on(items) { self.rounds } else { self.rounds.saturating_sub(1) };
@@ -55,7 +55,7 @@ impl Account {
             self.retries.push(attempt);
             self.sequences.push(attempt, base + attempt.round);
             if self.calls.len() < MAX_CALLS {
-                self.calls.push(noted(attempt, base + attempt.round));
+                self.calls.push(noted_call(attempt, base + attempt.round));
             }
         }
         let line = all.last().map_or(0, |last| last.line);
@@ -65,11 +65,11 @@ impl Account {
         let mut left_out = self.left_out;
         let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         self.troubles.extend(trouble::troubles(&all, episode, at, &mut bounded));
-        last(&mut self.troubles, MAX_TROUBLES, &mut bounded);
+        keep_last(&mut self.troubles, MAX_TROUBLES, &mut bounded);
         self.moves.extend(touched::moves(&all, episode, at));
-        last(&mut self.moves, MAX_MOVES, &mut bounded);
+        keep_last(&mut self.moves, MAX_MOVES, &mut bounded);
         self.decisions.extend(touched::decisions(&all, episode, at));
-        last(&mut self.decisions, MAX_DECISIONS, &mut bounded);
+        keep_last(&mut self.decisions, MAX_DECISIONS, &mut bounded);
         touched::note_files(&mut self.files, episode, at);
         if self.files.len() > MAX_FILES_HELD {
             let kept = touched::files(std::mem::take(&mut self.files), MAX_FILES_HELD / 2, &mut bounded);
@@ -86,7 +86,7 @@ impl Account {
         let retries = self.retries.finish(&mut bounded);
         let sequences = self.sequences.finish(&mut bounded);
         let files = touched::files(self.files, MAX_FILES, &mut bounded);
-        let calls = calls(self.calls, &commands);
+        let calls = stored_calls(self.calls, &commands);
         let family = calls.rows.iter().map(|row| row.mark).find(|mark| *mark != 0).unwrap_or(0);
         Outcomes {
             v: OUTCOMES_VERSION,
@@ -115,22 +115,22 @@ fn begins_round(item: &Item) -> bool {
 }
 
 /// Drops all but the last `most` entries.
-fn last<T>(list: &mut Vec<T>, most: usize, left_out: &mut impl FnMut(usize)) {
+fn keep_last<T>(list: &mut Vec<T>, most: usize, left_out: &mut impl FnMut(usize)) {
     let excess = list.len().saturating_sub(most);
     left_out(excess);
     list.drain(..excess);
 }
 
-fn noted(attempt: &Attempt<'_>, round: usize) -> Noted {
+fn noted_call(attempt: &Attempt<'_>, round: usize) -> NotedCall {
     let mut counts = Vec::new();
     let mut line = String::new();
-    if let What::Command { text, ran } = &attempt.what {
+    if let Action::Command { text, ran } = &attempt.what {
         let counted = ran.iter().filter(|program| run::counts(program));
         counts.extend(counted.map(|program| (program.name.clone(), run::kind(attempt.ended, program))));
         line.clone_from(text);
     }
-    Noted {
-        mark: attempt.uuid.map_or(0, |uuid| mark(uuid, attempt)),
+    NotedCall {
+        mark: attempt.uuid.map_or(0, |uuid| call_mark(uuid, attempt)),
         line: attempt.result_line,
         round,
         step: sequence::step(attempt),
@@ -140,14 +140,14 @@ fn noted(attempt: &Attempt<'_>, round: usize) -> Noted {
 }
 
 /// Identifies a call and its copies in other files, and no other call.
-fn mark(uuid: &str, attempt: &Attempt<'_>) -> u64 {
+fn call_mark(uuid: &str, attempt: &Attempt<'_>) -> u64 {
     let call = attempt.call.map_or("", |call| &*call.id);
     let at = millis(attempt.begun_at).unwrap_or_default();
     Mark::digest(format!("{uuid}\n{call}\n{at}").as_bytes()).0
 }
 
 /// Converts the calls to their stored form, which refers to commands and lines by their index.
-fn calls(noted: Vec<Noted>, commands: &[Command]) -> Calls {
+fn stored_calls(noted: Vec<NotedCall>, commands: &[Command]) -> Calls {
     let mut places: BTreeMap<&str, (u32, BTreeMap<&str, u32>)> = BTreeMap::new();
     for (command, place) in commands.iter().zip(0..) {
         let lines = command.lines.iter().zip(0..).map(|(line, place)| (line.text.as_str(), place)).collect();

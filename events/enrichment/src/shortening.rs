@@ -10,9 +10,9 @@ impl Answer {
     /// Shortens the answer until its stored form has at most `tokens` tokens. The first entries of each list are kept;
     /// the others are counted as [left out](Self::left_out). If `tokens` is too small for any text, the result is
     /// longer.
-    pub fn within(mut self, tokens: u64) -> Self {
+    pub fn shortened_to(mut self, tokens: u64) -> Self {
         loop {
-            let has = tokens::at_most(&self.json());
+            let has = tokens::at_most(&self.to_json());
             if has <= tokens || self.is_bare() {
                 return self;
             }

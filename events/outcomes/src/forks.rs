@@ -19,7 +19,7 @@ const READING: [&str; 2] = ["Read", "NotebookRead"];
 /// Removes from each witness what it has copied from an older one. `elder` orders two session ids, the older first.
 /// Each call counts once per family. A failure in the copied part counts where it first occurred; a fork that repaired
 /// it keeps the fix.
-pub fn once(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
+pub fn remove_copies(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
     let mut families: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (place, witness) in witnesses.iter().enumerate() {
         if witness.outcomes.family != 0 {
@@ -35,7 +35,7 @@ pub fn once(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
             let copied: BTreeSet<u64> =
                 calls.rows.iter().filter(|row| seen.contains_key(&row.mark)).map(|row| row.line).collect();
             if !copied.is_empty() {
-                let mended = take_away(&mut witnesses[place].outcomes, &calls, &copied);
+                let mended = subtract(&mut witnesses[place].outcomes, &calls, &copied);
                 let marks = calls.rows.iter().filter(|row| mended.contains(&row.line)).map(|row| row.mark);
                 let elders: Vec<(usize, u64)> = marks.filter_map(|mark| seen.get(&mark)).flatten().copied().collect();
                 for (elder, line) in elders {
@@ -53,7 +53,7 @@ pub fn once(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Ordering) {
 }
 
 /// Removes what is at these lines. Returns the lines of copied failures that this session repaired.
-fn take_away(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> BTreeSet<u64> {
+fn subtract(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> BTreeSet<u64> {
     let is_copied = |row: &&Row| copied.contains(&row.line);
     for row in calls.rows.iter().filter(is_copied) {
         for (command, line, kind) in &row.counts {
@@ -73,17 +73,17 @@ fn take_away(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> 
         command.lines.iter_mut().for_each(|line| line.last_failure = line.last_failure.take().filter(own));
     }
     outcomes.commands.retain(|command| command.runs.all() > 0);
-    take_sequences(outcomes, calls, copied);
+    subtract_sequences(outcomes, calls, copied);
     outcomes.retries.retain(|retry| !copied.contains(&retry.to));
-    take_touched(outcomes, calls, copied);
+    drop_copied_files(outcomes, calls, copied);
     let mut mended = BTreeSet::new();
-    outcomes.troubles.retain_mut(|trouble| is_own(trouble, calls, copied, &mut mended));
+    outcomes.troubles.retain_mut(|trouble| keep_own_part(trouble, calls, copied, &mut mended));
     mended
 }
 
 /// A fork begins with its copy, so everything before its end is not its own. Of a file only its first position is
 /// known: the file is kept if the fork itself changes or reads anything.
-fn take_touched(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
+fn drop_copied_files(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
     let Some(end) = copied.last().copied() else { return };
     outcomes.moves.retain(|moved| moved.line > end);
     outcomes.decisions.retain(|decided| decided.said.line > end);
@@ -96,7 +96,7 @@ fn take_touched(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) 
 }
 
 /// Subtracts the sequences of the copied calls.
-fn take_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
+fn subtract_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
     let mut counted = Sequences::default();
     for row in calls.rows.iter().filter(|row| copied.contains(&row.line)) {
         let name = row.step.and_then(|number| calls.names.get(usize::try_from(number).ok()?));
@@ -117,7 +117,7 @@ fn take_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>
 }
 
 /// Removes the copied part of a failure; returns true if anything of it is the session's own.
-fn is_own(trouble: &mut Trouble, calls: &Calls, copied: &BTreeSet<u64>, mended: &mut BTreeSet<u64>) -> bool {
+fn keep_own_part(trouble: &mut Trouble, calls: &Calls, copied: &BTreeSet<u64>, mended: &mut BTreeSet<u64>) -> bool {
     let lines = std::iter::once(trouble.line).chain(trouble.again.iter().copied());
     let theirs: Vec<u64> = lines.filter(|line| copied.contains(line)).collect();
     if theirs.is_empty() {
@@ -160,7 +160,7 @@ mod tests {
         };
         let mut family =
             [fork(copied().forked()).witness("fork", "/srv/shop"), elder(copied()).witness("elder", "/srv/shop")];
-        once(&mut family, &|one, other| one.cmp(other));
+        remove_copies(&mut family, &|one, other| one.cmp(other));
         family
     }
 
@@ -195,7 +195,7 @@ mod tests {
             (many().forked().fails("cargo test -p auth", MOVED), "seen 101 times in 2 sessions, never resolved"),
         ] {
             let mut both = [fork.witness("fork", "/srv/shop"), many().witness("elder", "/srv/shop")];
-            once(&mut both, &|one, other| one.cmp(other));
+            remove_copies(&mut both, &|one, other| one.cmp(other));
             assert_eq!(fix_of(MOVED, &both).message, expected);
         }
     }
@@ -221,7 +221,7 @@ mod tests {
         let one = || Script::default().of_records().prompt("x").ok("make").ok("make").fails("make", "error: x");
         let check = |witnesses: &mut [Witness]| {
             let before = witnesses.to_vec();
-            once(witnesses, &|one, other| one.cmp(other));
+            remove_copies(witnesses, &|one, other| one.cmp(other));
             assert_eq!(witnesses, before);
         };
         check(&mut []);

@@ -20,8 +20,8 @@ impl Answer {
     /// Merges the answer into an extractive episode. Measured fields are kept: files, commands, changes, prompts, title
     /// and numbers, errors and their resolutions, research and stored knowledge; so are the person's decisions, and
     /// fields on which the answer says nothing. Claims whose lines are not in `lines` are dropped.
-    pub fn tell(&self, mut episode: Episode, lines: &Lines) -> Episode {
-        let teller = Teller { lines };
+    pub fn merge_into(&self, mut episode: Episode, lines: &Lines) -> Episode {
+        let check = LineCheck { lines };
         let mut said = BTreeSet::new();
         let mut mark = |claims: &[Pointed]| said.extend(claims.iter().map(|claim| (claim.line, claim.text.clone())));
         if !self.objective.is_empty() {
@@ -36,7 +36,7 @@ impl Answer {
             episode.work_completed.remove("answers");
         }
         for (category, claims) in &self.work_completed {
-            let claims = teller.all(claims);
+            let claims = check.all_pointed(claims);
             mark(&claims);
             let list = episode.work_completed.entry(category.clone()).or_default();
             list.extend(claims);
@@ -44,26 +44,26 @@ impl Answer {
         }
         episode.work_completed.retain(|_, list| !list.is_empty());
 
-        let decisions = teller.all(&self.decisions);
+        let decisions = check.all_pointed(&self.decisions);
         let (person, agent): (Vec<_>, Vec<_>) =
             std::mem::take(&mut episode.decisions).into_iter().partition(|said| is_of_person(&said.text));
         episode.decisions = match decisions.is_empty() {
-            true => joined(agent, person),
+            true => in_line_order(agent, person),
             // In the person's own words.
             false => {
                 let new = decisions.into_iter().filter(|claim| !person.iter().any(|said| says_the_same(said, claim)));
                 let new: Vec<Pointed> = new.collect();
                 mark(&new);
-                joined(new, person)
+                in_line_order(new, person)
             }
         };
         // Measured entries are kept; the model's claims about other things stand beside them.
-        let research = new_of(teller.all(&self.external_research), &episode.external_research);
+        let research = without_known(check.all_pointed(&self.external_research), &episode.external_research);
         mark(&research);
-        episode.external_research = joined(research, std::mem::take(&mut episode.external_research));
+        episode.external_research = in_line_order(research, std::mem::take(&mut episode.external_research));
         let measured: Vec<Pointed> = episode.knowledge_stored.values().flatten().cloned().collect();
         for (tool, claims) in &self.knowledge_stored {
-            let claims = new_of(teller.all(claims), &measured);
+            let claims = without_known(check.all_pointed(claims), &measured);
             mark(&claims);
             episode.knowledge_stored.entry(tool.clone()).or_default().extend(claims);
         }
@@ -73,18 +73,18 @@ impl Answer {
         let failed: BTreeSet<u64> = episode.errors.iter().map(|error| error.line).collect();
         for (claims, list) in [(&self.unresolved, &mut episode.unresolved), (&self.next_steps, &mut episode.next_steps)]
         {
-            let claims = teller.all(claims);
+            let claims = check.all_pointed(claims);
             if !claims.is_empty() {
                 list.retain(|open| failed.contains(&open.line));
-                let claims = new_of(claims, list);
+                let claims = without_known(claims, list);
                 mark(&claims);
-                *list = joined(claims, std::mem::take(list));
+                *list = in_line_order(claims, std::mem::take(list));
             }
         }
 
         for failed in &self.errors {
-            let Some(error) = teller.one(&failed.error) else { continue };
-            let resolution = failed.resolution.as_ref().and_then(|resolution| teller.one(resolution));
+            let Some(error) = check.pointed(&failed.error) else { continue };
+            let resolution = failed.resolution.as_ref().and_then(|resolution| check.pointed(resolution));
             let is_it = |known: &&mut ErrorLine| known.line == error.line && adds_nothing(&known.text, &error.text);
             match episode.errors.iter_mut().find(is_it) {
                 Some(known) => {
@@ -107,23 +107,23 @@ impl Answer {
 }
 
 /// Converts claims whose lines exist.
-struct Teller<'a> {
+struct LineCheck<'a> {
     lines: &'a Lines,
 }
 
-impl Teller<'_> {
-    fn one(&self, claim: &Claim) -> Option<Pointed> {
-        let is_there = self.lines.has(claim.line);
+impl LineCheck<'_> {
+    fn pointed(&self, claim: &Claim) -> Option<Pointed> {
+        let is_there = self.lines.contains(claim.line);
         is_there.then(|| Pointed { text: claim.text.clone(), line: claim.line, at: self.lines.at(claim.line) })
     }
 
-    fn all(&self, claims: &[Claim]) -> Vec<Pointed> {
-        claims.iter().filter_map(|claim| self.one(claim)).collect()
+    fn all_pointed(&self, claims: &[Claim]) -> Vec<Pointed> {
+        claims.iter().filter_map(|claim| self.pointed(claim)).collect()
     }
 }
 
 /// Merges a model's claims with the existing entries, in the order of their lines.
-fn joined(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
+fn in_line_order(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
     let is_mixed = !before.is_empty();
     let mut all: Vec<Pointed> = before.into_iter().chain(claims).collect();
     if is_mixed {
@@ -133,7 +133,7 @@ fn joined(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
 }
 
 /// Returns the claims that say more than the known entries of their lines.
-fn new_of(claims: Vec<Pointed>, known: &[Pointed]) -> Vec<Pointed> {
+fn without_known(claims: Vec<Pointed>, known: &[Pointed]) -> Vec<Pointed> {
     let is_known =
         |claim: &Pointed| known.iter().any(|it| it.line == claim.line && adds_nothing(&it.text, &claim.text));
     claims.into_iter().filter(|claim| !is_known(claim)).collect()

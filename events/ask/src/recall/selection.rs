@@ -3,7 +3,7 @@
 //! A complete answer ends: the budget is not filled with what was not asked for. Entries that match much worse than the
 //! best are dropped, and one transcript line is told once, even if several entries came from it.
 
-use super::asked::{Asked, Kind, is_form, words};
+use super::intent::{Intent, Kind, is_same_stem, words};
 use super::{Entry, Sort};
 
 /// Minimum share of the subject that an entry must have to be an answer.
@@ -21,7 +21,7 @@ const FACT_MENDED: &str = " was resolved by ";
 
 /// The selected entries.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Selection {
     /// The entries, in no particular order.
     pub entries: Vec<Entry>,
     /// Requested kinds of which nothing is known; empty if anything is known of any of them.
@@ -31,18 +31,18 @@ pub struct Told {
 }
 
 /// Selects the entries to tell. For a question without a known kind, entries are selected by their worth.
-pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
-    let unsaid = unsaid(asked, &entries);
+pub fn select(asked: &Intent, mut entries: Vec<Entry>) -> Selection {
+    let unsaid = missing_words(asked, &entries);
     entries.retain(|entry| entry.worth > 0.0 && !entry.text.trim().is_empty());
     if asked.kinds.is_empty() {
-        merge(&mut entries);
-        worth_it(&mut entries);
-        without_told(&mut entries);
-        return Told { entries, unknown: Vec::new(), unsaid };
+        merge_facts(&mut entries);
+        drop_unworthy(&mut entries);
+        drop_repeated_passages(&mut entries);
+        return Selection { entries, unknown: Vec::new(), unsaid };
     }
     let (mut answers, mut others): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| asked.kinds.iter().any(|kind| is_of(entry, *kind)));
-    merge(&mut answers);
+    merge_facts(&mut answers);
     // A question about an unfixed error is not answered by the fix of another one.
     let is_unsolved = |entry: &Entry| asked.is(Kind::Solved) && entry.sort == Sort::Failed && entry.answers;
     let unsolved = others.iter().filter(|entry| is_unsolved(entry));
@@ -62,21 +62,21 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
             // A session found only by similar words is useful only through its passages.
             _ => !general && entry.fit >= LEAST_FIT,
         });
-        worth_it(&mut others);
-        without_told(&mut others);
-        return Told { entries: others, unknown: asked.kinds.clone(), unsaid };
+        drop_unworthy(&mut others);
+        drop_repeated_passages(&mut others);
+        return Selection { entries: others, unknown: asked.kinds.clone(), unsaid };
     }
     if !asked.is_general() && !asked.is(Kind::Files) {
         let mut beside = supporting(asked, others, &answers);
         answers.append(&mut beside);
     }
-    Told { entries: answers, unknown: Vec::new(), unsaid }
+    Selection { entries: answers, unknown: Vec::new(), unsaid }
 }
 
 /// Adds the entries of `lower` with a worth below those of `told`. If only `lower` knows something of what was asked,
-/// its `unsaid` is taken over.
-pub fn below(told: &mut Told, lower: Told) {
-    let is_known = |told: &Told| !told.entries.is_empty() && told.unknown.is_empty();
+/// nothing counts as unknown any more. A word stays unsaid only if no entry of either has it.
+pub fn append_below(told: &mut Selection, lower: Selection) {
+    let is_known = |told: &Selection| !told.entries.is_empty() && told.unknown.is_empty();
     if is_known(&lower) && !is_known(told) {
         told.unknown.clear();
         told.unsaid.clone_from(&lower.unsaid);
@@ -90,7 +90,7 @@ pub fn below(told: &mut Told, lower: Told) {
 
 /// Returns the passages and notes that support the answers, ranked below them. If a decision is asked for and a passage
 /// has more of the subject than any answer, it ranks above: the reason may be given without a word of deciding.
-fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<Entry> {
+fn supporting(asked: &Intent, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<Entry> {
     let by = |of: fn(&Entry) -> f32, fold: fn(f32, f32) -> f32, from| answers.iter().map(of).fold(from, fold);
     let (least, most) = (by(|entry| entry.worth, f32::min, f32::INFINITY), by(|entry| entry.worth, f32::max, 0.0));
     let best = by(|entry| entry.fit, f32::max, 0.0);
@@ -99,7 +99,7 @@ fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<E
     others
         .retain(|entry| matches!(entry.sort, Sort::Passage | Sort::Note) && entry.fit >= SUPPORTING_FIT && can(entry));
     others.sort_by(|a, b| b.worth.total_cmp(&a.worth));
-    let is_new = |entry: &Entry| !answers.iter().any(|told| says(told, entry));
+    let is_new = |entry: &Entry| !answers.iter().any(|told| covers(told, entry));
     let mut beside: Vec<Entry> = others.into_iter().filter(is_new).take(SUPPORTING).collect();
     for (entry, number) in beside.iter_mut().zip(0_u8..) {
         let rank = 1.0 - 0.01 * f32::from(number);
@@ -110,9 +110,9 @@ fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<E
 }
 
 /// Returns the words of the subject that no entry has.
-fn unsaid(asked: &Asked, entries: &[Entry]) -> Vec<String> {
+fn missing_words(asked: &Intent, entries: &[Entry]) -> Vec<String> {
     let there: Vec<String> = entries.iter().flat_map(|entry| words(&entry.text)).collect();
-    let has = |wanted: &&String| !there.iter().any(|word| is_form(word, wanted));
+    let has = |wanted: &&String| !there.iter().any(|word| is_same_stem(word, wanted));
     asked.about.iter().filter(has).cloned().collect()
 }
 
@@ -140,39 +140,39 @@ fn nearness(kind: Kind) -> f32 {
     }
 }
 
-fn worth_it(entries: &mut Vec<Entry>) {
+fn drop_unworthy(entries: &mut Vec<Entry>) {
     let best = entries.iter().map(|entry| entry.worth).fold(0.0, f32::max);
     entries.retain(|entry| entry.worth >= best * LEAST_WORTH);
 }
 
 /// Drops passages whose content another entry has.
-fn without_told(entries: &mut Vec<Entry>) {
+fn drop_repeated_passages(entries: &mut Vec<Entry>) {
     let others: Vec<Entry> = entries.iter().filter(|entry| entry.sort != Sort::Passage).cloned().collect();
-    entries.retain(|entry| entry.sort != Sort::Passage || !others.iter().any(|other| says(other, entry)));
+    entries.retain(|entry| entry.sort != Sort::Passage || !others.iter().any(|other| covers(other, entry)));
 }
 
 /// Returns true if the entry is at the passage's line or has all of its words; a fact taken from a note, all words of
 /// the note.
-fn says(entry: &Entry, passage: &Entry) -> bool {
+fn covers(entry: &Entry, passage: &Entry) -> bool {
     let is_taken = entry.sort == Sort::Fact && passage.sort == Sort::Note;
     entry.session == passage.session
         && (entry.line.is_some() && entry.line == passage.line
             || entry.line.is_none() && has_all(&entry.text, &passage.text)
-            || is_taken && has_all(&entry.text, stated(&passage.text)))
+            || is_taken && has_all(&entry.text, content(&passage.text)))
 }
 
 /// Merges facts into entries of the same session that say the same: the entry keeps its text and takes the fact's uuid.
-fn merge(entries: &mut Vec<Entry>) {
+fn merge_facts(entries: &mut Vec<Entry>) {
     let (facts, mut kept): (Vec<Entry>, Vec<Entry>) = entries.drain(..).partition(|entry| entry.sort == Sort::Fact);
     for fact in facts {
         let said = kept.iter_mut().find(|entry| {
             entry.session == fact.session
                 && match entry.sort {
                     Sort::Decision => entry.line == fact.line && has_all(&fact.text, &entry.text),
-                    Sort::Fixed => mended(&fact.text).is_some_and(|error| has_all(&entry.text, error)),
+                    Sort::Fixed => fixed_error(&fact.text).is_some_and(|error| has_all(&entry.text, error)),
                     // An ended fact of a note that says more stays separate.
                     Sort::Note => {
-                        has_all(&entry.text, stated(&fact.text))
+                        has_all(&entry.text, content(&fact.text))
                             && (fact.ended.is_none() || has_all(&fact.text, &entry.text))
                     }
                     _ => false,
@@ -195,12 +195,12 @@ fn merge(entries: &mut Vec<Entry>) {
 }
 
 /// Returns the content of a fact or note, without its prefix, such as `decided in shop: …` or its name.
-fn stated(told: &str) -> &str {
+fn content(told: &str) -> &str {
     told.split_once(": ").map_or(told, |(_, said)| said)
 }
 
 /// Returns the error that a fact says was fixed, without the project after it.
-fn mended(fact: &str) -> Option<&str> {
+fn fixed_error(fact: &str) -> Option<&str> {
     let (error, _) = fact.split_once(FACT_MENDED)?;
     Some(error.rsplit_once(" in ").map_or(error, |(error, _)| error))
 }

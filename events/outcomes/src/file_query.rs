@@ -27,14 +27,14 @@ impl Fit {
 }
 
 /// A path, a directory or a pattern.
-pub(super) struct Asked {
+pub(super) struct FileQuery {
     text: String,
     is_pattern: bool,
 }
 
-impl Asked {
+impl FileQuery {
     pub(super) fn read(asked: &str) -> Self {
-        let text = normal(asked);
+        let text = normalise(asked);
         Self { is_pattern: text.contains(['*', '?']), text }
     }
 
@@ -70,7 +70,7 @@ impl Asked {
         let asked = self.text.as_str();
         let project = project.map(|project| project.trim_end_matches(['/', '\\']));
         // The part of an absolute path below its project.
-        let below = match is_whole(asked) && !is_whole(path) {
+        let below = match is_absolute(asked) && !is_absolute(path) {
             true => match asked.strip_prefix(project?)? {
                 "" => return Some(Fit::Below),
                 rest => rest.strip_prefix('/')?,
@@ -80,20 +80,24 @@ impl Asked {
         if self.is_pattern {
             return self.matches(below, path);
         }
-        if is_whole(asked) {
-            return if same(below, path) { Some(Fit::Whole) } else { starts_in(path, below).then_some(Fit::Below) };
+        if is_absolute(asked) {
+            return if is_same_path(below, path) {
+                Some(Fit::Whole)
+            } else {
+                is_inside(path, below).then_some(Fit::Below)
+            };
         }
         let named = project.map(last_part).and_then(|name| asked.strip_prefix(name)?.strip_prefix('/'));
-        if same(asked, path) || named.is_some_and(|rest| same(rest, path)) {
+        if is_same_path(asked, path) || named.is_some_and(|rest| is_same_path(rest, path)) {
             return Some(Fit::InProject);
         }
-        if ends_in(path, asked) {
+        if ends_with_path(path, asked) {
             return Some(Fit::End);
         }
-        if starts_in(path, asked) || named.is_some_and(|rest| starts_in(path, rest)) {
+        if is_inside(path, asked) || named.is_some_and(|rest| is_inside(path, rest)) {
             return Some(Fit::Below);
         }
-        let inside = |at: usize| at > 0 && path.as_bytes()[at - 1] == b'/' && starts_in(&path[at..], asked);
+        let inside = |at: usize| at > 0 && path.as_bytes()[at - 1] == b'/' && is_inside(&path[at..], asked);
         path.char_indices().any(|(at, _)| inside(at)).then_some(Fit::BelowSome)
     }
 
@@ -103,8 +107,8 @@ impl Asked {
         if fits_parts(&wanted, &have, &mut MAX_STEPS.clone()) {
             return Some(Fit::Below);
         }
-        let ends =
-            !is_whole(&self.text) && (1..have.len()).any(|at| fits_parts(&wanted, &have[at..], &mut MAX_STEPS.clone()));
+        let ends = !is_absolute(&self.text)
+            && (1..have.len()).any(|at| fits_parts(&wanted, &have[at..], &mut MAX_STEPS.clone()));
         ends.then_some(Fit::BelowSome)
     }
 }
@@ -150,7 +154,7 @@ fn fits_part(wanted: &str, part: &str) -> bool {
 
 /// Returns the keys of a file's directories and extension.
 pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
-    let path = normal(path).to_lowercase();
+    let path = normalise(path).to_lowercase();
     let (folders, last) = path.rsplit_once('/').unwrap_or(("", &path));
     let mut keys: BTreeSet<String> =
         folders.split('/').filter(|part| !part.is_empty()).map(|part| format!("d:{part}")).collect();
@@ -159,7 +163,7 @@ pub(super) fn folder_keys(path: &str) -> BTreeSet<String> {
 }
 
 /// Normalises to forward slashes, without a leading `./` or a trailing line number.
-pub(super) fn normal(asked: &str) -> String {
+pub(super) fn normalise(asked: &str) -> String {
     let asked = asked.trim().replace('\\', "/");
     let asked = asked.trim_matches('`').trim_start_matches("./").trim_end_matches('/');
     let mut rest = asked;
@@ -172,30 +176,30 @@ pub(super) fn normal(asked: &str) -> String {
     rest.to_owned()
 }
 
-fn is_whole(path: &str) -> bool {
+fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path.as_bytes().get(1) == Some(&b':')
 }
 
-pub(super) fn same(one: &str, other: &str) -> bool {
+pub(super) fn is_same_path(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
 /// Returns true if the path lies in the directory.
-fn starts_in(path: &str, folder: &str) -> bool {
+fn is_inside(path: &str, folder: &str) -> bool {
     let head = path.get(..folder.len()).filter(|_| !folder.is_empty());
-    head.is_some_and(|head| same(head, folder) && path[head.len()..].starts_with('/'))
+    head.is_some_and(|head| is_same_path(head, folder) && path[head.len()..].starts_with('/'))
 }
 
 /// Returns true if the path ends with these components.
-fn ends_in(path: &str, end: &str) -> bool {
+fn ends_with_path(path: &str, end: &str) -> bool {
     let at = path.len().checked_sub(end.len()).filter(|at| path.is_char_boundary(*at) && !end.is_empty());
-    at.is_some_and(|at| same(&path[at..], end) && (at == 0 || path[..at].ends_with('/')))
+    at.is_some_and(|at| is_same_path(&path[at..], end) && (at == 0 || path[..at].ends_with('/')))
 }
 
 /// Returns true if a word in a text means the file.
-pub(super) fn is_meant(word: &str, path: &str) -> bool {
+pub(super) fn means_file(word: &str, path: &str) -> bool {
     let word = word.trim_start_matches("./");
-    ends_in(path, word) || (word.len() > path.len() && ends_in(word, path))
+    ends_with_path(path, word) || (word.len() > path.len() && ends_with_path(word, path))
 }
 
 #[cfg(test)]
@@ -205,7 +209,7 @@ mod tests {
     #[test]
     fn a_path_is_meant_by_any_part_that_says_which() {
         let check = |asked: &str, expected: &str| {
-            let found = match Asked::read(asked).fit(Some("/srv/shop"), "src/auth/token.rs") {
+            let found = match FileQuery::read(asked).fit(Some("/srv/shop"), "src/auth/token.rs") {
                 None => "no",
                 Some(Fit::Whole) => "whole",
                 Some(Fit::InProject) => "in project",
@@ -242,14 +246,14 @@ mod tests {
             check(asked, expected);
         }
         let long = format!("{}x", "*/".repeat(300));
-        assert!(Asked::read(&long).fit(None, &"a/".repeat(300)).is_none());
+        assert!(FileQuery::read(&long).fit(None, &"a/".repeat(300)).is_none());
         assert!(fits_part("*a*a*a*b", &"a".repeat(60)) || !fits_part("*a*b", "aaaa"));
     }
 
     #[test]
     fn what_is_asked_for_is_looked_up_by_what_it_says() {
         let check = |asked: &str, expected: Option<&[&str]>| {
-            let found = Asked::read(asked).keys();
+            let found = FileQuery::read(asked).keys();
             let known = folder_keys("src/Auth/token.rs");
             assert!(found.iter().flatten().any(|key| key.starts_with("f:") || known.contains(key)) || found.is_none());
             assert_eq!(

@@ -61,7 +61,7 @@ pub(super) struct Phrasing {
 
 impl Phrasing {
     /// Splits at most the first `most` words of a text.
-    pub(super) fn of(text: &str, most: usize) -> Self {
+    pub(super) fn new(text: &str, most: usize) -> Self {
         let mut phrasing = Self { words: Vec::new(), pieces: Vec::new() };
         for written in text.split_whitespace() {
             if phrasing.words.len() >= most {
@@ -90,7 +90,7 @@ impl Phrasing {
     }
 
     /// Returns the word at an index.
-    pub(super) fn at(&self, place: usize) -> Option<&str> {
+    pub(super) fn word(&self, place: usize) -> Option<&str> {
         self.words.get(place).map(|word| word.text.as_str())
     }
 
@@ -123,20 +123,20 @@ impl Phrasing {
         let (at, _) = windows.find(|(at, window)| {
             (!first || *at == 0)
                 && (!last || at + parts.len() == self.words.len())
-                && window.iter().zip(&parts).all(|(word, part)| fits(&word.text, part))
+                && window.iter().zip(&parts).all(|(word, part)| matches_part(&word.text, part))
         })?;
         Some(parts.iter().zip(at..).filter(|(part, _)| **part != "*").map(|(_, place)| place).collect())
     }
 
     /// Empties the words at these places; the places of other words do not change.
-    pub(super) fn empty(&mut self, places: &[usize]) {
+    pub(super) fn clear_words(&mut self, places: &[usize]) {
         for place in places {
             self.words.get_mut(*place).into_iter().for_each(|word| word.text.clear());
         }
     }
 
     /// Removes a range, so that the words around it become neighbours.
-    pub(super) fn cut(&mut self, range: Range<usize>) {
+    pub(super) fn remove(&mut self, range: Range<usize>) {
         let end = range.end.min(self.words.len());
         self.words.drain(range.start.min(end)..end);
     }
@@ -156,11 +156,11 @@ impl Phrasing {
 
     /// Returns true if the question may ask about a time.
     pub(super) fn asks_when(&self) -> bool {
-        self.at(0).is_some_and(|first| ASKING_WHEN.contains(&first))
+        self.word(0).is_some_and(|first| ASKING_WHEN.contains(&first))
     }
 }
 
 /// Returns true if a word matches a part of a sign.
-pub(super) fn fits(word: &str, part: &str) -> bool {
+pub(super) fn matches_part(word: &str, part: &str) -> bool {
     part.strip_suffix('*').map_or(word == part, |start| word.starts_with(start))
 }

@@ -1,6 +1,6 @@
 //! What a session contributes to the answer of a question.
 
-use super::asked::{Asked, Kind};
+use super::intent::{Intent, Kind};
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, ErrorLine, Pointed};
@@ -21,6 +21,7 @@ const OF_THE_SESSION: f32 = 0.5;
 /// A session among those that match.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
+    /// Id of the session.
     pub session: &'a SessionId,
     /// Rank, from 1.
     pub rank: usize,
@@ -39,11 +40,11 @@ impl Place<'_> {
     }
 
     fn entry(&self, sort: Sort, said: &Pointed, worth: f32, fit: f32) -> Entry {
-        self.line(sort, &said.text, Some(said.line), said.at.or(self.at), worth).fitting(fit)
+        self.line(sort, &said.text, Some(said.line), said.at.or(self.at), worth).with_fit(fit)
     }
 
     /// Returns how well something said in the session matches: by its own words, or because the session is about it.
-    pub(super) fn near(&self, asked: &Asked, text: &str) -> f32 {
+    pub(super) fn near(&self, asked: &Intent, text: &str) -> f32 {
         let fit = asked.fit(text);
         fit + (1.0 - fit) * OF_THE_SESSION * self.fit
     }
@@ -57,7 +58,7 @@ impl Place<'_> {
 }
 
 /// Returns how well a whole session matches: by its title, its purpose and the files it changed.
-pub fn whole_fit(episode: &Episode, asked: &Asked) -> f32 {
+pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     let files = episode.files_modified.iter().map(|file| relative(&file.path, episode.cwd.as_deref()));
     let whole: Vec<&str> = [episode.title.as_str(), &episode.objective].into_iter().chain(files).collect();
     asked.fit(&whole.join(" "))
@@ -65,8 +66,8 @@ pub fn whole_fit(episode: &Episode, asked: &Asked) -> f32 {
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are
 /// left to [`still_open`](super::still_open). Bounded in number and length.
-pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
-    let mut entries = vec![session(episode, place)];
+pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
+    let mut entries = vec![session_entry(episode, place)];
     let wanted = |kind: Kind, usual: f32| if asked.is(kind) { 3.0 } else { usual };
     let searched = asked.kinds.is_empty();
 
@@ -79,8 +80,8 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
         Entry { by_model, ..place.entry(Sort::Done, said, 2.45, place.fit) }
     }));
     let mut tell = |sort: Sort, worth: f32, said: Vec<(Pointed, f32)>| {
-        let told = best(said).into_iter().map(|(said, fit)| {
-            let by_model = episode.is_of_model(said.line, &said.text) || failed_by_model(episode, &said);
+        let told = best_matches(said).into_iter().map(|(said, fit)| {
+            let by_model = episode.is_of_model(said.line, &said.text) || is_failure_of_model(episode, &said);
             Entry { by_model, ..place.entry(sort, &said, worth, fit) }
         });
         entries.extend(told);
@@ -107,23 +108,23 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
     tell(Sort::Fixed, wanted(Kind::Solved, 0.6), mended);
     // A failed command says less than an abandoned approach.
     let worth = if asked.is(Kind::Failed) || asked.is(Kind::Solved) { 1.5 } else { 0.4 };
-    let unsolved = best(failed).into_iter().map(|(said, fit)| {
+    let unsolved = best_matches(failed).into_iter().map(|(said, fit)| {
         let by_model = episode.is_of_model(said.line, &said.text);
         Entry { answers: true, by_model, ..place.entry(Sort::Failed, &said, worth, fit) }
     });
     entries.extend(unsolved);
-    entries.extend(files(episode, place, asked));
+    entries.extend(file_entries(episode, place, asked));
     entries
 }
 
 /// Returns true if an error with its fix, shown as one entry, comes from a model.
-fn failed_by_model(episode: &Episode, told: &Pointed) -> bool {
+fn is_failure_of_model(episode: &Episode, told: &Pointed) -> bool {
     let is_it = |error: &&ErrorLine| error.line == told.line && told.text.starts_with(&error.text);
     episode.errors.iter().find(is_it).is_some_and(|error| episode.is_of_model(error.line, &error.text))
 }
 
 /// Returns title, project and purpose on one line.
-fn session(episode: &Episode, place: &Place<'_>) -> Entry {
+fn session_entry(episode: &Episode, place: &Place<'_>) -> Entry {
     let mut text = one_line(&episode.title, TEXT_CHARS);
     let objective = episode.objective.trim();
     let begins = |long: &str, short: &str| long.to_lowercase().starts_with(&short.trim_end_matches('…').to_lowercase());
@@ -146,7 +147,7 @@ fn session(episode: &Episode, place: &Place<'_>) -> Entry {
 }
 
 /// Returns the changed files, those with the most changed lines first.
-fn files(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
+fn file_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
     if !asked.is(Kind::Files) {
         return Vec::new();
     }
@@ -156,7 +157,7 @@ fn files(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
         let path = relative(&file.path, episode.cwd.as_deref());
         let text = format!("{path} (+{} -{})", file.added, file.removed);
         let fit = asked.fit(path).max(place.fit);
-        place.line(Sort::File, &text, Some(file.line), place.at, 2.4 - number as f32 * 0.01).fitting(fit)
+        place.line(Sort::File, &text, Some(file.line), place.at, 2.4 - number as f32 * 0.01).with_fit(fit)
     });
     told.collect()
 }
@@ -167,7 +168,7 @@ fn relative<'a>(path: &'a str, cwd: Option<&str>) -> &'a str {
 }
 
 /// Returns the best matches, later lines first among equals; entries that do not match at all are dropped.
-fn best(mut said: Vec<(Pointed, f32)>) -> Vec<(Pointed, f32)> {
+fn best_matches(mut said: Vec<(Pointed, f32)>) -> Vec<(Pointed, f32)> {
     said.retain(|(_, fit)| *fit > 0.0);
     said.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));
     said.truncate(MOST_OF_A_SORT);

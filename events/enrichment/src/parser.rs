@@ -51,20 +51,20 @@ pub fn check(text: &str, finish: Finish, lines: &Lines) -> Result<Answer, Compla
         Finish::Length => return Err(Complaint::Cut),
         Finish::Refusal => return Err(Complaint::Refused),
     }
-    Reading::of(text, lines)?.answer()
+    Parser::new(text, lines)?.answer()
 }
 
 /// An answer being parsed.
-struct Reading<'a> {
+struct Parser<'a> {
     fields: Map<String, Value>,
     lines: &'a Lines,
     dropped: u32,
     left_out: u32,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> Parser<'a> {
     /// Finds the JSON object of a text, also inside a code fence or other words.
-    fn of(text: &str, lines: &'a Lines) -> Result<Self, Complaint> {
+    fn new(text: &str, lines: &'a Lines) -> Result<Self, Complaint> {
         if text.len() > MAX_ANSWER_BYTES {
             return Err(Complaint::TooLong);
         }
@@ -103,7 +103,7 @@ impl<'a> Reading<'a> {
     fn paragraph(&self, key: &str, max_chars: usize) -> Result<String, Complaint> {
         match self.fields.get(key) {
             Some(Value::String(text)) => Ok(clean(text, max_chars)),
-            _ => Err(wrong(key, "a string")),
+            _ => Err(invalid_field(key, "a string")),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Reading<'a> {
         match self.fields.remove(key) {
             Some(Value::Array(entries)) => Ok(entries),
             None if !is_key => Ok(Vec::new()),
-            _ => Err(wrong(key, "an array")),
+            _ => Err(invalid_field(key, "an array")),
         }
     }
 
@@ -140,8 +140,8 @@ impl<'a> Reading<'a> {
 
     /// Parses a claim; `None` if the transcript does not have its line, or if no text is left.
     fn claim(&mut self, path: &str, entry: &Value) -> Result<Option<Claim>, Complaint> {
-        let entry = fields(path, entry)?;
-        let text = own_words(&clean(text(path, entry, "text")?, CLAIM_CHARS));
+        let entry = object_fields(path, entry)?;
+        let text = own_words(&clean(text_field(path, entry, "text")?, CLAIM_CHARS));
         let line = self.line(path, entry)?;
         Ok(line.filter(|_| !text.is_empty()).map(|line| Claim { text, line }))
     }
@@ -151,15 +151,15 @@ impl<'a> Reading<'a> {
         let one = entry.get("line").into_iter();
         let numbers: Vec<&Value> = match entry.get("lines") {
             Some(Value::Array(many)) => one.chain(many).collect(),
-            Some(_) => return Err(wrong(&format!("{path}.lines"), "an array of integers")),
+            Some(_) => return Err(invalid_field(&format!("{path}.lines"), "an array of integers")),
             None => one.collect(),
         };
         if let Some(wanting) = numbers.iter().find(|number| !number.is_number()) {
             let wanted = if wanting.is_null() { "an integer, not null" } else { "an integer" };
-            return Err(wrong(&format!("{path}.line"), wanted));
+            return Err(invalid_field(&format!("{path}.line"), wanted));
         }
         // Negative, fractional and huge numbers are lines that no transcript has.
-        let found = numbers.into_iter().filter_map(Value::as_u64).find(|line| self.lines.has(*line));
+        let found = numbers.into_iter().filter_map(Value::as_u64).find(|line| self.lines.contains(*line));
         self.dropped = self.dropped.saturating_add(u32::from(found.is_none()));
         Ok(found)
     }
@@ -172,19 +172,19 @@ impl<'a> Reading<'a> {
                 for (at, entry) in entries.iter().enumerate() {
                     let path = format!("{key}[{at}]");
                     let claim = self.claim(&path, entry)?;
-                    let category = text(&path, fields(&path, entry)?, named)?;
+                    let category = text_field(&path, object_fields(&path, entry)?, named)?;
                     self.put(&mut found, category, unnamed, claim);
                 }
             }
             Some(Value::Object(categories)) => {
                 for (category, entries) in categories {
-                    let Value::Array(entries) = entries else { return Err(wrong(key, "lists by category")) };
+                    let Value::Array(entries) = entries else { return Err(invalid_field(key, "lists by category")) };
                     for claim in self.claims_of(&format!("{key}.{named}"), entries)? {
                         self.put(&mut found, &category, unnamed, Some(claim));
                     }
                 }
             }
-            _ => return Err(wrong(key, "an array")),
+            _ => return Err(invalid_field(key, "an array")),
         }
         Ok(found)
     }
@@ -205,7 +205,7 @@ impl<'a> Reading<'a> {
         let mut errors = Vec::new();
         for (at, entry) in self.list("errors", false)?.iter().enumerate() {
             let path = format!("errors[{at}]");
-            let resolution = match fields(&path, entry)?.get("resolution") {
+            let resolution = match object_fields(&path, entry)?.get("resolution") {
                 None | Some(Value::Null) => None,
                 Some(resolution) => self.claim(&format!("{path}.resolution"), resolution)?,
             };
@@ -219,10 +219,10 @@ impl<'a> Reading<'a> {
         let mut entities = Vec::new();
         for (at, entry) in self.list("entities", false)?.iter().enumerate() {
             let path = format!("entities[{at}]");
-            let entry = fields(&path, entry)?;
-            let name = clean(text(&path, entry, "name")?, graph::MAX_NAME_CHARS);
-            let label = label(text(&path, entry, "type")?);
-            let summary = clean(text(&path, entry, "summary")?, CLAIM_CHARS);
+            let entry = object_fields(&path, entry)?;
+            let name = clean(text_field(&path, entry, "name")?, graph::MAX_NAME_CHARS);
+            let label = label_or_topic(text_field(&path, entry, "type")?);
+            let summary = clean(text_field(&path, entry, "summary")?, CLAIM_CHARS);
             let line = self.line(&path, entry)?;
             let entity = line.filter(|_| !name.is_empty()).map(|line| Entity { name, label, summary, line });
             self.keep(&mut entities, entity, MAX_THINGS);
@@ -234,13 +234,16 @@ impl<'a> Reading<'a> {
         let mut facts = Vec::new();
         for (at, entry) in self.list("facts", false)?.iter().enumerate() {
             let path = format!("facts[{at}]");
-            let entry = fields(&path, entry)?;
+            let entry = object_fields(&path, entry)?;
             let end = |name: &str, kind: &str| -> Result<(Label, String), Complaint> {
-                Ok((label(text(&path, entry, kind)?), clean(text(&path, entry, name)?, graph::MAX_NAME_CHARS)))
+                Ok((
+                    label_or_topic(text_field(&path, entry, kind)?),
+                    clean(text_field(&path, entry, name)?, graph::MAX_NAME_CHARS),
+                ))
             };
             let (source, target) = (end("source", "source_type")?, end("target", "target_type")?);
-            let relation = relation(text(&path, entry, "relation")?);
-            let fact = clean(text(&path, entry, "fact")?, graph::MAX_TEXT_CHARS);
+            let relation = relation_name(text_field(&path, entry, "relation")?);
+            let fact = clean(text_field(&path, entry, "fact")?, graph::MAX_TEXT_CHARS);
             let line = self.line(&path, entry)?;
             let says = !source.1.is_empty() && !target.1.is_empty() && source != target && !fact.is_empty();
             let fact = line.filter(|_| says).map(|line| Fact { source, relation, target, fact, line });
@@ -268,25 +271,25 @@ fn own_words(claim: &str) -> String {
     }
 }
 
-fn wrong(path: &str, wanted: &'static str) -> Complaint {
+fn invalid_field(path: &str, wanted: &'static str) -> Complaint {
     Complaint::Field { path: path.to_owned(), wanted }
 }
 
-fn fields<'v>(path: &str, entry: &'v Value) -> Result<&'v Map<String, Value>, Complaint> {
-    entry.as_object().ok_or_else(|| wrong(path, "an object"))
+fn object_fields<'v>(path: &str, entry: &'v Value) -> Result<&'v Map<String, Value>, Complaint> {
+    entry.as_object().ok_or_else(|| invalid_field(path, "an object"))
 }
 
-fn text<'v>(path: &str, entry: &'v Map<String, Value>, key: &str) -> Result<&'v str, Complaint> {
-    entry.get(key).and_then(Value::as_str).ok_or_else(|| wrong(&format!("{path}.{key}"), "a string"))
+fn text_field<'v>(path: &str, entry: &'v Map<String, Value>, key: &str) -> Result<&'v str, Complaint> {
+    entry.get(key).and_then(Value::as_str).ok_or_else(|| invalid_field(&format!("{path}.{key}"), "a string"))
 }
 
 /// A label that was not offered becomes a topic, so that the entity is kept.
-fn label(name: &str) -> Label {
+fn label_or_topic(name: &str) -> Label {
     Label::parse(name).filter(|label| super::form::LABELS.contains(label)).unwrap_or(Label::Topic)
 }
 
 /// Normalises the name of a relation: upper-case letters, digits and underscores.
-fn relation(name: &str) -> String {
+fn relation_name(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars().take(RELATION_CHARS) {
         match c {

@@ -39,7 +39,7 @@ const PROJECT: [&str; 6] = ["project", "repo", "repository", "codebase", "worksp
 const THIS: [&str; 5] = ["this", "our", "my", "current", "the"];
 
 /// Returns the projects that are named and removes their words, including those that mark them as projects.
-pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
+pub(super) fn take_projects(phrasing: &mut Phrasing, known: &[String]) -> Named {
     let mut names: Vec<String> = Vec::new();
     let mut loosely = true;
     let mut parts: Vec<(Vec<String>, &String)> =
@@ -48,14 +48,14 @@ pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
     parts.sort_by_key(|(parts, _)| std::cmp::Reverse(parts.len()));
     for (parts, name) in &parts {
         let mut from = 0;
-        while let Some((range, is_plain)) = next(phrasing, parts, from) {
+        while let Some((range, is_plain)) = next_occurrence(phrasing, parts, from) {
             from = range.start + 1;
             if names.len() >= MOST {
                 break;
             }
-            if let Some(whole) = whole(phrasing, &range, parts.len()) {
+            if let Some(whole) = naming_range(phrasing, &range, parts.len()) {
                 loosely &= !is_plain && whole == range;
-                phrasing.cut(whole);
+                phrasing.remove(whole);
                 names.push((*name).clone());
             }
         }
@@ -63,9 +63,9 @@ pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
     if !names.is_empty() {
         return Named::Called { names, loosely };
     }
-    match here(phrasing) {
+    match current_project(phrasing) {
         Some(range) => {
-            phrasing.cut(range);
+            phrasing.remove(range);
             Named::Here
         }
         None => Named::None,
@@ -73,8 +73,8 @@ pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
 }
 
 /// Returns the next occurrence of a name, and whether it is written as several words.
-fn next(phrasing: &Phrasing, parts: &[String], from: usize) -> Option<(Range<usize>, bool)> {
-    let fits = |start: usize| parts.iter().zip(start..).all(|(part, at)| phrasing.at(at) == Some(part.as_str()));
+fn next_occurrence(phrasing: &Phrasing, parts: &[String], from: usize) -> Option<(Range<usize>, bool)> {
+    let fits = |start: usize| parts.iter().zip(start..).all(|(part, at)| phrasing.word(at) == Some(part.as_str()));
     let start = (from..phrasing.len()).find(|start| fits(*start))?;
     let range = start..start + parts.len();
     let is_piece = phrasing.is_piece(&range);
@@ -82,9 +82,9 @@ fn next(phrasing: &Phrasing, parts: &[String], from: usize) -> Option<(Range<usi
 }
 
 /// Returns the range that names a project, including the words that mark it; `None` if it may be an ordinary word.
-fn whole(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Range<usize>> {
+fn naming_range(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Range<usize>> {
     let is = |place: Option<usize>, list: &[&str]| {
-        place.and_then(|place| phrasing.at(place)).is_some_and(|word| list.contains(&word))
+        place.and_then(|place| phrasing.word(place)).is_some_and(|word| list.contains(&word))
     };
     let mut found = range.clone();
     let is_piece = phrasing.is_piece(range);
@@ -109,8 +109,8 @@ fn whole(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Rang
 }
 
 /// Returns the unknown name at the end, after `in`: `in nosuchproject`, `in the nosuchproject repo`.
-pub(super) fn unknown(phrasing: &Phrasing) -> Option<String> {
-    let is = |place: usize, list: &[&str]| phrasing.at(place).is_some_and(|word| list.contains(&word));
+pub(super) fn unknown_project(phrasing: &Phrasing) -> Option<String> {
+    let is = |place: usize, list: &[&str]| phrasing.word(place).is_some_and(|word| list.contains(&word));
     let last = phrasing.len().checked_sub(1)?;
     let end = if is(last, &PROJECT) { last } else { last + 1 };
     let start = (0..end).rev().find(|start| phrasing.is_piece(&(*start..end)))?;
@@ -121,17 +121,17 @@ pub(super) fn unknown(phrasing: &Phrasing) -> Option<String> {
 }
 
 /// Matches `in this project`, `of our repo`, and `here` at the end.
-fn here(phrasing: &Phrasing) -> Option<Range<usize>> {
+fn current_project(phrasing: &Phrasing) -> Option<Range<usize>> {
     let last = phrasing.len().checked_sub(1)?;
-    if phrasing.at(last) == Some("here") {
-        let before = last.checked_sub(1).filter(|at| phrasing.at(*at) == Some("in"));
+    if phrasing.word(last) == Some("here") {
+        let before = last.checked_sub(1).filter(|at| phrasing.word(*at) == Some("in"));
         return Some(before.unwrap_or(last)..last + 1);
     }
     let at = (1..phrasing.len()).find(|at| {
-        let is = |place: usize, list: &[&str]| phrasing.at(place).is_some_and(|word| list.contains(&word));
+        let is = |place: usize, list: &[&str]| phrasing.word(place).is_some_and(|word| list.contains(&word));
         is(*at, &PROJECT) && is(at - 1, &THIS)
     })?;
     let before =
-        (at - 1).checked_sub(1).filter(|before| phrasing.at(*before).is_some_and(|word| BEFORE.contains(&word)));
+        (at - 1).checked_sub(1).filter(|before| phrasing.word(*before).is_some_and(|word| BEFORE.contains(&word)));
     Some(before.unwrap_or(at - 1)..at + 1)
 }

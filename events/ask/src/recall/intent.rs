@@ -50,7 +50,7 @@ impl Kind {
 
 /// The meaning of a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct Intent {
     /// Its kinds, in the order of [`Kind`]; if empty, it is answered by search alone.
     pub kinds: Vec<Kind>,
     /// Its subject: the words in lower case, without those that only mark its kind.
@@ -65,7 +65,7 @@ pub struct Asked {
     pub place: Option<String>,
 }
 
-impl Asked {
+impl Intent {
     /// Returns true if the question is of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
@@ -82,14 +82,14 @@ impl Asked {
             return 1.0;
         }
         let there = words(text);
-        let has = |wanted: &&String| there.iter().any(|word| is_form(word, wanted));
+        let has = |wanted: &&String| there.iter().any(|word| is_same_stem(word, wanted));
         self.about.iter().filter(has).count() as f32 / self.about.len() as f32
     }
 }
 
 /// The context in which a question is read.
 #[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
+pub struct Context<'a> {
     /// Names of known projects, as [`Named`] returns them.
     pub projects: &'a [String],
     /// Reference time for `yesterday`.
@@ -102,22 +102,22 @@ const MAX_WORDS: usize = 200;
 const STEM_CHARS: usize = 5;
 
 /// Reads a question. Total; linear in its words.
-pub fn read(text: &str, around: &Around<'_>) -> Asked {
-    let whole = Phrasing::of(text, MAX_WORDS);
+pub fn read(text: &str, around: &Context<'_>) -> Intent {
+    let whole = Phrasing::new(text, MAX_WORDS);
     let mut phrasing = whole.clone();
-    let named = naming::take(&mut phrasing, around.projects);
+    let named = naming::take_projects(&mut phrasing, around.projects);
     let mut timeless = phrasing.clone();
-    let span = span::take(&mut timeless, around.now).filter(|_| phrasing.asks_when());
+    let span = span::take_span(&mut timeless, around.now).filter(|_| phrasing.asks_when());
     let bare = if span.is_some() { &timeless } else { &phrasing };
-    let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown);
+    let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown_project);
     let kinds = match span {
-        Some(_) => understood(&mut timeless, true),
+        Some(_) => take_kinds(&mut timeless, true),
         None => Vec::new(),
     };
     let (mut phrasing, kinds, span) = match kinds.is_empty() {
         // If no kind that has a time is recognised, the words of the time are ordinary words.
         true => {
-            let kinds = understood(&mut phrasing, false);
+            let kinds = take_kinds(&mut phrasing, false);
             (phrasing, kinds, None)
         }
         false => (timeless, kinds, span),
@@ -139,11 +139,11 @@ pub fn read(text: &str, around: &Around<'_>) -> Asked {
             about.push(word.to_owned());
         }
     }
-    Asked { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
+    Intent { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
 }
 
 /// Returns the kinds of a question and removes the words that mark them.
-fn understood(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
+fn take_kinds(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
     let mut kinds = Vec::new();
     let mut taken = Vec::new();
     for known in &KINDS {
@@ -159,10 +159,10 @@ fn understood(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
         taken.extend(latest.weak.iter().filter_map(|sign| phrasing.find(sign)));
         kinds.extend((!taken.is_empty()).then_some(latest.kind));
     }
-    taken.iter().for_each(|places| phrasing.empty(places));
+    taken.iter().for_each(|places| phrasing.clear_words(places));
     let beside = KINDS.iter().filter(|known| kinds.contains(&known.kind));
     for known in beside {
-        phrasing.leave_out(|word| known.beside.iter().any(|part| phrasing::fits(word, part)));
+        phrasing.leave_out(|word| known.beside.iter().any(|part| phrasing::matches_part(word, part)));
     }
     kinds
 }
@@ -193,7 +193,7 @@ fn is_wide(c: char) -> bool {
 }
 
 /// Returns true if two words differ only in their endings.
-pub(super) fn is_form(one: &str, other: &str) -> bool {
+pub(super) fn is_same_stem(one: &str, other: &str) -> bool {
     if one == other {
         return true;
     }

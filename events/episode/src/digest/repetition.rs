@@ -15,11 +15,11 @@ const MAX_COMPARED: usize = 200;
 
 /// The texts so far.
 #[derive(Default)]
-pub(super) struct Told(Vec<Words>);
+pub(super) struct SeenTexts(Vec<Words>);
 
 /// What a text adds to the texts so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum Novelty {
     /// Something new.
     New,
     /// Nothing.
@@ -34,38 +34,40 @@ struct Words {
     numbers: BTreeSet<String>,
 }
 
-impl Told {
+impl SeenTexts {
     /// Records a text; returns true if it adds anything.
     pub(super) fn is_new(&mut self, text: &str) -> bool {
-        self.tell(text) != News::Same
+        self.add(text) != Novelty::Same
     }
 
     /// Records a text and returns what it adds.
-    pub(super) fn tell(&mut self, text: &str) -> News {
-        let words = Words { telling: telling(text), numbers: numbers(text) };
+    pub(super) fn add(&mut self, text: &str) -> Novelty {
+        let words = Words { telling: significant_words(text), numbers: numbers(text) };
         let from = self.0.len().saturating_sub(MAX_COMPARED);
         let mut instead = None;
-        for (at, told) in self.0.iter().enumerate().skip(from).filter(|(_, told)| same(&told.telling, &words.telling)) {
+        for (at, told) in
+            self.0.iter().enumerate().skip(from).filter(|(_, told)| is_same_statement(&told.telling, &words.telling))
+        {
             if told.numbers == words.numbers {
-                return News::Same;
+                return Novelty::Same;
             }
             instead = Some(at);
         }
         self.0.push(words);
-        instead.map_or(News::New, News::Instead)
+        instead.map_or(Novelty::New, Novelty::Instead)
     }
 }
 
 /// Sorts what was found by position and drops repetitions.
-pub(super) fn told_once(mut found: Vec<(usize, Pointed)>) -> Vec<Pointed> {
+pub(super) fn without_repetitions(mut found: Vec<(usize, Pointed)>) -> Vec<Pointed> {
     found.sort_by_key(|(place, _)| *place);
-    let mut told = Told::default();
+    let mut told = SeenTexts::default();
     let mut once: Vec<Option<Pointed>> = Vec::new();
     for (_, pointed) in found {
-        match told.tell(&pointed.text) {
-            News::Same => continue,
-            News::Instead(earlier) => once[earlier] = None,
-            News::New => {}
+        match told.add(&pointed.text) {
+            Novelty::Same => continue,
+            Novelty::Instead(earlier) => once[earlier] = None,
+            Novelty::New => {}
         }
         once.push(Some(pointed));
     }
@@ -78,12 +80,12 @@ fn numbers(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }
 
-fn telling(text: &str) -> BTreeSet<String> {
+fn significant_words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= TELLING_BYTES);
     words.filter(|word| !word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }
 
-fn same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+fn is_same_statement(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     let shorter = one.len().min(other.len());
     let common = one.intersection(other).count();
     if shorter == 0 {
@@ -99,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_same_in_other_words_is_told_once() {
-        let mut told = Told::default();
+        let mut told = SeenTexts::default();
         for (text, new) in [
             ("Move the deletion of old keys into a periodic job", true),
             ("move deletion of old keys to a periodic job.", false),
@@ -115,15 +117,15 @@ mod tests {
 
     #[test]
     fn other_numbers_say_something_else() {
-        let mut told = Told::default();
+        let mut told = SeenTexts::default();
         for (text, news) in [
-            ("Set the timeout to 30 seconds, because upstream answers within 20", News::New),
-            ("Set the timeout to 30 seconds because upstream answers within 20.", News::Same),
-            ("Set the timeout to 5 seconds, because upstream answers within 2", News::Instead(0)),
-            ("Use port 8080", News::New),
-            ("Use port 9090", News::Instead(2)),
+            ("Set the timeout to 30 seconds, because upstream answers within 20", Novelty::New),
+            ("Set the timeout to 30 seconds because upstream answers within 20.", Novelty::Same),
+            ("Set the timeout to 5 seconds, because upstream answers within 2", Novelty::Instead(0)),
+            ("Use port 8080", Novelty::New),
+            ("Use port 9090", Novelty::Instead(2)),
         ] {
-            assert_eq!(told.tell(text), news, "{text}");
+            assert_eq!(told.add(text), news, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::phrasing::Phrasing;
-use crate::query::{MONTHS, moment};
+use crate::query::{MONTHS, parse_moment};
 use baton_conversation::record::Timestamp;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -26,24 +26,24 @@ pub struct Span {
 }
 
 /// Returns the time that is named and removes its words.
-pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
+pub(super) fn take_span(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
     let today = now.0 - now.0.rem_euclid(DAY_MS);
-    let (mut range, span) = (0..phrasing.len()).find_map(|at| at_place(phrasing, at, now, today))?;
-    if let Some((whole, span)) = stretch(phrasing, &range, &span, now, today) {
-        phrasing.cut(whole);
+    let (mut range, span) = (0..phrasing.len()).find_map(|at| span_at(phrasing, at, now, today))?;
+    if let Some((whole, span)) = span_between(phrasing, &range, &span, now, today) {
+        phrasing.remove(whole);
         return Some(Span { after: Some(Timestamp(span.start)), before: Some(Timestamp(span.end)) });
     }
-    if range.start > 1 && phrasing.at(range.start - 1) == Some("the") {
+    if range.start > 1 && phrasing.word(range.start - 1) == Some("the") {
         range.start -= 1;
     }
     let mut span = Span { after: Some(Timestamp(span.start)), before: Some(Timestamp(span.end)) };
     if let Some(before) = range.start.checked_sub(1) {
-        match phrasing.at(before) {
+        match phrasing.word(before) {
             Some("since" | "after") => span.before = None,
             Some("before" | "until") => span = Span { after: None, before: span.after },
             // `worked on last week` means work during last week.
             Some("on")
-                if matches!(phrasing.at(range.start), Some("today" | "yesterday" | "this" | "last" | "past")) =>
+                if matches!(phrasing.word(range.start), Some("today" | "yesterday" | "this" | "last" | "past")) =>
             {
                 range.start += 1;
             }
@@ -52,36 +52,36 @@ pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
         }
         range.start -= 1;
     }
-    phrasing.cut(range);
+    phrasing.remove(range);
     Some(span)
 }
 
 /// Returns a span between two times with its words: `between … and …`, `from … to …`.
-fn stretch(
+fn span_between(
     phrasing: &Phrasing,
     first: &Range<usize>,
     from: &Range<i64>,
     now: Timestamp,
     today: i64,
 ) -> Option<(Range<usize>, Range<i64>)> {
-    let before = first.start.checked_sub(1).filter(|at| matches!(phrasing.at(*at), Some("between" | "from")));
-    match (before.and_then(|at| phrasing.at(at)), phrasing.at(first.end)) {
+    let before = first.start.checked_sub(1).filter(|at| matches!(phrasing.word(*at), Some("between" | "from")));
+    match (before.and_then(|at| phrasing.word(at)), phrasing.word(first.end)) {
         (Some("between"), Some("and")) | (_, Some("until" | "till" | "through")) | (Some("from"), Some("to")) => {}
         _ => return None,
     }
-    let (second, to) = at_place(phrasing, first.end + 1, now, today)?;
+    let (second, to) = span_at(phrasing, first.end + 1, now, today)?;
     Some((before.unwrap_or(first.start)..second.end, from.start.min(to.start)..from.end.max(to.end)))
 }
 
 /// Returns the day of a month at `at`, in its year or the last one in which it has passed, and the number of its words.
 fn day_of_month(phrasing: &Phrasing, at: usize, is_said: bool, now: Timestamp) -> Option<(usize, Timestamp)> {
-    let word = |offset: usize| phrasing.at(at + offset).unwrap_or_default();
+    let word = |offset: usize| phrasing.word(at + offset).unwrap_or_default();
     let of = usize::from(word(1) == "of");
     let (day, month, length) = match (day(word(0)), month_named(word(1 + of))) {
         (Some(day), Some(month)) => (day, month, 2 + of),
         _ => (day(word(1))?, month_named(word(0)).filter(|month| is_said || !matches!(month, 3 | 5))?, 2),
     };
-    let begins = |year: i64| moment(&format!("{year:04}-{month:02}-{day:02}"), now);
+    let begins = |year: i64| parse_moment(&format!("{year:04}-{month:02}-{day:02}"), now);
     if let Ok(year @ 2_000..2_100) = word(length).parse::<i64>() {
         return begins(year).map(|begins| (length + 1, begins));
     }
@@ -102,8 +102,8 @@ fn month_named(text: &str) -> Option<usize> {
 }
 
 /// Returns the words from `at` that name a time, and that time.
-fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Option<(Range<usize>, Range<i64>)> {
-    let word = |offset: usize| phrasing.at(at + offset).unwrap_or_default();
+fn span_at(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Option<(Range<usize>, Range<i64>)> {
+    let word = |offset: usize| phrasing.word(at + offset).unwrap_or_default();
     let days = |from: i64, length: i64| from..from + length * DAY_MS;
     // 1970-01-01 was a Thursday.
     let weekday = (today.div_euclid(DAY_MS) + 3).rem_euclid(7);
@@ -119,18 +119,18 @@ fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Optio
         ("last" | "previous", "week") => return found(2, days(week - 7 * DAY_MS, 7)),
         ("past", "week") => return found(2, now.0 - 7 * DAY_MS..until_now),
         ("past", "month") => return found(2, now.0 - 30 * DAY_MS..until_now),
-        ("this", "month") => return found(2, month(now, 0)?),
-        ("last" | "previous", "month") => return found(2, month(now, -1)?),
-        ("this", "year") => return found(2, year(now, 0)?),
-        ("last" | "previous", "year") => return found(2, year(now, -1)?),
+        ("this", "month") => return found(2, month_range(now, 0)?),
+        ("last" | "previous", "month") => return found(2, month_range(now, -1)?),
+        ("this", "year") => return found(2, year_range(now, 0)?),
+        ("last" | "previous", "year") => return found(2, year_range(now, -1)?),
         _ => {}
     }
     if matches!(word(0), "last" | "past")
-        && let Some((number, unit)) = number(word(1)).zip(unit(word(2)))
+        && let Some((number, unit)) = number(word(1)).zip(unit_ms(word(2)))
     {
         return found(3, now.0.saturating_sub(number * unit)..until_now);
     }
-    if let Some((number, unit)) = number(word(0)).zip(unit(word(1))).filter(|_| word(2) == "ago") {
+    if let Some((number, unit)) = number(word(0)).zip(unit_ms(word(1))).filter(|_| word(2) == "ago") {
         let there = now.0.saturating_sub(number * unit);
         let begins = there - there.rem_euclid(DAY_MS);
         let span = if unit < DAY_MS { there..until_now } else { days(begins, (unit / DAY_MS).max(1)) };
@@ -138,7 +138,7 @@ fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Optio
     }
     let (named, length) = if word(0) == "last" { (word(1), 2) } else { (word(0), 1) };
     let is_capital = phrasing.written(at).is_some_and(|text| text.starts_with(char::is_uppercase));
-    let before = at.checked_sub(1).and_then(|before| phrasing.at(before));
+    let before = at.checked_sub(1).and_then(|before| phrasing.word(before));
     let is_said = is_capital || before.is_some_and(|before| BEFORE_MONTHS.contains(&before));
     if let Some((length, begins)) = day_of_month(phrasing, at, is_said, now) {
         return found(length, days(begins.0, 1));
@@ -158,11 +158,11 @@ fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Optio
             0 if length == 2 => 12,
             back => back,
         };
-        return found(length, month(now, -back)?);
+        return found(length, month_range(now, -back)?);
     }
     let written = phrasing.written(at).filter(|text| text.len() >= 7 && text.starts_with("20"))?;
-    let begins =
-        moment(written, now).filter(|_| written.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'/')))?;
+    let begins = parse_moment(written, now)
+        .filter(|_| written.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'/')))?;
     let parts = super::words(written).len();
     let span = if parts == 2 { begins.0..next_month(begins)? } else { days(begins.0, 1) };
     found(parts, span)
@@ -176,7 +176,7 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// Returns the length of a unit, in milliseconds.
-fn unit(text: &str) -> Option<i64> {
+fn unit_ms(text: &str) -> Option<i64> {
     Some(match text {
         "hour" | "hours" => HOUR_MS,
         "day" | "days" => DAY_MS,
@@ -188,24 +188,24 @@ fn unit(text: &str) -> Option<i64> {
 }
 
 /// Returns the month at this offset from the current one, in milliseconds.
-fn month(now: Timestamp, offset: i64) -> Option<Range<i64>> {
+fn month_range(now: Timestamp, offset: i64) -> Option<Range<i64>> {
     let text = now.to_string();
     let (year, month) = (text.get(..4)?.parse::<i64>().ok()?, text.get(5..7)?.parse::<i64>().ok()?);
     let count = year * 12 + month - 1 + offset;
-    let begins = begin(count, now)?;
-    Some(begins.0..begin(count + 1, now)?.0)
+    let begins = month_begin(count, now)?;
+    Some(begins.0..month_begin(count + 1, now)?.0)
 }
 
 fn next_month(begins: Timestamp) -> Option<i64> {
-    month(begins, 0).map(|month| month.end)
+    month_range(begins, 0).map(|month| month.end)
 }
 
-fn year(now: Timestamp, offset: i64) -> Option<Range<i64>> {
+fn year_range(now: Timestamp, offset: i64) -> Option<Range<i64>> {
     let year = now.to_string().get(..4)?.parse::<i64>().ok()? + offset;
-    Some(begin(year * 12, now)?.0..begin((year + 1) * 12, now)?.0)
+    Some(month_begin(year * 12, now)?.0..month_begin((year + 1) * 12, now)?.0)
 }
 
 /// Returns the beginning of a month, given as a count of months since year 0.
-fn begin(months: i64, now: Timestamp) -> Option<Timestamp> {
-    moment(&format!("{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1), now)
+fn month_begin(months: i64, now: Timestamp) -> Option<Timestamp> {
+    parse_moment(&format!("{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1), now)
 }
