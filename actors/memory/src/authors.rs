@@ -4,14 +4,12 @@
 //!
 //! - Named speakers order the turns of a session, never the sessions.
 
-use std::collections::BTreeMap;
-
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, Score, Term};
+use tantivy::{DocAddress, DocSet, Score, Term};
 
 use super::Error;
 use super::query::Plan;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, by_segment};
 use super::turns::Scored;
 
 /// What a named author's turn gets, by the best turn's score.
@@ -24,14 +22,10 @@ pub(super) fn raise(snapshot: &Snapshot, plan: &Plan, turns: &mut [&mut Scored])
         return Ok(());
     }
     let best = turns.iter().map(|turn| turn.score).fold(0.0, Score::max);
-    let mut places: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
-    for (place, turn) in turns.iter().enumerate() {
-        places.entry(turn.address.segment_ord).or_default().push((turn.address.doc_id, place));
-    }
+    let addresses: Vec<DocAddress> = turns.iter().map(|turn| turn.address).collect();
     let readers = snapshot.searcher.segment_readers();
     let mut named = vec![false; turns.len()];
-    for (segment, mut docs) in places {
-        docs.sort_unstable();
+    for (segment, docs) in by_segment(&addresses) {
         let index = readers[segment as usize].inverted_index(snapshot.fields.author)?;
         for author in &plan.authors {
             let term = Term::from_field_text(snapshot.fields.author, author);

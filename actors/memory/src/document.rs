@@ -1,6 +1,8 @@
 //! An entry becomes documents: one for each turn, one for the session. Those of entities and facts are in
 //! [`graph`](super::graph).
 
+mod collect;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -12,13 +14,14 @@ use baton_redaction::redact;
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
-use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
+use self::collect::{Files, Gather, Tokens, Turn};
+use super::analyzer::Analyzer;
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::pretokenized::{CUT, END};
-use super::schema::{Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS, activity_fields, forks, vectors};
+use super::schema::{self, Fields, PLACE_BORDER, kind};
+use super::{Entry, MAX_LINKS, activity_fields, vectors};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -224,7 +227,7 @@ impl Drafter {
             document.add_i64(fields.since, since.0);
         }
         for (link, session) in entry.links.iter().take(MAX_LINKS) {
-            document.add_text(fields.link, forks::link_text(*link, session));
+            document.add_text(fields.link, schema::link_text(*link, session));
         }
         if let Some(parent) = entry.parent {
             document.add_text(fields.parent, parent.as_str());
@@ -271,7 +274,7 @@ impl Draft {
         }
         document.add_text(fields.role, unit.role.as_str());
         if let Some(uuid) = &unit.uuid {
-            document.add_u64(fields.record, forks::key(uuid));
+            document.add_u64(fields.record, schema::record_key(uuid));
         }
         if let Some(passage) = vectors::passage(&unit.text) {
             document.add_u64(fields.content, vectors::key(passage));
@@ -376,200 +379,5 @@ impl Header {
     }
 }
 
-/// Collects names, and their last parts where they are paths.
-struct Files<'a>(&'a mut String);
-
-impl Listener for Files<'_> {
-    fn word(&mut self, _plain: &str, _stem: &str, _at: Range<usize>) {}
-
-    fn name(&mut self, token: &str, _at: Range<usize>) {
-        let mut tokens = Tokens(&mut *self.0);
-        tokens.push(token);
-        if let Some((_, file)) = token.rsplit_once(['/', '\\']) {
-            tokens.push(&format!("{NAME_PREFIX}{file}"));
-        }
-    }
-}
-
-/// Collects stems and names.
-struct Tokens<'a>(&'a mut String);
-
-impl Tokens<'_> {
-    fn push(&mut self, token: &str) {
-        self.0.push_str(token);
-        self.0.push(END);
-    }
-}
-
-impl Listener for Tokens<'_> {
-    fn word(&mut self, _plain: &str, stem: &str, _at: Range<usize>) {
-        self.push(stem);
-    }
-
-    fn single(&mut self, character: &str, _at: Range<usize>) {
-        self.push(character);
-    }
-
-    fn name(&mut self, token: &str, _at: Range<usize>) {
-        self.push(token);
-    }
-}
-
-/// Collects the words of a session and, while a unit is read, that unit's body.
-struct Gather<'a> {
-    words: &'a mut String,
-    plain: &'a mut PlainWords,
-    pairs: &'a mut PairCount,
-    turn: Option<Turn<'a>>,
-    /// Whether the session has words enough.
-    is_full: bool,
-}
-
-struct Turn<'a> {
-    body: &'a mut String,
-    stops: &'a mut String,
-    /// Byte of the text where the head ends, and what that is in the packed body.
-    head_to: usize,
-    head_end: usize,
-    /// Byte of the text where the tail begins, and what that is in the packed body.
-    tail_from: usize,
-    tail_start: Option<usize>,
-}
-
-impl<'a> Gather<'a> {
-    fn new(words: &'a mut String, plain: &'a mut PlainWords, pairs: &'a mut PairCount) -> Self {
-        Self { words, plain, pairs, turn: None, is_full: false }
-    }
-
-    /// Nothing that comes next is beside what came before.
-    fn border(&mut self) {
-        if !self.is_full {
-            self.words.push(END);
-            self.pairs.border();
-        }
-    }
-}
-
-impl Turn<'_> {
-    fn push(&mut self, token: &str, at: Range<usize>) {
-        if at.start >= self.tail_from {
-            self.tail_start.get_or_insert(self.body.len());
-        }
-        self.body.push_str(token);
-        self.body.push(END);
-        if at.end <= self.head_to {
-            self.head_end = self.body.len();
-        }
-    }
-}
-
-impl Listener for Gather<'_> {
-    fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
-        if !self.is_full {
-            self.words.push_str(stem);
-            self.words.push(END);
-            self.plain.push(plain);
-            self.pairs.push(stem);
-        }
-        if let Some(turn) = &mut self.turn {
-            turn.push(stem, at);
-        }
-    }
-
-    fn single(&mut self, character: &str, at: Range<usize>) {
-        if let Some(turn) = &mut self.turn {
-            turn.push(character, at);
-        }
-    }
-
-    fn stop(&mut self, word: &str, _at: Range<usize>) {
-        if let Some(turn) = &mut self.turn {
-            turn.stops.push_str(word);
-            turn.stops.push(END);
-        }
-    }
-
-    fn name(&mut self, token: &str, at: Range<usize>) {
-        if let Some(turn) = &mut self.turn {
-            turn.push(token, at);
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use baton_conversation::record::{SessionId, Timestamp};
-    use baton_events::schema::outcomes::Outcomes;
-    use baton_graph::Graph;
-    use tantivy::schema::Value;
-
-    use super::super::schema;
-    use super::*;
-
-    /// Body, context and stop words of each turn from `from` on.
-    fn told(units: &[Unit], from: usize) -> Vec<[String; 3]> {
-        let (session, graph, units) = (SessionId::new("a").unwrap(), Graph::default(), units.to_vec());
-        let entry = Entry {
-            session: &session,
-            generation: 1,
-            project: None,
-            group_id: "g",
-            agent: baton_conversation::item::Agent::ClaudeCode,
-            title: "",
-            episode_uuid: uuid::Uuid::nil(),
-            episode_text: "",
-            ended_at: None,
-            indexed_at: Timestamp(0),
-            parent: None,
-            links: &[],
-            titles: &super::super::Titles::default(),
-            units: &units,
-            changed_from: 0,
-            graph: &graph,
-            outcomes: &Outcomes::default(),
-        };
-        let fields = schema::build().1;
-        let (mut drafter, mut documents) = (Drafter::default(), Vec::new());
-        drafter.begin(&entry);
-        for unit in &units {
-            drafter.unit(unit.clone(), from);
-            documents.extend(drafter.turn(&fields, &entry, "g", from, false));
-            let draft = &drafter.draft;
-            assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < TOLD_BYTES + 100_000);
-        }
-        while let Some(document) = drafter.turn(&fields, &entry, "g", from, true) {
-            documents.push(document);
-        }
-        let text = |document: &TantivyDocument, field| {
-            document.get_first(field).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-        };
-        documents.iter().map(|it| [fields.body, fields.context, fields.stops].map(|field| text(it, field))).collect()
-    }
-
-    #[test]
-    fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
-        let units: Vec<Unit> = (0..3_000_u64)
-            .map(|line| Unit {
-                line,
-                part: 0,
-                at: Some(Timestamp(1_770_000_000_000 + line as i64 * 3_600_000)),
-                role: if line % 3 == 0 { Role::User } else { Role::Assistant },
-                uuid: None,
-                text: format!(
-                    "the turn number{line} {}",
-                    "sturdy herons wander along quiet rivers ".repeat(line as usize % 40)
-                ),
-            })
-            .collect();
-        let all = told(&units, 0);
-        assert_eq!(all.len(), units.len());
-        assert!(all.iter().map(|[body, ..]| body.len()).sum::<usize>() > 2 * TOLD_BYTES);
-        for at in (0..units.len()).step_by(97).chain([1, 2, 2_997, 2_998, 2_999]) {
-            let first = at.saturating_sub(NEIGHBOURS);
-            let near = told(&units[first..units.len().min(at + 1 + NEIGHBOURS)], 0);
-            assert_eq!(all[at], near[at - first], "turn {at}");
-        }
-        assert_eq!(told(&units, 2_990), all[2_990..]);
-        assert_eq!(told(&units, units.len()).len(), 0);
-    }
-}
+mod tests;

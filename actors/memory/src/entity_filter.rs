@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use baton_graph::Label;
 use tantivy::index::SegmentReader;
 use tantivy::postings::SegmentPostings;
-use tantivy::schema::{IndexRecordOption, Value};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, TantivyDocument, Term};
 
 use super::analyzer::{MAX_NAME_CHARS, NAME_PREFIX};
 use super::limits::{NAMES_LOOKED, THINGS_LOOKED};
-use super::schema::kind;
+use super::schema::{kind, text};
 use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
 use super::{Error, Searcher};
@@ -98,8 +98,7 @@ impl Searcher {
                     }
                     None => {
                         let document: TantivyDocument = snapshot.searcher.doc(DocAddress::new(number, doc))?;
-                        let title = document.get_first(snapshot.fields.title).and_then(|title| title.as_str());
-                        let fit = title.and_then(|title| fit(title, &wanted, &words));
+                        let fit = fit(text(&document, snapshot.fields.title), &wanted, &words);
                         known.insert(subject, fit);
                         fit
                     }

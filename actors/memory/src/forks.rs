@@ -4,13 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item, Link, Meta};
 use baton_conversation::record::SessionId;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 
 use super::limits::{KIN_SAMPLE, MAX_KIN};
+use super::schema::{link_text, record_key};
 use super::snapshot::Snapshot;
 use super::{Error, MAX_LINKS, Searcher};
 
@@ -21,16 +21,6 @@ pub struct Kin {
     pub session: SessionId,
     /// How many different records with something to find in them both hold.
     pub shared: u64,
-}
-
-/// What the index keeps of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same room.
-pub(super) fn key(uuid: &str) -> u64 {
-    Mark::digest(uuid.as_bytes()).0
-}
-
-/// What the index keeps of a session that another's transcript names.
-pub(super) fn link_text(link: Link, session: &SessionId) -> String {
-    format!("{}:{session}", link.as_str())
 }
 
 /// The sessions that a conversation names, each once; the first [`MAX_LINKS`].
@@ -116,7 +106,7 @@ fn sample(keys: &[u64]) -> Vec<u64> {
 }
 
 impl Searcher {
-    /// Fingerprints of a session's records, in their order, as [`Mark::digest`] makes them. Only what is indexed is known.
+    /// Fingerprints of a session's records, in their order, as [`Mark::digest`](baton_conversation::hash::Mark::of) makes them. Only what is indexed is known.
     ///
     /// # Errors
     ///
@@ -132,7 +122,7 @@ impl Searcher {
     /// When the index cannot be read.
     pub fn holders_of(&self, record: &str) -> Result<Vec<SessionId>, Error> {
         let snapshot = self.snapshot();
-        Ok(snapshot.holders(key(record))?.into_iter().filter_map(SessionId::new).collect())
+        Ok(snapshot.holders(record_key(record))?.into_iter().filter_map(SessionId::new).collect())
     }
 }
 

@@ -10,6 +10,18 @@
 //! filled afresh (scores may differ until deleted documents are merged away). Nothing is read from the clock, and no
 //! query text can be a syntax error.
 //!
+//! Layers, each of which uses only those before it:
+//!
+//! 1. `limits`, `schema`, `pretokenized`, and text without an index: `analyzer`, `irregular`, `sequence`, `dates`,
+//!    `pair_count`, `plain_words`
+//! 2. `snapshot`: a committed state, its segments and their columns; `searcher`: the handle that queries are methods of
+//! 3. `vectors`: the files of vectors, and a question's vector
+//! 4. pieces of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`
+//! 5. ranking: `turns`, `copies`, `authors`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`, `matched`
+//! 6. the questions: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `dump`
+//! 7. writing: `document`, `activity_fields`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
+//!    their own documents with `document`
+//!
 //! # Hazards
 //!
 //! - Raise `PROJECTION_VERSION` with any change of extraction, of an episode's text or of the analyzer. An
@@ -29,6 +41,7 @@ mod graph;
 mod irregular;
 mod limits;
 mod matched;
+mod nearest;
 mod outcomes;
 mod pair_count;
 mod phrase_sessions;
@@ -41,6 +54,7 @@ mod queue;
 mod required_terms;
 mod schema;
 mod score_weights;
+mod search;
 mod searcher;
 mod sequence;
 mod session_bm25;
@@ -69,7 +83,8 @@ pub use matched::Reason;
 pub use outcomes::{By, WitnessQuery, Witnesses};
 pub use query::Query;
 pub use required_terms::Demands;
-pub use searcher::{Hit, Kind, Searched, Searcher};
+pub use search::{Hit, Kind, Searched};
+pub use searcher::Searcher;
 pub use store::{Checkpoint, Opened, Store};
 pub use titles::Titles;
 

@@ -11,8 +11,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Term};
 
 use super::Error;
-use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
-use super::query::{Plan, Wanted};
+use super::analyzer::{Analyzer, NAME_PREFIX};
+use super::query::{Found, Plan, find};
 use super::snapshot::Snapshot;
 
 /// What files end in that are named without their folder: other words with a dot are fields, hosts and abbreviations.
@@ -62,48 +62,10 @@ impl Reason {
     }
 }
 
-/// Where wanted tokens stand in a text.
-struct Finder<'a> {
-    wanted: &'a [Wanted],
-    found: Vec<(usize, Range<usize>)>,
-}
-
-impl Finder<'_> {
-    fn look(&mut self, token: &str, at: Range<usize>) {
-        if let Some(wanted) = self.wanted.iter().position(|wanted| wanted.token == token) {
-            self.found.push((wanted, at));
-        }
-    }
-}
-
-impl Listener for Finder<'_> {
-    fn word(&mut self, _plain: &str, stem: &str, at: Range<usize>) {
-        self.look(stem, at);
-    }
-
-    fn single(&mut self, character: &str, at: Range<usize>) {
-        self.look(character, at);
-    }
-
-    fn stop(&mut self, word: &str, at: Range<usize>) {
-        self.look(word, at);
-    }
-
-    fn name(&mut self, token: &str, at: Range<usize>) {
-        self.look(token, at);
-    }
-}
-
-fn find(text: &str, wanted: &[Wanted], analyzer: &mut Analyzer) -> Vec<(usize, Range<usize>)> {
-    let mut finder = Finder { wanted, found: Vec::new() };
-    analyzer.analyze(text, &mut finder);
-    finder.found
-}
-
 /// What of a turn's own text fits; nothing where only its neighbours do.
 pub(super) fn of_turn(text: &str, is_tool: bool, plan: &Plan, analyzer: &mut Analyzer) -> BTreeSet<Reason> {
     let mut reasons = BTreeSet::new();
-    for (wanted, at) in find(text, &plan.wanted, analyzer) {
+    for Found { wanted, at } in find(analyzer, text, &plan.wanted) {
         reasons.insert(Reason::Text);
         if is_path(around(text, &at)) {
             reasons.insert(Reason::File);
@@ -121,7 +83,7 @@ pub(super) fn of_turn(text: &str, is_tool: bool, plan: &Plan, analyzer: &mut Ana
 /// Whether a title has something of what is wanted.
 pub(super) fn is_in_title(title: &str, plan: &Plan, analyzer: &mut Analyzer) -> bool {
     let wanted = if plan.wanted.is_empty() { &plan.episode } else { &plan.wanted };
-    !find(title, wanted, analyzer).is_empty()
+    !find(analyzer, title, wanted).is_empty()
 }
 
 /// Which of these sessions have to do with a thing that is named in the question: a file, an error code, a dotted name.
@@ -221,6 +183,7 @@ fn is_failure(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::query::Wanted;
     use super::*;
 
     #[test]

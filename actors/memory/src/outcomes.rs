@@ -14,8 +14,7 @@ use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 
 use super::document::Drafter;
 use super::limits::FAILURE_TERMS;
-use super::schema::{Fields, column, kind};
-use super::searcher::text;
+use super::schema::{Fields, column, kind, text};
 use super::snapshot::{Segment, Snapshot};
 use super::{Entry, Error, Searcher, query};
 

@@ -17,10 +17,9 @@ use tantivy::{DocAddress, DocSet, Score, TERMINATED, Term};
 
 use super::Error;
 use super::limits::BESIDE_WORK;
-use super::phrase_sessions::by_segment;
 use super::pretokenized::NEAR_WORDS;
 use super::schema::kind;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, by_segment};
 
 /// How two words are beside each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -207,6 +207,53 @@ impl Plan {
     }
 }
 
+/// Where a wanted token stands.
+pub(super) struct Found {
+    /// Its index among the wanted tokens.
+    pub(super) wanted: usize,
+    /// Its bytes in the text.
+    pub(super) at: Range<usize>,
+}
+
+/// Collects where wanted tokens stand in a text.
+struct Finder<'a> {
+    wanted: &'a [Wanted],
+    found: Vec<Found>,
+}
+
+impl Finder<'_> {
+    fn look(&mut self, token: &str, at: Range<usize>) {
+        if let Some(wanted) = self.wanted.iter().position(|wanted| wanted.token == token) {
+            self.found.push(Found { wanted, at });
+        }
+    }
+}
+
+impl Listener for Finder<'_> {
+    fn word(&mut self, _plain: &str, stem: &str, at: Range<usize>) {
+        self.look(stem, at);
+    }
+
+    fn single(&mut self, character: &str, at: Range<usize>) {
+        self.look(character, at);
+    }
+
+    fn stop(&mut self, word: &str, at: Range<usize>) {
+        self.look(word, at);
+    }
+
+    fn name(&mut self, token: &str, at: Range<usize>) {
+        self.look(token, at);
+    }
+}
+
+/// Finds the wanted tokens in a text, in the order in which the analyzer gives them.
+pub(super) fn find(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> Vec<Found> {
+    let mut finder = Finder { wanted, found: Vec::new() };
+    analyzer.analyze(text, &mut finder);
+    finder.found
+}
+
 /// Those of `tokens` that are part of an author's name.
 fn authors(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
     let mut authors = Vec::new();

@@ -17,7 +17,6 @@ use super::Error;
 use super::analyzer::Analyzer;
 use super::limits::PHRASE_SESSIONS;
 use super::pretokenized::CUT;
-use super::query::Query;
 use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
 
@@ -48,8 +47,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    pub(super) fn read(query: &Query<'_>, snapshot: &Snapshot) -> Result<Self, Error> {
-        let asked = &query.demands;
+    pub(super) fn read(asked: &Demands<'_>, snapshot: &Snapshot) -> Result<Self, Error> {
         let mut demand = Self {
             phrases: asked.phrases.iter().map(|text| Phrase::read(text)).collect(),
             after: asked.after.map(|at| at.0),

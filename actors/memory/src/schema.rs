@@ -1,9 +1,12 @@
 //! The fields of the index: five kinds of documents, turns, sessions, mentions, assertions and outcomes.
 
-use tantivy::Index;
+use baton_conversation::hash::Mark;
+use baton_conversation::item::Link;
+use baton_conversation::record::SessionId;
 use tantivy::schema::{
-    Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
+    Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value,
 };
+use tantivy::{Index, TantivyDocument};
 
 use super::pretokenized::Packed;
 
@@ -246,4 +249,19 @@ pub(super) fn register(index: &Index) {
     for kind in [Packed::Tokens, Packed::Grams] {
         index.tokenizers().register(kind.name(), kind);
     }
+}
+
+/// What the index keeps of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same room.
+pub(super) fn record_key(uuid: &str) -> u64 {
+    Mark::of(uuid.as_bytes()).0
+}
+
+/// What the index keeps of a session that another's transcript names.
+pub(super) fn link_text(link: Link, session: &SessionId) -> String {
+    format!("{}:{session}", link.as_str())
+}
+
+/// A stored text; empty when there is none.
+pub(super) fn text(document: &TantivyDocument, field: Field) -> &str {
+    document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default()
 }

@@ -1,142 +1,97 @@
-//! The sessions that say something: those that are left out of a list that only filters make.
+//! How well whole sessions fit: BM25 over one document per session, for the few sessions that are best by their turns.
 
-use baton_ask::query::Without;
-use tantivy::index::SegmentReader;
+use std::collections::BTreeMap;
+
+use tantivy::postings::Postings;
+use tantivy::query::Bm25Weight;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
+use tantivy::{DocAddress, DocSet, Score, Term};
 
-use super::entity_filter::{Having, Sessions};
-use super::required_terms::{Demand, is_told_by_index, narrowed};
-use super::schema::kind;
-use super::sequence::Phrase;
-use super::snapshot::Snapshot;
-use super::texts::Texts;
-use super::{Error, Searcher};
+use super::query::Plan;
+use super::score_weights::{Parts, divide_by_best};
+use super::snapshot::{Snapshot, by_segment};
+use super::{Error, proximity};
 
-impl Searcher {
-    /// The sessions in which this is said, in a turn, in their title or in their episode: a word in any of its forms, a
-    /// phrase word for word. Partial where more would have to be read than one question may.
-    ///
-    /// # Errors
-    ///
-    /// When the index cannot be read.
-    pub fn saying(&self, what: &Without) -> Result<Having, Error> {
-        let snapshot = self.snapshot();
-        let fields = &snapshot.fields;
-        let (Without::Word(text) | Without::Phrase(text)) = what;
-        let phrase = Phrase::read(text);
-        let mut said = Having::default();
-        match (what, phrase.stems.as_slice(), phrase.stops.as_slice()) {
-            (_, [], []) => {}
-            (Without::Word(_), [stem], []) if is_told_by_index(stem) => {
-                for field in [fields.body, fields.words, fields.episode] {
-                    with_token(&snapshot, field, stem, &mut said.sessions)?;
+/// Milliseconds in which newness falls to a half: a quarter of a year.
+const HALF_LIFE_MS: f64 = 91.0 * 86_400_000.0;
+
+/// What the whole texts of sessions say of them, in the order of `sessions`, which are addresses of sessions' documents.
+/// The turns' part is left at 0.
+pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -> Result<Vec<Parts>, Error> {
+    let mut parts = vec![Parts::default(); sessions.len()];
+    if plan.stops_only || sessions.is_empty() {
+        return Ok(parts);
+    }
+    let beside = proximity::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
+    let mut bigrams = beside.bigrams;
+    let mut near = beside.near;
+    let fields = &snapshot.fields;
+    let mut grams = field_scores(snapshot, fields.grams, &plan.grams, sessions)?;
+    let mut commits = field_scores(snapshot, fields.commits, &plan.deeds, sessions)?;
+    let mut changed = field_scores(snapshot, fields.changed, &plan.deeds, sessions)?;
+    for scores in [&mut bigrams, &mut near, &mut grams, &mut commits, &mut changed] {
+        divide_by_best(scores);
+    }
+    for (at, parts) in parts.iter_mut().enumerate() {
+        (parts.bigrams, parts.near) = (bigrams[at], near[at]);
+        (parts.grams, parts.commits, parts.changed) = (grams[at], commits[at], changed[at]);
+    }
+    let spans: Vec<_> = sessions.iter().map(|address| snapshot.span_at(*address)).collect();
+    let newest = spans.iter().flatten().map(|(_, to)| to.0).max().unwrap_or(0);
+    for (parts, span) in parts.iter_mut().zip(spans) {
+        let Some((from, to)) = span else { continue };
+        parts.date = if plan.dates.iter().any(|date| date.meets(from, to)) { 1.0 } else { 0.0 };
+        parts.recent = 0.5_f64.powf(newest.saturating_sub(to.0) as f64 / HALF_LIFE_MS) as Score;
+    }
+    Ok(parts)
+}
+
+/// BM25 of `tokens` in one field of the sessions' documents.
+fn field_scores(
+    snapshot: &Snapshot,
+    field: Field,
+    tokens: &[String],
+    sessions: &[DocAddress],
+) -> Result<Vec<Score>, Error> {
+    let mut scores = vec![0.0; sessions.len()];
+    let readers = snapshot.searcher.segment_readers();
+    let mut indexes = Vec::with_capacity(readers.len());
+    let mut tokens_in_all = 0;
+    for reader in readers {
+        let index = reader.inverted_index(field)?;
+        tokens_in_all += index.total_num_tokens();
+        indexes.push(index);
+    }
+    let average = tokens_in_all as Score / snapshot.sessions.max(1) as Score;
+    let segments = by_segment(sessions);
+    let mut norms = BTreeMap::new();
+    for number in segments.keys() {
+        norms.insert(*number, readers[*number as usize].get_fieldnorms_reader(field)?);
+    }
+    for token in tokens {
+        let term = Term::from_field_text(field, token);
+        let mut found = Vec::with_capacity(indexes.len());
+        let mut frequency = 0;
+        for (number, index) in indexes.iter().enumerate() {
+            if let Some(info) = index.get_term_info(&term)? {
+                frequency += u64::from(info.doc_freq);
+                found.push((number as u32, info));
+            }
+        }
+        let weight = Bm25Weight::for_one_term_without_explain(frequency, snapshot.sessions.max(frequency), average);
+        for (number, info) in found {
+            let (Some(documents), Some(norms)) = (segments.get(&number), norms.get(&number)) else { continue };
+            let index = &indexes[number as usize];
+            let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
+            for (doc, at) in documents {
+                if postings.doc() < *doc {
+                    postings.seek(*doc);
+                }
+                if postings.doc() == *doc {
+                    scores[*at] += weight.score(norms.fieldnorm_id(*doc), postings.term_freq());
                 }
             }
-            (Without::Word(_), [], [stop]) => {
-                with_token(&snapshot, fields.stops, stop, &mut said.sessions)?;
-                let demand = Demand::of_phrase(text, &snapshot)?;
-                in_episodes(&snapshot, &demand, &phrase, &mut Texts::default(), &mut said)?;
-            }
-            _ => word_for_word(&snapshot, text, &phrase, &mut said)?,
-        }
-        Ok(said)
-    }
-}
-
-/// Adds the sessions of all documents that have a token.
-fn with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut Sessions) -> Result<(), Error> {
-    let term = Term::from_field_text(field, token);
-    for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
-        let Some(mut postings) = reader.inverted_index(field)?.read_postings(&term, IndexRecordOption::Basic)? else {
-            continue;
-        };
-        let mut seen = vec![false; segment.ids.len()];
-        while postings.doc() != TERMINATED {
-            let session = segment.session.first(postings.doc()).map(|number| number as usize);
-            if let Some(seen) = session.and_then(|number| seen.get_mut(number))
-                && !*seen
-                && !reader.is_deleted(postings.doc())
-            {
-                *seen = true;
-                sessions.extend(segment.id_of(postings.doc()).map(Box::from));
-            }
-            postings.advance();
         }
     }
-    Ok(())
-}
-
-/// Adds the sessions that say a text word for word.
-fn word_for_word(snapshot: &Snapshot, text: &str, phrase: &Phrase, said: &mut Having) -> Result<(), Error> {
-    let demand = Demand::of_phrase(text, snapshot)?;
-    let mut texts = Texts::default();
-    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
-        let gate = demand.gate(snapshot, reader, segment)?;
-        for doc in gate.required() {
-            let Some(id) = segment.id_of(*doc).filter(|_| !reader.is_deleted(*doc)) else { continue };
-            if said.sessions.contains(id) || !gate.admits_session(id) {
-                continue;
-            }
-            let says = texts.admits(&demand, snapshot, DocAddress::new(number, *doc))?;
-            if !take(said, id, says) {
-                return Ok(());
-            }
-        }
-    }
-    in_episodes(snapshot, &demand, phrase, &mut texts, said)
-}
-
-/// Adds those that say it in their title or in their episode.
-fn in_episodes(
-    snapshot: &Snapshot,
-    demand: &Demand,
-    phrase: &Phrase,
-    texts: &mut Texts,
-    said: &mut Having,
-) -> Result<(), Error> {
-    let fields = &snapshot.fields;
-    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
-        let mut docs = with_term(reader, &Term::from_field_u64(fields.kind, kind::SESSION))?;
-        // Stop words are indexed of turns alone.
-        for stem in &phrase.stems {
-            docs = narrowed(reader, Some(docs), fields.episode, stem)?;
-        }
-        for doc in docs {
-            let Some(id) = segment.id_of(doc).filter(|_| !reader.is_deleted(doc)) else { continue };
-            if said.sessions.contains(id) {
-                continue;
-            }
-            let says = texts.admits_episode(demand, snapshot, DocAddress::new(number, doc))?;
-            if !take(said, id, says) {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Takes in whether a session says it; false where no more is read.
-fn take(said: &mut Having, id: &str, says: Option<bool>) -> bool {
-    match says {
-        Some(true) => {
-            said.sessions.insert(id.into());
-        }
-        Some(false) => {}
-        None => said.is_partial = true,
-    }
-    says.is_some()
-}
-
-/// The documents that have a term, ascending.
-fn with_term(reader: &SegmentReader, term: &Term) -> Result<Vec<DocId>, Error> {
-    let index = reader.inverted_index(term.field())?;
-    let mut docs = Vec::new();
-    if let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? {
-        while postings.doc() != TERMINATED {
-            docs.push(postings.doc());
-            postings.advance();
-        }
-    }
-    Ok(docs)
+    Ok(scores)
 }

@@ -12,7 +12,6 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 
 use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
-use super::titles::TitleColumns;
 
 /// A committed state. Cheap to share; never changes.
 #[derive(Clone)]
@@ -220,6 +219,45 @@ impl Segment {
     }
 }
 
+/// The columns of titles in a segment. A column that no document of the segment has is missing.
+pub(super) struct TitleColumns {
+    leaf: Option<Column<u64>>,
+    pub(super) silent: Option<Column<u64>>,
+    /// The keys of records after which sessions are called, in their order: with the document that says so, and as which of
+    /// its titles.
+    pub(super) leaves: Vec<(u64, u32, u32)>,
+}
+
+impl TitleColumns {
+    fn open(reader: &SegmentReader) -> Result<Self, Error> {
+        let columns = reader.fast_fields();
+        let leaf: Option<Column<u64>> = columns.column_opt(column::LEAF)?;
+        let mut leaves = Vec::new();
+        if let Some(leaf) = &leaf {
+            for doc in 0..reader.max_doc() {
+                leaves.extend(leaf.values_for_doc(doc).zip(0..).map(|(key, number)| (key, doc, number)));
+            }
+        }
+        leaves.sort_unstable();
+        Ok(Self { leaf, silent: columns.column_opt(column::SILENT)?, leaves })
+    }
+
+    /// What the columns say of a document.
+    pub(super) fn shown(&self, doc: u32) -> String {
+        let all = |column: &Option<Column<u64>>| -> Vec<u64> {
+            column.iter().flat_map(|column| column.values_for_doc(doc)).collect()
+        };
+        format!("{:x?}", [&self.leaf, &self.silent].map(all))
+    }
+
+    /// The documents that call whoever holds a record something, and as which of their titles.
+    pub(super) fn naming(&self, key: u64) -> impl Iterator<Item = (u32, u32)> {
+        let from = self.leaves.partition_point(|(known, ..)| *known < key);
+        let found = self.leaves.get(from..).unwrap_or_default().iter();
+        found.take_while(move |(known, ..)| *known == key).map(|(_, doc, number)| (*doc, *number))
+    }
+}
+
 /// All texts of a column, in the order of their numbers.
 fn dictionary(column: &StrColumn) -> Result<Vec<Box<str>>, Error> {
     let mut texts = Vec::with_capacity(column.num_terms());
@@ -228,4 +266,14 @@ fn dictionary(column: &StrColumn) -> Result<Vec<Box<str>>, Error> {
         texts.push(String::from_utf8_lossy(stream.key()).into());
     }
     Ok(texts)
+}
+
+/// Groups addresses by segment; each document comes with its index in `addresses`, in ascending document order.
+pub(super) fn by_segment(addresses: &[DocAddress]) -> BTreeMap<u32, Vec<(u32, usize)>> {
+    let mut segments: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
+    for (at, address) in addresses.iter().enumerate() {
+        segments.entry(address.segment_ord).or_default().push((address.doc_id, at));
+    }
+    segments.values_mut().for_each(|documents| documents.sort_unstable());
+    segments
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use baton_episode::digest::{MODEL_BEGINS, MODEL_ENDS, MODEL_MARK};
 
-use super::analyzer::{Analyzer, Listener};
+use super::analyzer::Analyzer;
 use super::limits::SNIPPET_CHARS;
-use super::query::{self, Wanted};
+use super::query::{self, Found, Wanted, find};
 
 /// Bytes of a text in which a passage is looked for.
 const SEARCHED_BYTES: usize = 32 * 1024;
@@ -14,43 +14,6 @@ const SEARCHED_BYTES: usize = 32 * 1024;
 const LEAD_CHARS: usize = 60;
 /// Stands where text was left out.
 const CUT: char = '…';
-
-/// Where a wanted token stands.
-struct Found {
-    wanted: usize,
-    at: Range<usize>,
-}
-
-struct Finder<'a> {
-    wanted: &'a [Wanted],
-    found: Vec<Found>,
-}
-
-impl Finder<'_> {
-    fn look(&mut self, token: &str, at: Range<usize>) {
-        if let Some(wanted) = self.wanted.iter().position(|wanted| wanted.token == token) {
-            self.found.push(Found { wanted, at });
-        }
-    }
-}
-
-impl Listener for Finder<'_> {
-    fn word(&mut self, _plain: &str, stem: &str, at: Range<usize>) {
-        self.look(stem, at);
-    }
-
-    fn single(&mut self, character: &str, at: Range<usize>) {
-        self.look(character, at);
-    }
-
-    fn stop(&mut self, word: &str, at: Range<usize>) {
-        self.look(word, at);
-    }
-
-    fn name(&mut self, token: &str, at: Range<usize>) {
-        self.look(token, at);
-    }
-}
 
 /// At most [`SNIPPET_CHARS`] characters of `text` on one line: the passage in which the most telling of the wanted
 /// tokens stand together, or the beginning when there is none of them.
@@ -79,10 +42,9 @@ pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]
 
 /// The bytes of a line from the first to the last word for which it is shown.
 fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted]) -> Range<usize> {
-    let mut finder = Finder { wanted, found: Vec::new() };
-    analyzer.analyze(line, &mut finder);
-    finder.found.sort_by_key(|found| (found.at.start, found.at.end));
-    best_passage(line, &finder.found, wanted)
+    let mut found = find(analyzer, line, wanted);
+    found.sort_by_key(|found| (found.at.start, found.at.end));
+    best_passage(line, &found, wanted)
 }
 
 /// A text on one line, and where in it stands what only a model says: from [`MODEL_BEGINS`] to [`MODEL_ENDS`], or to the end

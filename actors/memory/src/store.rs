@@ -9,6 +9,7 @@
 //! - tantivy writes `<segment>.<number>.del` before `meta.json` and refuses one that is there: the next writer
 //!   removes what a commit that was cut off has left.
 
+mod checkpoint;
 mod purge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,30 +18,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::{fs, io};
 
-use baton_conversation::record::{Position, SessionId};
-use sha2::{Digest, Sha256};
+use baton_conversation::record::SessionId;
 use tantivy::index::{Index, IndexSettings, SegmentComponent};
 use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
 
+pub use self::checkpoint::Checkpoint;
 use super::document::{self, Drafter};
 use super::limits::{
     CHECKED_BYTES, MERGE_DELETED_RATIO, MERGE_MAX_DOCS, MERGE_SEGMENTS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES,
 };
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
+use super::searcher::Published;
 use super::snapshot::{Head, Place, Snapshot};
 use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph, outcomes};
 use baton_base::io_remedy::Obstacle;
-
-/// How far the memory has followed the journal. It is committed together with what it stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// The last event that was applied.
-    pub position: Position,
-    /// The journal's chained hash up to there: a checkpoint off the chain is rebuilt.
-    pub chain: [u8; 16],
-}
 
 /// A memory that was opened.
 pub struct Opened {
@@ -74,9 +67,6 @@ pub struct Store {
     /// Whether searchers have the last commit.
     is_published: bool,
 }
-
-/// Where searchers find the newest committed state.
-pub(super) type Published = Arc<RwLock<Arc<Snapshot>>>;
 
 impl Store {
     /// Opens the memory in `dir`, which is created if need be and belongs to the memory alone: if what lies there is
@@ -137,7 +127,7 @@ impl Store {
             return Err(Error::Broken("its fields are of another version".to_owned()));
         }
         let checkpoint = match index.load_metas()?.payload {
-            Some(payload) => Some(read_checkpoint(&payload, version)?),
+            Some(payload) => Some(Checkpoint::decode(&payload, version)?),
             None => None,
         };
         if bytes <= CHECKED_BYTES
@@ -289,7 +279,7 @@ impl Store {
 
     fn try_commit(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
         let mut prepared = self.writer()?.prepare_commit()?;
-        prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
+        prepared.set_payload(&checkpoint.encode(PROJECTION_VERSION));
         self.stamp = prepared.commit()?;
         self.committed = Some(checkpoint);
         self.pending.clear();
@@ -379,7 +369,7 @@ impl Store {
         if metas.opstamp == self.stamp && self.is_published {
             return Ok(());
         }
-        self.committed = metas.payload.map(|payload| read_checkpoint(&payload, PROJECTION_VERSION)).transpose()?;
+        self.committed = metas.payload.map(|payload| Checkpoint::decode(&payload, PROJECTION_VERSION)).transpose()?;
         self.stamp = metas.opstamp;
         self.publish()?;
         Err(Error::Broken("it was committed further than was known".to_owned()))
@@ -459,42 +449,6 @@ fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
         }
         _ => 0,
     }
-}
-
-/// `v<version> <position> <chain in hex> <check in hex>`: what a commit carries. No checksum of the index covers it.
-fn checkpoint_text(checkpoint: Checkpoint, version: u32) -> String {
-    let said = format!("v{version} {} {}", checkpoint.position, hex(&checkpoint.chain));
-    let check = check_of(&said);
-    format!("{said} {check}")
-}
-
-/// By which a changed byte of a checkpoint shows.
-fn check_of(said: &str) -> String {
-    hex(&Sha256::digest(said)[..4])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn read_checkpoint(payload: &str, version: u32) -> Result<Checkpoint, Error> {
-    let broken = || Error::Broken("its checkpoint is not readable".to_owned());
-    let mut words = payload.split(' ');
-    let written = words.next().ok_or_else(broken)?;
-    if written != format!("v{version}") {
-        return Err(Error::Broken(format!("it is of version {written}, this program writes v{version}")));
-    }
-    let (said, check) = payload.rsplit_once(' ').ok_or_else(broken)?;
-    if check != check_of(said) {
-        return Err(broken());
-    }
-    let position = words.next().and_then(|word| word.parse().ok()).ok_or_else(broken)?;
-    let hex = words.next().filter(|hex| hex.len() == 32 && hex.is_ascii()).ok_or_else(broken)?;
-    let mut chain = [0; 16];
-    for (byte, at) in chain.iter_mut().zip((0..32).step_by(2)) {
-        *byte = u8::from_str_radix(&hex[at..at + 2], 16).map_err(|_| broken())?;
-    }
-    Ok(Checkpoint { position: Position(position), chain })
 }
 
 /// What lies in a damaged file may make a reader panic: that, too, is a memory that cannot be read.

@@ -4,13 +4,13 @@
 //!
 //! - A phrase of stop words that hardly occurs reads up to this bound; what was left unread is said.
 
-use tantivy::schema::Value;
 use tantivy::{DocAddress, TantivyDocument};
 
 use super::Error;
 use super::analyzer::Analyzer;
 use super::limits::READ_BYTES;
 use super::required_terms::Demand;
+use super::schema::text;
 use super::snapshot::Snapshot;
 
 /// What a text costs beside its bytes: it lies in a block with others.
@@ -43,8 +43,7 @@ impl Texts {
         address: DocAddress,
     ) -> Result<Option<bool>, Error> {
         let Some(document) = self.read(snapshot, address)? else { return Ok(None) };
-        let text = document.get_first(snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-        Ok(Some(demand.admits_text(&[text], &mut self.analyzer)))
+        Ok(Some(demand.admits_text(&[text(&document, snapshot.fields.text)], &mut self.analyzer)))
     }
 
     /// Whether a session that is found by its title and episode alone has and lacks what turns must. `None`: no more is read.
@@ -61,8 +60,7 @@ impl Texts {
             return Ok(Some(true));
         }
         let Some(document) = self.read(snapshot, address)? else { return Ok(None) };
-        let of = |field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
-        let texts = [of(snapshot.fields.title), of(snapshot.fields.text)];
+        let texts = [snapshot.fields.title, snapshot.fields.text].map(|field| text(&document, field));
         Ok(Some(demand.admits_text(&texts, &mut self.analyzer)))
     }
 
@@ -72,8 +70,8 @@ impl Texts {
             return Ok(None);
         }
         let document: TantivyDocument = snapshot.searcher.doc(address)?;
-        let text = document.get_first(snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-        self.left = self.left.saturating_sub(text.len() + EACH_BYTES);
+        let bytes = text(&document, snapshot.fields.text).len();
+        self.left = self.left.saturating_sub(bytes + EACH_BYTES);
         Ok(Some(document))
     }
 }

@@ -11,15 +11,12 @@ use std::collections::VecDeque;
 use baton_conversation::filter::one_line;
 use baton_conversation::item::{Body, Item, Meta, TitleSource};
 use baton_conversation::record::SessionId;
-use tantivy::columnar::Column;
-use tantivy::index::SegmentReader;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 
-use super::schema::{Fields, column};
-use super::searcher::text;
+use super::schema::{self, Fields, text};
 use super::snapshot::{Segment, Snapshot};
-use super::{Error, Searcher, forks};
+use super::{Error, Searcher};
 
 /// Titles of one transcript that are kept, the last ones: they name the sessions of a project before it.
 const MAX_GIVEN: usize = 128;
@@ -46,7 +43,7 @@ pub struct Titles {
 impl Titles {
     /// Takes note of the next item of the conversation. Holds a bounded amount.
     pub fn note(&mut self, item: &Item) {
-        let Some(key) = item.uuid.as_deref().map(forks::key) else { return };
+        let Some(key) = item.uuid.as_deref().map(schema::record_key) else { return };
         match &item.body {
             Body::Meta(Meta::Title { source: TitleSource::Summary, text }) => {
                 let title = one_line(text, TITLE_CHARS);
@@ -93,45 +90,6 @@ fn push<T>(list: &mut VecDeque<T>, entry: Option<T>, most: usize) {
     list.extend(entry);
     while list.len() > most {
         list.pop_front();
-    }
-}
-
-/// The columns of titles in a segment. A column that no document of the segment has is missing.
-pub(super) struct TitleColumns {
-    leaf: Option<Column<u64>>,
-    silent: Option<Column<u64>>,
-    /// The keys of records after which sessions are called, in their order: with the document that says so, and as which of
-    /// its titles.
-    leaves: Vec<(u64, u32, u32)>,
-}
-
-impl TitleColumns {
-    pub(super) fn open(reader: &SegmentReader) -> Result<Self, Error> {
-        let columns = reader.fast_fields();
-        let leaf: Option<Column<u64>> = columns.column_opt(column::LEAF)?;
-        let mut leaves = Vec::new();
-        if let Some(leaf) = &leaf {
-            for doc in 0..reader.max_doc() {
-                leaves.extend(leaf.values_for_doc(doc).zip(0..).map(|(key, number)| (key, doc, number)));
-            }
-        }
-        leaves.sort_unstable();
-        Ok(Self { leaf, silent: columns.column_opt(column::SILENT)?, leaves })
-    }
-
-    /// What the columns say of a document.
-    pub(super) fn shown(&self, doc: u32) -> String {
-        let all = |column: &Option<Column<u64>>| -> Vec<u64> {
-            column.iter().flat_map(|column| column.values_for_doc(doc)).collect()
-        };
-        format!("{:x?}", [&self.leaf, &self.silent].map(all))
-    }
-
-    /// The documents that call whoever holds a record something, and as which of their titles.
-    fn naming(&self, key: u64) -> impl Iterator<Item = (u32, u32)> {
-        let from = self.leaves.partition_point(|(known, ..)| *known < key);
-        let found = self.leaves.get(from..).unwrap_or_default().iter();
-        found.take_while(move |(known, ..)| *known == key).map(|(_, doc, number)| (*doc, *number))
     }
 }
 

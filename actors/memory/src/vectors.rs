@@ -14,8 +14,8 @@
 //!   log. All vectors are held in memory, about 40 MB for 100,000 of 384 numbers; filling stops at 1 GB.
 
 mod file;
+mod meaning;
 mod missing;
-mod nearest;
 mod places;
 mod quantised;
 mod rows;
@@ -32,9 +32,9 @@ use sha2::{Digest, Sha256};
 
 use baton_base::durable;
 
+pub(super) use meaning::Cosines;
+pub use meaning::Meaning;
 pub use missing::{Missing, Passage};
-pub use nearest::Meaning;
-pub(super) use nearest::{Joined, Nearness, join};
 pub use table::Table;
 
 /// Characters of a turn that its vector is of: what a small model reads. Most turns are shorter.

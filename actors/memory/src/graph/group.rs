@@ -17,8 +17,7 @@ use uuid::Uuid;
 use super::GraphQuery;
 use super::center::Near;
 use crate::limits::{GRAPH_GROUPS, GROUP_EPISODES};
-use crate::schema::kind;
-use crate::searcher::text;
+use crate::schema::{kind, text};
 use crate::snapshot::{GraphColumns, Segment, Snapshot};
 use crate::{Error, query, turns};
 

@@ -25,6 +25,11 @@ pub struct SaidBy {
 }
 
 impl Searcher {
+    /// The same without these facts, whoever supports them.
+    pub fn without_facts(self, facts: impl IntoIterator<Item = Uuid>) -> Self {
+        self.without_subjects(facts.into_iter().map(key).collect())
+    }
+
     /// The fact of a uuid, if a session that is not excluded supports it.
     ///
     /// # Errors

@@ -90,7 +90,7 @@ fn a_commit_that_reached_the_disk_though_it_failed_is_not_put_in_twice() {
         put(&mut store, "kept", 3);
         let checkpoint = Checkpoint { position: Position(7), chain: [7; 16] };
         let mut prepared = store.writer().unwrap().prepare_commit().unwrap();
-        prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
+        prepared.set_payload(&checkpoint.encode(PROJECTION_VERSION));
         prepared.commit().unwrap();
         store.keep_or_abandon(Err(Error::Broken("so it was told".to_owned()))).unwrap_err();
         // Whoever goes on is told once that it stands elsewhere.

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tantivy::schema::Value;
 use tantivy::{DocAddress, TantivyDocument};
 
 use super::places::content;
 use super::{Key, Table, key, passage};
+use crate::schema::text;
 use crate::snapshot::Snapshot;
 use crate::{Error, Searcher};
 
@@ -93,8 +93,8 @@ impl Missing {
             && let Some((wanted, address)) = self.left.pop()
         {
             let document: TantivyDocument = self.snapshot.searcher.doc(address)?;
-            let text = document.get_first(self.snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-            let Some(text) = passage(text).filter(|text| key(text) == wanted) else { continue };
+            let stored = text(&document, self.snapshot.fields.text);
+            let Some(text) = passage(stored).filter(|text| key(text) == wanted) else { continue };
             if !taken.is_empty() && size + text.len() > bytes {
                 self.left.push((wanted, address));
                 break;

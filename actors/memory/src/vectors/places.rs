@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use tantivy::index::SegmentId;
+
 use super::Key;
 use super::rows::Rows;
-use super::table::Table;
 use crate::snapshot::{Segment, Snapshot};
 
 /// No vector.
@@ -20,46 +21,46 @@ pub(super) struct Places {
     pub(super) of: Vec<u32>,
 }
 
-impl Table {
-    /// The places of the snapshot's segments, in their order. What was found before is only looked at for vectors that
-    /// are new.
-    pub(super) fn places(&self, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
-        let mut known = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let readers = snapshot.searcher.segment_readers();
-        let mut found = BTreeMap::new();
-        let mut in_order = Vec::with_capacity(snapshot.segments.len());
-        let mut news: HashMap<usize, HashMap<Key, u32>> = HashMap::new();
-        for (segment, reader) in snapshot.segments.iter().zip(readers) {
-            let before = known.remove(&segment.id).filter(|places| places.epoch == rows.epoch);
-            let places = match before {
-                Some(places) if places.upto == rows.len() => places,
-                Some(mut places) => {
-                    let from = places.upto;
-                    let new = news.entry(from).or_insert_with(|| {
-                        rows.keys_from(from).iter().copied().zip((from..).map(|place| place as u32)).collect()
-                    });
-                    let changed = Arc::make_mut(&mut places);
-                    changed.upto = rows.len();
-                    for (doc, place) in (0..).zip(&mut changed.of).filter(|(_, place)| **place == NONE) {
-                        if let Some(new) = content(segment, doc).and_then(|key| new.get(&key)) {
-                            *place = *new;
-                        }
+/// The places known so far, by segment.
+pub(super) type Known = BTreeMap<SegmentId, Arc<Places>>;
+
+/// The places of the snapshot's segments, in their order. What was found before is only looked at for vectors that
+/// are new.
+pub(super) fn of_segments(known: &mut Known, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
+    let readers = snapshot.searcher.segment_readers();
+    let mut found = BTreeMap::new();
+    let mut in_order = Vec::with_capacity(snapshot.segments.len());
+    let mut news: HashMap<usize, HashMap<Key, u32>> = HashMap::new();
+    for (segment, reader) in snapshot.segments.iter().zip(readers) {
+        let before = known.remove(&segment.id).filter(|places| places.epoch == rows.epoch);
+        let places = match before {
+            Some(places) if places.upto == rows.len() => places,
+            Some(mut places) => {
+                let from = places.upto;
+                let new = news.entry(from).or_insert_with(|| {
+                    rows.keys_from(from).iter().copied().zip((from..).map(|place| place as u32)).collect()
+                });
+                let changed = Arc::make_mut(&mut places);
+                changed.upto = rows.len();
+                for (doc, place) in (0..).zip(&mut changed.of).filter(|(_, place)| **place == NONE) {
+                    if let Some(new) = content(segment, doc).and_then(|key| new.get(&key)) {
+                        *place = *new;
                     }
-                    places
                 }
-                None => {
-                    let of = (0..reader.max_doc())
-                        .map(|doc| content(segment, doc).and_then(|key| rows.place(key)).unwrap_or(NONE))
-                        .collect();
-                    Arc::new(Places { epoch: rows.epoch, upto: rows.len(), of })
-                }
-            };
-            in_order.push(places.clone());
-            found.insert(segment.id, places);
-        }
-        *known = found;
-        in_order
+                places
+            }
+            None => {
+                let of = (0..reader.max_doc())
+                    .map(|doc| content(segment, doc).and_then(|key| rows.place(key)).unwrap_or(NONE))
+                    .collect();
+                Arc::new(Places { epoch: rows.epoch, upto: rows.len(), of })
+            }
+        };
+        in_order.push(places.clone());
+        found.insert(segment.id, places);
     }
+    *known = found;
+    in_order
 }
 
 /// The key of a document's text, if it is a turn that says something.

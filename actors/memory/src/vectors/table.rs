@@ -1,14 +1,13 @@
 //! The vectors of the model in use: in memory to be read, in its file to be kept.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
-use tantivy::index::SegmentId;
-
-use super::places::Places;
+use super::places::{self, Places};
 use super::rows::{Rows, quantise};
 use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, Model, file};
+use crate::snapshot::Snapshot;
 
 /// Vectors of one model.
 pub struct Table {
@@ -17,7 +16,7 @@ pub struct Table {
     rows: RwLock<Rows>,
     writing: Mutex<Writing>,
     /// Where the vectors of each segment's documents are, as far as it was looked.
-    pub(super) places: Mutex<BTreeMap<SegmentId, Arc<Places>>>,
+    places: Mutex<places::Known>,
 }
 
 /// Held by whoever changes the file.
@@ -148,6 +147,12 @@ impl Table {
         writing.end = Some(file::write(&self.path, &self.model.name, &kept)?);
         *self.rows.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = kept;
         Ok(dead as u64)
+    }
+
+    /// Where the vectors of the snapshot's documents are, by segment in its order.
+    pub(super) fn places(&self, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
+        let mut known = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        places::of_segments(&mut known, snapshot, rows)
     }
 
     pub(super) fn rows(&self) -> RwLockReadGuard<'_, Rows> {

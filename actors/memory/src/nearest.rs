@@ -6,98 +6,50 @@
 //!   shown: the endpoint of the benchmark hashes words and says nothing about meaning.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use std::sync::Arc;
 
-use tantivy::schema::Value;
 use tantivy::{DocAddress, Score, TantivyDocument};
 
-use super::places::{NONE, Places};
-use super::quantised;
-use super::table::Table;
-use crate::analyzer::Analyzer;
-use crate::copies::Copies;
-use crate::limits::{NEAREST_TURNS, PHRASE_TEXTS};
-use crate::query::{Plan, Query};
-use crate::required_terms::Demand;
-use crate::snapshot::Snapshot;
-use crate::turns;
-use crate::turns::{Admission, Known, Scored};
-use crate::{Error, score_weights};
+use super::analyzer::Analyzer;
+use super::copies::Copies;
+use super::limits::{NEAREST_TURNS, PHRASE_TEXTS};
+use super::query::{Plan, Query};
+use super::required_terms::Demand;
+use super::schema::text;
+use super::snapshot::Snapshot;
+use super::turns::{Admission, Known, Scored};
+use super::vectors::Cosines;
+use super::{Error, score_weights, turns};
 
 /// Of the way from an average turn to the nearest one, how much a turn must have gone to be found for its meaning though its
 /// words are found as well. Only what is said of it follows this, not its rank.
 const CLOSE: Score = 0.5;
 
-/// The vector of a question, with the vectors that it is compared with.
-#[derive(Clone)]
-pub struct Meaning {
-    table: Arc<Table>,
-    components: Vec<i16>,
-    worth: f32,
-}
-
-impl Meaning {
-    /// A question's vector as the endpoint gave it. `None` when it has another length than those in the table, no direction,
-    /// or nothing to be compared with.
-    pub fn new(table: Arc<Table>, vector: &[f32]) -> Option<Self> {
-        if table.dimensions() != Some(vector.len()) {
-            return None;
-        }
-        let (components, worth) = quantised::asked(vector)?;
-        Some(Self { table, components, worth })
-    }
-}
-
 /// How near a turn is, apart from its words.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Nearness {
+pub(super) struct Nearness {
     /// Cosine by the best cosine; at least 0.
     share: Score,
     /// Whether it is much nearer than turns are.
-    pub(crate) is_close: bool,
+    pub(super) is_close: bool,
     /// Whether no word of the question is in it or beside it.
-    pub(crate) is_alone: bool,
+    pub(super) is_alone: bool,
 }
 
 /// Turns of one session, found by their words, their meaning, or both.
 #[derive(Default)]
-pub(crate) struct Joined {
+pub(super) struct Joined {
     /// Best first, by both.
-    pub(crate) turns: Vec<Scored>,
+    pub(super) turns: Vec<Scored>,
     /// What the turns with the best words come to, as without vectors.
-    pub(crate) best: Score,
+    pub(super) best: Score,
     /// Its nearest turn's share of the nearest of all.
-    pub(crate) meant: Score,
-    pub(crate) near: BTreeMap<DocAddress, Nearness>,
-}
-
-/// All cosines of a question, by document.
-struct Cosines {
-    of: Vec<f32>,
-    places: Vec<Arc<Places>>,
-}
-
-impl Cosines {
-    fn read(meaning: &Meaning, snapshot: &Snapshot) -> Self {
-        let rows = meaning.table.rows();
-        let of = rows.cosines(&meaning.components, meaning.worth);
-        let places = meaning.table.places(snapshot, &rows);
-        Self { of, places }
-    }
-
-    fn at(&self, address: DocAddress) -> Option<f32> {
-        let place = *self.places.get(address.segment_ord as usize)?.of.get(address.doc_id as usize)?;
-        self.of.get(place as usize).copied()
-    }
-
-    fn average(&self) -> f32 {
-        (self.of.iter().map(|cosine| f64::from(*cosine)).sum::<f64>() / self.of.len().max(1) as f64) as f32
-    }
+    pub(super) meant: Score,
+    pub(super) near: BTreeMap<DocAddress, Nearness>,
 }
 
 /// Joins the turns that words have found with those that are nearest to what is meant. `None` when nothing is near at all: words
 /// alone decide then.
-pub(crate) fn join(
+pub(super) fn join(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
@@ -116,7 +68,7 @@ pub(crate) fn join(
     let mut all = by_words;
     all.extend(turns::scores(snapshot, plan, &others)?);
 
-    let best_cosine = all.iter().filter_map(|turn| cosines.at(turn.address)).fold(0.0, f32::max);
+    let best_cosine = all.iter().filter_map(|turn| cosines.of(turn.address)).fold(0.0, f32::max);
     if best_cosine <= 0.0 {
         return Ok(None);
     }
@@ -131,7 +83,7 @@ pub(crate) fn join(
         if joined.turns.len() < counted {
             joined.best += turn.score;
         }
-        let cosine = cosines.at(turn.address).unwrap_or(0.0).max(0.0);
+        let cosine = cosines.of(turn.address).unwrap_or(0.0).max(0.0);
         let share = cosine / best_cosine;
         joined.meant = joined.meant.max(share);
         let nearness = Nearness { share, is_close: cosine >= close && cosine > 0.0, is_alone: turn.score <= 0.0 };
@@ -153,7 +105,7 @@ pub(crate) fn join(
 
 /// The nearest turns that are as demanded, with their cosines; at most [`NEAREST_TURNS`].
 fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<Vec<Scored>, Error> {
-    let demand = Demand::read(query, snapshot)?;
+    let demand = Demand::read(&query.demands, snapshot)?;
     let known = Known::default();
     let limit = if demand.needs_text() { NEAREST_TURNS.max(PHRASE_TEXTS) } else { NEAREST_TURNS };
     let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
@@ -162,9 +114,7 @@ fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
         let gate = demand.gate(snapshot, reader, segment)?;
         let mut admission = Admission::new(segment, query, &gate, &known);
-        let Some(places) = cosines.places.get(number as usize) else { continue };
-        for (doc, place) in (0..).zip(&places.of).filter(|(_, place)| **place != NONE) {
-            let score = cosines.of.get(*place as usize).copied().unwrap_or(0.0);
+        for (doc, score) in cosines.of_segment(number) {
             if score > threshold && !reader.is_deleted(doc) && admission.admits(doc) {
                 heap.push(Scored { score, address: DocAddress::new(number, doc) });
                 if heap.len() > limit {
@@ -180,8 +130,7 @@ fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<
         let mut admitted = Vec::new();
         for turn in nearest {
             let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
-            let text = document.get_first(snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-            if demand.admits_text(&[text], &mut analyzer) {
+            if demand.admits_text(&[text(&document, snapshot.fields.text)], &mut analyzer) {
                 admitted.push(turn);
             }
         }

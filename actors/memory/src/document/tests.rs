@@ -1,0 +1,73 @@
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
+use baton_graph::Graph;
+use tantivy::schema::Value;
+
+use super::*;
+
+/// Body, context and stop words of each turn from `from` on.
+fn told(units: &[Unit], from: usize) -> Vec<[String; 3]> {
+    let (session, graph, units) = (SessionId::new("a").unwrap(), Graph::default(), units.to_vec());
+    let entry = Entry {
+        session: &session,
+        generation: 1,
+        project: None,
+        group_id: "g",
+        agent: baton_conversation::item::Agent::ClaudeCode,
+        title: "",
+        episode_uuid: uuid::Uuid::nil(),
+        episode_text: "",
+        ended_at: None,
+        indexed_at: Timestamp(0),
+        parent: None,
+        links: &[],
+        titles: &super::super::Titles::default(),
+        units: &units,
+        changed_from: 0,
+        graph: &graph,
+        outcomes: &Outcomes::default(),
+    };
+    let fields = schema::build().1;
+    let (mut drafter, mut documents) = (Drafter::default(), Vec::new());
+    drafter.begin(&entry);
+    for unit in &units {
+        drafter.unit(unit.clone(), from);
+        documents.extend(drafter.turn(&fields, &entry, "g", from, false));
+        let draft = &drafter.draft;
+        assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < TOLD_BYTES + 100_000);
+    }
+    while let Some(document) = drafter.turn(&fields, &entry, "g", from, true) {
+        documents.push(document);
+    }
+    let text = |document: &TantivyDocument, field| {
+        document.get_first(field).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    documents.iter().map(|it| [fields.body, fields.context, fields.stops].map(|field| text(it, field))).collect()
+}
+
+#[test]
+fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
+    let units: Vec<Unit> = (0..3_000_u64)
+        .map(|line| Unit {
+            line,
+            part: 0,
+            at: Some(Timestamp(1_770_000_000_000 + line as i64 * 3_600_000)),
+            role: if line % 3 == 0 { Role::User } else { Role::Assistant },
+            uuid: None,
+            text: format!(
+                "the turn number{line} {}",
+                "sturdy herons wander along quiet rivers ".repeat(line as usize % 40)
+            ),
+        })
+        .collect();
+    let all = told(&units, 0);
+    assert_eq!(all.len(), units.len());
+    assert!(all.iter().map(|[body, ..]| body.len()).sum::<usize>() > 2 * TOLD_BYTES);
+    for at in (0..units.len()).step_by(97).chain([1, 2, 2_997, 2_998, 2_999]) {
+        let first = at.saturating_sub(NEIGHBOURS);
+        let near = told(&units[first..units.len().min(at + 1 + NEIGHBOURS)], 0);
+        assert_eq!(all[at], near[at - first], "turn {at}");
+    }
+    assert_eq!(told(&units, 2_990), all[2_990..]);
+    assert_eq!(told(&units, units.len()).len(), 0);
+}

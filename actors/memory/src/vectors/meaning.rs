@@ -1,0 +1,61 @@
+//! A question's vector, and its cosine with the vector of every document.
+
+use std::sync::Arc;
+
+use tantivy::{DocAddress, DocId};
+
+use super::places::{NONE, Places};
+use super::quantised;
+use super::table::Table;
+use crate::snapshot::Snapshot;
+
+/// The vector of a question, with the vectors that it is compared with.
+#[derive(Clone)]
+pub struct Meaning {
+    table: Arc<Table>,
+    components: Vec<i16>,
+    worth: f32,
+}
+
+impl Meaning {
+    /// A question's vector as the endpoint gave it. `None` when it has another length than those in the table, no direction,
+    /// or nothing to be compared with.
+    pub fn new(table: Arc<Table>, vector: &[f32]) -> Option<Self> {
+        if table.dimensions() != Some(vector.len()) {
+            return None;
+        }
+        let (components, worth) = quantised::asked(vector)?;
+        Some(Self { table, components, worth })
+    }
+}
+
+/// All cosines of a question, by document.
+pub(crate) struct Cosines {
+    by_place: Vec<f32>,
+    places: Vec<Arc<Places>>,
+}
+
+impl Cosines {
+    pub(crate) fn read(meaning: &Meaning, snapshot: &Snapshot) -> Self {
+        let rows = meaning.table.rows();
+        let by_place = rows.cosines(&meaning.components, meaning.worth);
+        let places = meaning.table.places(snapshot, &rows);
+        Self { by_place, places }
+    }
+
+    pub(crate) fn of(&self, address: DocAddress) -> Option<f32> {
+        let place = *self.places.get(address.segment_ord as usize)?.of.get(address.doc_id as usize)?;
+        self.by_place.get(place as usize).copied()
+    }
+
+    /// The documents of a segment that have a vector, ascending, each with its cosine.
+    pub(crate) fn of_segment(&self, number: u32) -> impl Iterator<Item = (DocId, f32)> {
+        let places = self.places.get(number as usize).map_or(&[][..], |places| places.of.as_slice());
+        let with_vector = (0..).zip(places).filter(|(_, place)| **place != NONE);
+        with_vector.map(|(doc, place)| (doc, self.by_place.get(*place as usize).copied().unwrap_or(0.0)))
+    }
+
+    pub(crate) fn average(&self) -> f32 {
+        (self.by_place.iter().map(|cosine| f64::from(*cosine)).sum::<f64>() / self.by_place.len().max(1) as f64) as f32
+    }
+}
