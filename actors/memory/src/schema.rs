@@ -1,4 +1,4 @@
-//! The fields of the index: five kinds of documents, turns, sessions, mentions, assertions and outcomes.
+//! The fields of the index. There are five kinds of documents: turns, sessions, mentions, assertions and outcomes.
 
 use baton_conversation::hash::Mark;
 use baton_conversation::item::Link;
@@ -10,10 +10,10 @@ use tantivy::{Index, TantivyDocument};
 
 use super::pretokenized::Packed;
 
-/// Stands between `group_id` and project in a place; neither can contain it.
+/// Separates `group_id` from project in the `place` field; neither can contain it.
 pub(super) const PLACE_BORDER: char = '\u{1f}';
 
-/// Columns are opened by name.
+/// Names of the columns, which are opened by name.
 pub(super) mod column {
     pub(crate) const SESSION: &str = "session";
     pub(crate) const PLACE: &str = "place";
@@ -39,7 +39,7 @@ pub(super) mod column {
     pub(crate) const SILENT: &str = "silent";
 }
 
-/// What `kind` holds. Turns have none: they are all the rest.
+/// Values of the `kind` field. Turns have none.
 pub(super) mod kind {
     pub(crate) const SESSION: u64 = 1;
     pub(crate) const MENTION: u64 = 2;
@@ -47,20 +47,20 @@ pub(super) mod kind {
     pub(crate) const OUTCOMES: u64 = 4;
 }
 
-/// Every field, by what it holds.
+/// Handles of all fields. Each description begins with the kinds of documents that have the field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
-    /// All kinds. The session's id: found by it, deleted by it, grouped by it.
+    /// All kinds. The session's id, used to find, delete and group documents.
     pub(super) session: Field,
     /// All kinds. `group_id` and project, for filters.
     pub(super) place: Field,
-    /// All kinds. Which generation of the transcript it was read from.
+    /// All kinds. The generation of the transcript that the document was made from.
     pub(super) generation: Field,
-    /// Turns, mentions, assertions: the number from 0. Sessions: how many units there are.
+    /// Turns, mentions, assertions: the ordinal, from 0. Sessions: the number of units.
     pub(super) ordinal: Field,
-    /// Turns: one key for each unit of each session, to delete it by.
+    /// Turns: a key unique to the unit, by which it is deleted.
     pub(super) unit: Field,
-    /// Turns: the key of the transcript's record that it is from, which forks of the session repeat.
+    /// Turns: the key of the transcript record; forks of the session contain records with the same key.
     pub(super) record: Field,
     /// Turns that say something: the key of the text, by which its vector is found.
     pub(super) content: Field,
@@ -68,101 +68,100 @@ pub(super) struct Fields {
     pub(super) body: Field,
     /// Turns: the body with its neighbours.
     pub(super) context: Field,
-    /// Turns: who speaks, and the names of the file that a tool's line is about.
+    /// Turns: the speaker, or the file names in a tool's first line.
     pub(super) author: Field,
-    /// Turns: the stop words of the text, for a query that has nothing else.
+    /// Turns: the stop words of the text, for queries of nothing but stop words.
     pub(super) stops: Field,
-    /// All but sessions, stored: where it is in the transcript.
+    /// All but sessions, stored: the line in the transcript.
     pub(super) line: Field,
-    /// Turns, stored: which part of the line's text.
+    /// Turns, stored: the part of the line's text.
     pub(super) part: Field,
     /// Turns and sessions: milliseconds of the turn, or of the session's end.
     pub(super) at: Field,
-    /// Turns, stored: who speaks.
+    /// Turns, stored: the speaker's role.
     pub(super) role: Field,
-    /// All kinds, stored: the unit's text, the episode's, the entity's detail, the fact.
+    /// All kinds, stored: the text of the unit or the episode, the entity's detail, or the fact.
     pub(super) text: Field,
-    /// Sessions: the session's id again, which only its own document carries here.
+    /// Sessions: the session's id again, here only in the session's own document.
     pub(super) episode_of: Field,
-    /// All but turns: see [`kind`]; to count them by and to list them.
+    /// All but turns: one of the values in [`kind`], to count and list documents.
     pub(super) kind: Field,
     /// Sessions: title and episode text.
     pub(super) episode: Field,
-    /// Sessions: the messages of the commits and the titles of the pull requests that it made.
+    /// Sessions: commit messages and titles of pull requests that it made.
     pub(super) commits: Field,
-    /// Sessions: the files that it changed, as paths and by their names.
+    /// Sessions: files that it changed, as paths and as file names.
     pub(super) changed: Field,
-    /// Sessions: all words in order, with positions: for bigrams and near pairs.
+    /// Sessions: all words in order, with positions, for bigrams and near pairs.
     pub(super) words: Field,
     /// Sessions: 4-grams of the distinct words.
     pub(super) grams: Field,
-    /// Sessions: about how many different near pairs there are.
+    /// Sessions: the estimated number of distinct near pairs.
     pub(super) pairs: Field,
-    /// Sessions, stored: the title. Mentions: the name. Assertions: the relation, or what somebody calls it.
+    /// Sessions, stored: the title. Mentions: the name. Assertions: the relation, or the name that was given to it.
     pub(super) title: Field,
-    /// All but turns, stored: the episode's uuid.
+    /// All but turns, stored: uuid of the episode.
     pub(super) uuid: Field,
-    /// Sessions, stored: which agent.
+    /// Sessions, stored: the agent.
     pub(super) agent: Field,
-    /// Sessions: what it is to a session that its transcript names, and that session's id.
+    /// Sessions: relation and id of each session that its transcript names.
     pub(super) link: Field,
-    /// Sessions, stored: the session it was started by.
+    /// Sessions, stored: the session that started it.
     pub(super) parent: Field,
-    /// Mentions and assertions: the session's id again, to delete them by and leave its turns alone.
+    /// Mentions and assertions: the session's id again, to delete them without the session's turns.
     pub(super) graph_of: Field,
     /// Mentions and assertions: the key of the entity or fact, to group by.
     pub(super) subject: Field,
-    /// Mentions: what it is, by its number.
+    /// Mentions: the label, as its index in `Label::ALL`.
     pub(super) label: Field,
     /// Mentions: name and detail.
     pub(super) entity: Field,
     /// Assertions: the fact.
     pub(super) fact: Field,
-    /// Assertions: the keys of source and target.
+    /// Assertions: key of the source entity.
     pub(super) source: Field,
-    /// See `source`.
+    /// Assertions: key of the target entity.
     pub(super) target: Field,
-    /// Sessions: milliseconds of the first turn. Mentions and assertions: of the first mention, or since when the fact
-    /// holds.
+    /// Sessions: milliseconds of the first turn. Mentions: of the first mention. Assertions: since when the fact holds.
     pub(super) since: Field,
     /// Mentions and assertions: milliseconds of the session's end.
     pub(super) seen: Field,
-    /// Mentions and assertions: milliseconds of the episode's recording.
+    /// Mentions and assertions: milliseconds when the episode was recorded.
     pub(super) created: Field,
-    /// Mentions: how often.
+    /// Mentions: number of occurrences in the session.
     pub(super) count: Field,
-    /// Assertions, stored: the uuids of source and target, 16 bytes each. Mentions of sessions: their own. Other uuids are made
-    /// of what is stored.
+    /// Assertions, stored: the uuids of source and target, 16 bytes each. Mentions of sessions: their own uuid. All
+    /// other uuids are computed from stored fields.
     pub(super) ends: Field,
-    /// Assertions: how source and target bear on each other, by its number.
+    /// Assertions: the relation, as its index in `Relation::ALL`.
     pub(super) relation: Field,
-    /// Assertions, stored: how the target is settled; missing where it is empty.
+    /// Assertions, stored: the value of the fact; missing if it is empty.
     pub(super) value: Field,
-    /// Assertions that rest on something or settle it: milliseconds of when the session says so last.
+    /// Assertions with `rests` or `settles`: milliseconds of the last time the session says so.
     pub(super) last: Field,
-    /// Assertions: what they rest on, each slot followed by its value.
+    /// Assertions: the claims that the fact rests on, each slot followed by its value.
     pub(super) rests: Field,
-    /// Assertions: what they settle, each slot followed by its value; to look settlements of a slot up by.
+    /// Assertions: the claims that the fact settles, each slot followed by its value; searched by slot.
     pub(super) settles: Field,
-    /// Outcomes: what was run and which files were touched, to find them by.
+    /// Outcomes: keys of the commands run and the files touched.
     pub(super) tried: Field,
-    /// Outcomes: the telling lines of all failures.
+    /// Outcomes: the error lines of all failures.
     pub(super) failed: Field,
-    /// Outcomes, stored: what was tried and how it went, as JSON.
+    /// Outcomes, stored: all of it as JSON.
     pub(super) outcomes: Field,
-    /// Mentions and assertions, stored: there where a model alone says so.
+    /// Mentions and assertions, stored: present if only a model says so.
     pub(super) by_model: Field,
-    /// Sessions, stored: there where the transcript says itself what its session is called.
+    /// Sessions, stored: present if the transcript itself gives the session a title.
     pub(super) titled: Field,
-    /// Sessions: keys of records of other sessions that its transcript gives a title to.
+    /// Sessions: keys of records of other sessions to which its transcript gives titles.
     pub(super) leaf: Field,
     /// Sessions, stored: these titles, in the same order.
     pub(super) given: Field,
-    /// Sessions: keys of records that no turn is made of.
+    /// Sessions: keys of records from which no turn is made.
     pub(super) silent: Field,
 }
 
-/// The schema, and its fields by name.
+/// Builds the schema and the handles of its fields.
 pub(super) fn build() -> (Schema, Fields) {
     let mut schema = Schema::builder();
     let packed = |kind: Packed, record: IndexRecordOption| {
@@ -244,24 +243,24 @@ pub(super) fn build() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// Makes the packed tokenizers known to an index, which stores only their names.
+/// Registers the packed tokenizers with an index, which stores only their names.
 pub(super) fn register(index: &Index) {
     for kind in [Packed::Tokens, Packed::Grams] {
         index.tokenizers().register(kind.name(), kind);
     }
 }
 
-/// What the index keeps of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same room.
+/// The key of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same space.
 pub(super) fn record_key(uuid: &str) -> u64 {
     Mark::of(uuid.as_bytes()).0
 }
 
-/// What the index keeps of a session that another's transcript names.
+/// The value of the `link` field for a session that a transcript names.
 pub(super) fn link_text(link: Link, session: &SessionId) -> String {
     format!("{}:{session}", link.as_str())
 }
 
-/// A stored text; empty when there is none.
+/// The first stored text of a field; empty if there is none.
 pub(super) fn text(document: &TantivyDocument, field: Field) -> &str {
     document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default()
 }

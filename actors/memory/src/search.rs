@@ -1,4 +1,4 @@
-//! Search: a question becomes ranked hits.
+//! Search: turns a query into ranked hits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,58 +22,58 @@ use super::snapshot::Snapshot;
 use super::turns::{Known, Scored};
 use super::{Error, Reason, Searcher, authors, matched, score_weights, session_bm25, snippet, turns};
 
-/// How many turns make a session's score.
+/// Number of best turns that make up a session's score.
 const COUNTED_TURNS: usize = 3;
-/// What the score of a favoured session is multiplied with: enough to decide between equals, no more.
+/// Factor on the score of a favoured session; enough to decide between equals, no more.
 const FAVOUR: Score = 1.1;
 
-/// What a question found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Searched {
     /// Sessions in the order of their rank, within each its best turns first.
     pub hits: Vec<Hit>,
-    /// Whether there are passages that were not read and may have what is demanded word for word.
+    /// True if passages were left unread that may contain a required phrase.
     pub is_cut: bool,
 }
 
-/// One thing that was found.
+/// A session or turn that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Rank of the session among the sessions found, from 1; all hits of a session have the same.
+    /// Rank of the session among the sessions found, from 1; all hits of a session share it.
     pub rank: usize,
-    /// The session's score: its three best turns against those of the best session (at most 1), plus at most 2
-    /// for how its whole text and its time fit, a little more in a favoured place. Comparable within one answer only.
+    /// The session's score: its three best turns relative to those of the best session (at most 1), plus at most 2 for
+    /// how its whole text and its time fit, times 1.1 in a favoured place. Comparable only within one answer.
     pub score: f32,
-    /// What was found.
+    /// Whether the hit is a turn or a whole session.
     pub kind: Kind,
-    /// The session.
+    /// Id of the session.
     pub session_id: SessionId,
-    /// Its current episode.
+    /// Uuid of its current episode.
     pub episode_uuid: Uuid,
-    /// The group it belongs to.
+    /// The session's group.
     pub group_id: String,
-    /// Its project.
+    /// The session's project directory, if known.
     pub project: Option<String>,
-    /// Its title.
+    /// The session's title; may be empty.
     pub title: String,
-    /// The passage that shows why, at most 240 characters on one line; what only a model says in it is marked.
+    /// The passage that shows why, at most 240 characters on one line; text known only from a model is marked.
     pub snippet: String,
-    /// Of a turn: the transcript line it starts at.
+    /// Of a turn: the transcript line where it starts.
     pub line: Option<u64>,
-    /// When the turn was, or when the session ended.
+    /// Time of the turn, or of the session's end.
     pub at: Option<Timestamp>,
-    /// Of a turn: who speaks.
+    /// Of a turn: the speaker's role.
     pub role: Option<Role>,
-    /// Why it is here.
+    /// Why it was found.
     pub matched: BTreeSet<Reason>,
-    /// Whether any of the passage is what only a model says of the session.
+    /// True if part of the passage is known only from a model.
     pub by_model: bool,
 }
 
-/// What a hit is.
+/// The kind of a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A session found by its title or episode text only: no turn of it is among the best.
+    /// A session found only by its title or episode text; none of its turns is among the best.
     Episode,
     /// A turn.
     Turn,
@@ -89,20 +89,20 @@ impl Kind {
     }
 }
 
-/// A session on its way to its rank.
+/// A session while it is ranked.
 struct Candidate {
     id: Box<str>,
-    /// The session's own document; looked up only for those that can be in the answer.
+    /// The session's own document; looked up only for candidates that can be in the answer.
     document: Option<DocAddress>,
     /// Best first.
     turns: Vec<Scored>,
-    /// What its best turns come to.
+    /// Sum of the scores of its best turns.
     best: Score,
-    /// How near its nearest turn is to what is meant, against the nearest of all.
+    /// Similarity of its nearest turn to the query's vector, relative to the nearest of all.
     meant: Score,
-    /// Of turns that were compared with what is meant.
+    /// Similarity of each turn that was compared with the query's vector.
     near: BTreeMap<DocAddress, Nearness>,
-    /// What speaks for it, apart.
+    /// The parts of its score.
     parts: Parts,
     score: Score,
 }
@@ -116,7 +116,7 @@ impl Candidate {
 }
 
 impl Searcher {
-    /// The hits alone of [`Self::searched`].
+    /// Like [`Self::searched`], without the flag for unread passages.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Searcher {
         Ok(self.searched(query)?.hits)
     }
 
-    /// Answers a question. Any text is one; one without a letter or digit finds nothing.
+    /// Answers a query. Any text is valid; one without a letter or digit finds nothing.
     ///
     /// # Errors
     ///
@@ -157,14 +157,14 @@ impl Searcher {
         let with_entity = matched::with_entity(&snapshot, &plan, &ids)?;
         for hit in &mut hits {
             hit.matched.extend(with_entity.contains(hit.session_id.as_str()).then_some(Reason::Entity));
-            // What was demanded was looked for in the text itself.
+            // Required phrases were checked in the text itself.
             hit.matched.extend((!query.demands.phrases.is_empty()).then_some(Reason::Phrase));
         }
         Ok(Searched { hits, is_cut })
     }
 
-    /// These sessions in their order, each as a hit with the beginning of its episode. Sessions that the memory does not
-    /// hold are left out.
+    /// Hits for the given sessions, in the given order, each with the beginning of its episode. Sessions that are not
+    /// indexed are left out.
     ///
     /// # Errors
     ///
@@ -184,8 +184,8 @@ impl Searcher {
     }
 }
 
-/// The sessions of the best turns, each with its turns; when they do not fill the page, also those below them, and
-/// those found by their episode alone. And whether there may be others, because not everything was read.
+/// The sessions of the best turns, each with its turns. If these do not fill the page, turns with lower scores are
+/// added, then sessions found only by their episode. The flag is true if unread texts may contain more.
 fn candidates(
     snapshot: &Snapshot,
     plan: &Plan,
@@ -216,7 +216,7 @@ fn candidates(
         }
     }
     if candidates.len() < limit && !plan.episode.is_empty() {
-        // Of a session all of whose turns are copies nothing is to be shown.
+        // A session all of whose turns are copies has nothing to show.
         known.sessions.append(&mut copies.left_out);
         for found in turns::best_episodes(snapshot, plan, query, &demand, &mut known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
@@ -234,7 +234,7 @@ fn candidates(
     Ok((candidates, known.texts.is_cut))
 }
 
-/// Gives the sessions the turns that are near what is meant, and adds those that have nothing else.
+/// Replaces the candidates' turns by those joined with the nearest ones, and adds sessions found only by their vectors.
 fn add_meant(candidates: &mut Vec<Candidate>, mut joined: BTreeMap<Box<str>, Joined>) {
     for candidate in &mut *candidates {
         if let Some(Joined { turns, best, meant, near }) = joined.remove(&candidate.id) {
@@ -247,7 +247,7 @@ fn add_meant(candidates: &mut Vec<Candidate>, mut joined: BTreeMap<Box<str>, Joi
     }));
 }
 
-/// Turns grouped by session, best first within each; equal scores in the order of the transcript.
+/// Groups turns by session, best first; turns with equal scores are in transcript order.
 fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec<Scored>> {
     let mut sessions: BTreeMap<Box<str>, Vec<Scored>> = BTreeMap::new();
     for turn in turns {
@@ -264,11 +264,11 @@ fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec
     sessions
 }
 
-/// Keeps the best sessions by their turns, and scores them by all that speaks for each.
+/// Keeps the best sessions by their turns, and computes the whole score of each.
 fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limit: usize) -> Result<(), Error> {
     let best = match candidates.iter().any(|candidate| candidate.meant > 0.0) {
         true => candidates.iter().map(|candidate| candidate.best).fold(0.0, Score::max),
-        // As it is: divided, two that differ might be equal.
+        // Undivided: division could make different scores equal.
         false => 1.0,
     };
     let lead = |candidate: &Candidate| score_weights::turn(candidate.best, best, candidate.meant);
@@ -291,7 +291,7 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
     Ok(())
 }
 
-/// Brings the turns of authors whom the query names to the front of their sessions.
+/// Moves turns of authors that the query names to the front of their sessions.
 fn name(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Result<(), Error> {
     if plan.authors.is_empty() {
         return Ok(());
@@ -304,7 +304,7 @@ fn name(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Resul
     Ok(())
 }
 
-/// Raises the sessions of a place a little.
+/// Multiplies the scores of sessions in the favoured place by [`FAVOUR`].
 fn favour(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Candidate]) {
     let Some(favoured) = place else { return };
     for candidate in candidates {
@@ -315,7 +315,7 @@ fn favour(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Candidate]
     }
 }
 
-/// The hits of one session.
+/// Appends the hits of one session.
 fn show(
     snapshot: &Snapshot,
     plan: &Plan,

@@ -1,4 +1,5 @@
-//! The reading side of the memory: a handle on its newest committed state. Each kind of question adds its own methods.
+//! The reading side of the memory: a handle on its newest committed state. Other modules add one method per kind of
+//! query.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, RwLock};
@@ -7,14 +8,14 @@ use tantivy::index::SegmentReader;
 
 use super::snapshot::Snapshot;
 
-/// Where searchers find the newest committed state.
+/// Holds the newest committed state for all searchers.
 pub(super) type Published = Arc<RwLock<Arc<Snapshot>>>;
 
-/// Asks the memory. Cheap to clone, usable from any thread; a question sees the newest commit before it.
+/// Queries the memory. Cheap to clone and usable from any thread; a query sees the newest commit before it.
 #[derive(Clone)]
 pub struct Searcher {
     published: Published,
-    /// Keys of facts that nobody is told of.
+    /// Keys of facts that are hidden from all queries.
     gone: Arc<BTreeSet<u64>>,
 }
 
@@ -23,12 +24,12 @@ impl Searcher {
         Self { published, gone: Arc::default() }
     }
 
-    /// The same without the facts of these keys.
+    /// Hides the facts with these keys from all queries.
     pub(super) fn without_subjects(self, gone: BTreeSet<u64>) -> Self {
         Self { gone: Arc::new(gone), ..self }
     }
 
-    /// The newest committed state; also what `dump` reads.
+    /// The newest committed state, without the hidden facts.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         let snapshot = Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()));
         match self.gone.is_empty() {
@@ -37,17 +38,17 @@ impl Searcher {
         }
     }
 
-    /// Whether both ask the same memory, whatever is committed to it.
+    /// True if both query the same memory, whatever is committed to it.
     pub fn is_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.published, &other.published)
     }
 
-    /// The same as of now: it goes on searching this committed state, whatever is committed later.
+    /// A searcher of the current committed state, which ignores later commits.
     pub fn pinned(&self) -> Self {
         Self { published: Arc::new(RwLock::new(self.snapshot())), gone: self.gone.clone() }
     }
 
-    /// The share of documents that are not deleted, in thousandths: how much of the memory's bytes is needed, about.
+    /// Share of documents that are not deleted, in thousandths: roughly how much of the index's bytes is in use.
     pub fn live_permille(&self) -> u64 {
         let snapshot = self.snapshot();
         let readers = snapshot.searcher.segment_readers();
@@ -57,7 +58,7 @@ impl Searcher {
         (sum(|reader| reader.num_docs()) * 1000).checked_div(all).unwrap_or(1000)
     }
 
-    /// How many turns and how many sessions the memory holds, deleted ones not yet merged away included.
+    /// Number of turns and number of sessions, including deleted ones not yet merged away.
     pub fn counts(&self) -> (u64, u64) {
         let snapshot = self.snapshot();
         (snapshot.turns, snapshot.sessions)

@@ -1,4 +1,4 @@
-//! One committed state of the index, ready to be searched: its segments with the columns that a query needs.
+//! One committed state of the index, ready to be searched: its segments with the columns that queries need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,54 +13,54 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
 
-/// A committed state. Cheap to share; never changes.
+/// A committed state. Cheap to clone; immutable.
 #[derive(Clone)]
 pub(super) struct Snapshot {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     /// In the order of the searcher's segment readers.
     pub(super) segments: Vec<Arc<Segment>>,
-    /// Keys of facts that nobody is told of.
+    /// Keys of facts that are hidden from all queries.
     pub(super) gone: Arc<BTreeSet<u64>>,
-    /// Documents of sessions, those deleted but not yet merged away included, as every count of the index has them.
+    /// Number of session documents, including deleted ones not yet merged away, as in all counts of the index.
     pub(super) sessions: u64,
-    /// Documents of turns, likewise.
+    /// Number of turn documents, likewise.
     pub(super) turns: u64,
-    /// Documents of mentions, likewise.
+    /// Number of mention documents, likewise.
     pub(super) mentions: u64,
-    /// Documents of assertions, likewise.
+    /// Number of assertion documents, likewise.
     pub(super) assertions: u64,
-    /// Documents of outcomes, likewise.
+    /// Number of outcome documents, likewise.
     pub(super) outcomes: u64,
 }
 
-/// What does not change about a segment, whatever is deleted in it.
+/// The parts of a segment that deletions do not change.
 pub(super) struct Segment {
     pub(super) id: SegmentId,
     pub(super) session: Column<u64>,
     pub(super) place: Column<u64>,
     pub(super) ordinal: Column<u64>,
     generation: Column<u64>,
-    /// `None` when no turn of the segment names its record.
+    /// `None` if no turn of the segment has a record id.
     pub(super) record: Option<Column<u64>>,
-    /// The key of a turn's text, by which its vector is found. `None` when no turn of the segment says anything.
+    /// Key of a turn's text, by which its vector is found. `None` if no turn of the segment has one.
     pub(super) content: Option<Column<u64>>,
-    /// `None` when nothing in the segment has a time.
+    /// `None` if nothing in the segment has a time.
     pub(super) at: Option<Column<i64>>,
-    /// Likewise: when sessions began.
+    /// When sessions began; `None` likewise.
     pub(super) since: Option<Column<i64>>,
-    /// `None` when the segment holds no session's document.
+    /// `None` if the segment has no session documents.
     pub(super) pairs: Option<Column<u64>>,
-    /// `None` when the segment holds neither mentions nor assertions.
+    /// `None` if the segment has neither mentions nor assertions.
     pub(super) graph: Option<GraphColumns>,
     pub(super) titles: TitleColumns,
-    /// Session ids by their number in `session`.
+    /// Session ids by their ordinal in `session`.
     pub(super) ids: Vec<Box<str>>,
-    /// Places by their number in `place`.
+    /// Places by their ordinal in `place`.
     pub(super) places: Vec<Place>,
 }
 
-/// The columns of mentions and assertions. A column that no document of the segment has is missing.
+/// The columns of mentions and assertions. A column is `None` if no document of the segment has the field.
 pub(super) struct GraphColumns {
     pub(super) subject: Column<u64>,
     pub(super) label: Option<Column<u64>>,
@@ -76,14 +76,14 @@ pub(super) struct GraphColumns {
     pub(super) settles: Option<Column<u64>>,
 }
 
-/// Where a session belongs.
+/// The group and project of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) group: Box<str>,
     pub(super) project: Option<Box<str>>,
 }
 
-/// What the index knows of a session that it holds.
+/// Generation, size and place of an indexed session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub(super) generation: u64,
@@ -92,13 +92,14 @@ pub(super) struct Head {
 }
 
 impl Place {
-    /// Reads what [`document::place`](super::document::place) wrote.
+    /// Parses what [`document::place`](super::document::place) wrote.
     pub(super) fn read(text: &str) -> Self {
         let (group, project) = text.split_once(PLACE_BORDER).unwrap_or((text, ""));
         Self { group: group.into(), project: (!project.is_empty()).then(|| project.into()) }
     }
 
-    /// Whether `wanted` names the group, the project, or a directory above the project, as far as these are told.
+    /// True if `wanted` (redacted, as stored paths are) names the group, the project, or a directory above one of them.
+    /// Unknown projects do not match.
     pub(super) fn is_in(&self, wanted: &str) -> bool {
         let wanted = redact(wanted);
         let directory = wanted.trim_end_matches(['/', '\\']);
@@ -113,7 +114,7 @@ impl Place {
 }
 
 impl Snapshot {
-    /// Takes the searcher's state; segments that `previous` had are not opened again.
+    /// Reads the columns of a searcher's segments, reusing those that `previous` has opened already.
     pub(super) fn take(searcher: Searcher, fields: Fields, previous: Option<&Self>) -> Result<Self, Error> {
         let known: BTreeMap<SegmentId, &Arc<Segment>> =
             previous.iter().flat_map(|snapshot| &snapshot.segments).map(|segment| (segment.id, segment)).collect();
@@ -133,7 +134,7 @@ impl Snapshot {
         Ok(Self { searcher, fields, segments, gone, sessions, turns, mentions, assertions, outcomes })
     }
 
-    /// The live document of a session.
+    /// Address of the live document of a session.
     pub(super) fn session(&self, id: &str) -> Result<Option<DocAddress>, Error> {
         let term = Term::from_field_text(self.fields.episode_of, id);
         for (number, reader) in self.searcher.segment_readers().iter().enumerate() {
@@ -149,13 +150,13 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// What the index knows of a session.
+    /// Generation, size and place of a session; `None` if it is not indexed.
     pub(super) fn head(&self, id: &str) -> Result<Option<Head>, Error> {
         let Some(address) = self.session(id)? else { return Ok(None) };
         Ok(self.head_at(address))
     }
 
-    /// What the session's document at `address` says.
+    /// The same from the session document at `address`.
     pub(super) fn head_at(&self, address: DocAddress) -> Option<Head> {
         let segment = self.segments.get(address.segment_ord as usize)?;
         let place = segment.places.get(segment.place.first(address.doc_id)? as usize)?.clone();
@@ -165,7 +166,7 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// From when to when the session whose document is at `address` lasted, as far as is known.
+    /// First and last time of the session whose document is at `address`, as far as known.
     pub(super) fn span_at(&self, address: DocAddress) -> Option<(Timestamp, Timestamp)> {
         let segment = self.segments.get(address.segment_ord as usize)?;
         let moment = |column: &Option<Column<i64>>| column.as_ref()?.first(address.doc_id).map(Timestamp);
@@ -219,12 +220,12 @@ impl Segment {
     }
 }
 
-/// The columns of titles in a segment. A column that no document of the segment has is missing.
+/// The columns of titles in a segment. A column is `None` if no document of the segment has the field.
 pub(super) struct TitleColumns {
     leaf: Option<Column<u64>>,
     pub(super) silent: Option<Column<u64>>,
-    /// The keys of records after which sessions are called, in their order: with the document that says so, and as which of
-    /// its titles.
+    /// Sorted: record key of a titled session, document of the session that gives the title, and index among its
+    /// titles.
     pub(super) leaves: Vec<(u64, u32, u32)>,
 }
 
@@ -242,7 +243,7 @@ impl TitleColumns {
         Ok(Self { leaf, silent: columns.column_opt(column::SILENT)?, leaves })
     }
 
-    /// What the columns say of a document.
+    /// Both columns of a document, for the dump.
     pub(super) fn shown(&self, doc: u32) -> String {
         let all = |column: &Option<Column<u64>>| -> Vec<u64> {
             column.iter().flat_map(|column| column.values_for_doc(doc)).collect()
@@ -250,7 +251,7 @@ impl TitleColumns {
         format!("{:x?}", [&self.leaf, &self.silent].map(all))
     }
 
-    /// The documents that call whoever holds a record something, and as which of their titles.
+    /// The documents that give a title to the holder of a record, each with the index among its titles.
     pub(super) fn naming(&self, key: u64) -> impl Iterator<Item = (u32, u32)> {
         let from = self.leaves.partition_point(|(known, ..)| *known < key);
         let found = self.leaves.get(from..).unwrap_or_default().iter();
@@ -258,7 +259,7 @@ impl TitleColumns {
     }
 }
 
-/// All texts of a column, in the order of their numbers.
+/// All texts of a column, in ordinal order.
 fn dictionary(column: &StrColumn) -> Result<Vec<Box<str>>, Error> {
     let mut texts = Vec::with_capacity(column.num_terms());
     let mut stream = column.dictionary().stream().map_err(|error| Error::Broken(error.to_string()))?;
