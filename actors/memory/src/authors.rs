@@ -1,8 +1,8 @@
-//! Turns of an author whom the query names: who speaks, or the file that a tool's line is about.
+//! Turns whose author the query names: the speaker, or the file that a tool's line is about.
 //!
 //! # Decisions
 //!
-//! - Named speakers order the turns of a session, never the sessions.
+//! - Named authors affect the order of turns in a session, never the order of sessions.
 
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Score, Term};
@@ -12,10 +12,10 @@ use super::query::Plan;
 use super::snapshot::{Snapshot, by_segment};
 use super::turns::Scored;
 
-/// What a named author's turn gets, by the best turn's score.
+/// Bonus of a named author's turn, relative to the best turn's score.
 const SHARE: Score = 0.25;
 
-/// Raises the turns of named authors. Only the order of turns follows these scores: a session's own score is better off
+/// Adds the bonus to turns of named authors. Only the order of turns may follow these scores: session scores are better
 /// without them.
 pub(super) fn raise(snapshot: &Snapshot, plan: &Plan, turns: &mut [&mut Scored]) -> Result<(), Error> {
     if plan.authors.is_empty() {

@@ -1,11 +1,11 @@
-//! Of a record that several sessions of a family hold, the eldest owner's is found: what a fork has copied is no second
-//! finding.
+//! If several related sessions hold a record, only the eldest of them is found: what a fork has copied is not a second
+//! result.
 //!
 //! # Hazards
 //!
-//! - Which of two sessions is the elder is decided by the first record, then by discovery, and for files found
-//!   within ten minutes of each other by which was left first. A session that may not be shown owns nothing.
-//!   The record key is 64 bits of a digest.
+//! - Which of two sessions is the elder is decided by the first record, then by discovery, and for files found within
+//!   ten minutes of each other by which was left first. A session that may not be shown owns nothing. The record key is
+//!   64 bits of a digest.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,15 +18,15 @@ use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::turns::Scored;
 
-/// Tells copies from what they are copies of, for one question. A session that the question leaves out owns nothing.
+/// Recognises turns that are copies, for one query. Sessions that the query excludes own nothing.
 pub(super) struct Copies<'a> {
     snapshot: &'a Snapshot,
     query: &'a Query<'a>,
-    /// The owner of each record that was looked up and that several sessions hold.
+    /// Owners of the records looked up so far; `None` if no two findable sessions hold the record.
     owners: BTreeMap<u64, Option<Box<str>>>,
-    /// Whether a session can be found.
+    /// Sessions checked so far, and whether the query may find them.
     admitted: BTreeMap<Box<str>, bool>,
-    /// Sessions of which turns were left out.
+    /// Sessions with turns that were left out.
     pub(super) left_out: BTreeSet<Box<str>>,
 }
 
@@ -35,8 +35,8 @@ impl<'a> Copies<'a> {
         Self { snapshot, query, owners: BTreeMap::new(), admitted: BTreeMap::new(), left_out: BTreeSet::new() }
     }
 
-    /// Takes away the turns whose record an elder session holds too, and of the sessions of these the turns that are found
-    /// by nothing but their neighbours, which may be such copies. One look-up for each record.
+    /// Removes turns whose record an elder session holds too. Of the sessions of these it also removes turns that match
+    /// only by their neighbours, which may be such copies. One look-up per record.
     pub(super) fn leave_out(&mut self, plan: &Plan, turns: &mut Vec<Scored>) -> Result<(), Error> {
         self.leave_out_copied(turns)?;
         if self.left_out.is_empty() || plan.stops_only {
@@ -49,7 +49,7 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// Takes away the turns whose record an elder session holds too.
+    /// Removes turns whose record an elder session holds too.
     pub(super) fn leave_out_copied(&mut self, turns: &mut Vec<Scored>) -> Result<(), Error> {
         let mut kept = Vec::with_capacity(turns.len());
         for turn in turns.drain(..) {
@@ -66,7 +66,7 @@ impl<'a> Copies<'a> {
         segment.and_then(|segment| segment.id_of(address.doc_id)).is_some_and(|id| self.left_out.contains(id))
     }
 
-    /// Those of the turns that say something of what is looked for themselves.
+    /// Those of the turns whose own text contains a wanted token.
     fn saying(&self, plan: &Plan, turns: &BTreeSet<DocAddress>) -> Result<BTreeSet<DocAddress>, Error> {
         let mut saying = BTreeSet::new();
         let field = self.snapshot.fields.body;
@@ -108,7 +108,7 @@ impl<'a> Copies<'a> {
         Ok(is_copy)
     }
 
-    /// The eldest session that holds a record and can be found; none when no two do.
+    /// The eldest findable session that holds a record; `None` if fewer than two sessions hold it.
     fn owner(&mut self, key: u64) -> Result<Option<Box<str>>, Error> {
         let holders = self.snapshot.holders(key)?;
         if holders.len() < 2 {

@@ -1,9 +1,9 @@
-//! A question's meaning, and the turns that are nearest to it, beside those that its words found.
+//! Joins the turns nearest to a query's vector with those found by words.
 //!
 //! # Decisions
 //!
-//! - The best hit of a question gets 1 by either kind, weighted 0.8 for vectors. On no real model was a gain
-//!   shown: the endpoint of the benchmark hashes words and says nothing about meaning.
+//! - The best hit gets 1 by words and 1 by vectors; vectors weigh 0.8. No gain was shown with a real model: the
+//!   benchmark's endpoint hashes words and says nothing about meaning.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -20,35 +20,35 @@ use super::turns::{Admission, Known, Scored};
 use super::vectors::Cosines;
 use super::{Error, score_weights, turns};
 
-/// Of the way from an average turn to the nearest one, how much a turn must have gone to be found for its meaning though its
-/// words are found as well. Only what is said of it follows this, not its rank.
+/// A turn that is also found by its words is reported as found by its vector if its cosine is at least this far between
+/// the average and the best cosine. Affects the reported reasons only, not the rank.
 const CLOSE: Score = 0.5;
 
-/// How near a turn is, apart from its words.
+/// Similarity of a turn to the query's vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Nearness {
-    /// Cosine by the best cosine; at least 0.
+    /// Cosine relative to the best cosine; at least 0.
     share: Score,
-    /// Whether it is much nearer than turns are.
+    /// True if it is much nearer than the average turn.
     pub(super) is_close: bool,
-    /// Whether no word of the question is in it or beside it.
+    /// True if neither the turn nor its neighbours contain a word of the query.
     pub(super) is_alone: bool,
 }
 
-/// Turns of one session, found by their words, their meaning, or both.
+/// Turns of one session found by words, by vector, or both.
 #[derive(Default)]
 pub(super) struct Joined {
-    /// Best first, by both.
+    /// Best first, by words and vector together.
     pub(super) turns: Vec<Scored>,
-    /// What the turns with the best words come to, as without vectors.
+    /// Sum of the best scores by words, as without vectors.
     pub(super) best: Score,
-    /// Its nearest turn's share of the nearest of all.
+    /// Its nearest turn's cosine relative to the best of all.
     pub(super) meant: Score,
     pub(super) near: BTreeMap<DocAddress, Nearness>,
 }
 
-/// Joins the turns that words have found with those that are nearest to what is meant. `None` when nothing is near at all: words
-/// alone decide then.
+/// Joins turns found by words with those nearest to the query's vector. `None` if no cosine is positive; words alone
+/// decide then.
 pub(super) fn join(
     snapshot: &Snapshot,
     plan: &Plan,
@@ -103,13 +103,13 @@ pub(super) fn join(
     Ok(Some(sessions))
 }
 
-/// The nearest turns that are as demanded, with their cosines; at most [`NEAREST_TURNS`].
+/// The nearest turns that meet the requirements, with their cosines; at most [`NEAREST_TURNS`].
 fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<Vec<Scored>, Error> {
     let demand = Demand::read(&query.demands, snapshot)?;
     let known = Known::default();
     let limit = if demand.needs_text() { NEAREST_TURNS.max(PHRASE_TEXTS) } else { NEAREST_TURNS };
     let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
-    // What points away is not near, however few others there are.
+    // Turns with a negative cosine are not near, however few others there are.
     let mut threshold = 0.0;
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
         let gate = demand.gate(snapshot, reader, segment)?;

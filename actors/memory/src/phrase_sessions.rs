@@ -1,4 +1,4 @@
-//! The sessions that say something: those that are left out of a list that only filters make.
+//! Sessions that say a word or phrase, for exclusion from a list made by filters alone.
 
 use baton_ask::query::Without;
 use tantivy::index::SegmentReader;
@@ -14,8 +14,8 @@ use super::texts::Texts;
 use super::{Error, Searcher};
 
 impl Searcher {
-    /// The sessions in which this is said, in a turn, in their title or in their episode: a word in any of its forms, a
-    /// phrase word for word. Partial where more would have to be read than one question may.
+    /// Sessions that say something in a turn, their title or their episode: a word in any of its forms, a phrase word
+    /// for word. Partial if the reading budget of a query is not enough.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Searcher {
     }
 }
 
-/// Adds the sessions of all documents that have a token.
+/// Adds the sessions of all documents that contain a token.
 fn with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut Sessions) -> Result<(), Error> {
     let term = Term::from_field_text(field, token);
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
@@ -67,7 +67,7 @@ fn with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut Ses
     Ok(())
 }
 
-/// Adds the sessions that say a text word for word.
+/// Adds the sessions that contain a text word for word.
 fn word_for_word(snapshot: &Snapshot, text: &str, phrase: &Phrase, said: &mut Having) -> Result<(), Error> {
     let demand = Demand::of_phrase(text, snapshot)?;
     let mut texts = Texts::default();
@@ -87,7 +87,7 @@ fn word_for_word(snapshot: &Snapshot, text: &str, phrase: &Phrase, said: &mut Ha
     in_episodes(snapshot, &demand, phrase, &mut texts, said)
 }
 
-/// Adds those that say it in their title or in their episode.
+/// Adds the sessions whose title or episode contains it.
 fn in_episodes(
     snapshot: &Snapshot,
     demand: &Demand,
@@ -98,7 +98,7 @@ fn in_episodes(
     let fields = &snapshot.fields;
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
         let mut docs = with_term(reader, &Term::from_field_u64(fields.kind, kind::SESSION))?;
-        // Stop words are indexed of turns alone.
+        // Stop words are indexed only for turns.
         for stem in &phrase.stems {
             docs = narrowed(reader, Some(docs), fields.episode, stem)?;
         }
@@ -116,7 +116,7 @@ fn in_episodes(
     Ok(())
 }
 
-/// Takes in whether a session says it; false where no more is read.
+/// Records the result for a session; false if the budget is spent.
 fn take(said: &mut Having, id: &str, says: Option<bool>) -> bool {
     match says {
         Some(true) => {
@@ -128,7 +128,7 @@ fn take(said: &mut Having, id: &str, says: Option<bool>) -> bool {
     says.is_some()
 }
 
-/// The documents that have a term, ascending.
+/// The documents that contain a term, ascending.
 fn with_term(reader: &SegmentReader, term: &Term) -> Result<Vec<DocId>, Error> {
     let index = reader.inverted_index(term.field())?;
     let mut docs = Vec::new();

@@ -1,9 +1,9 @@
-//! Words beside each other: bigrams (one right after the other) and near pairs (within eight words, in any order).
+//! Words beside each other: bigrams (consecutive words) and near pairs (within eight words, in any order).
 //!
-//! Both are counted when asked, from the positions of the sessions' words. Most bigrams of a text occur once, so an
-//! index of them would cost more than all the rest, and one of pairs eight times that. In how many sessions they occur
-//! is counted over the first `limits::BESIDE_WORK` (divided by their number) session documents and scaled up to all;
-//! in a memory of fewer sessions it is exact.
+//! Both are counted at query time from the word positions of sessions. Most bigrams of a text occur once, so an index
+//! of them would cost more than all the rest, and one of near pairs eight times that. The number of sessions with a
+//! pair is counted over the first `limits::BESIDE_WORK` (divided by the number of pairs) session documents and scaled
+//! up; with fewer sessions it is exact.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,54 +21,54 @@ use super::pretokenized::NEAR_WORDS;
 use super::schema::kind;
 use super::snapshot::{Snapshot, by_segment};
 
-/// How two words are beside each other.
+/// The two kinds of pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beside {
-    /// The second right after the first; counted as often as it occurs.
+    /// The second word right after the first; every occurrence counts.
     Bigram,
-    /// Within [`NEAR_WORDS`] of each other, in any order; counted once in a session.
+    /// Within [`NEAR_WORDS`] of each other, in any order; counts once per session.
     Near,
 }
 
-/// Two stems of the query that may be beside each other in a session.
+/// Two stems of the query that may stand beside each other in a session.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Pair {
     pub(super) one: String,
     pub(super) other: String,
 }
 
-/// The scores of each session, in the order asked.
+/// Scores in the order of the given sessions.
 pub(super) struct Scores {
     pub(super) bigrams: Vec<Score>,
     pub(super) near: Vec<Score>,
 }
 
-/// What is known of one pair so far.
+/// Counts of one pair.
 struct Tally<'a> {
     kind: Beside,
     pair: &'a Pair,
-    /// Sessions looked at that have it.
+    /// Number of examined sessions that contain it.
     frequency: u64,
-    /// Which of the asked sessions have it, and how often.
+    /// Indexes of the given sessions that contain it, with the number of occurrences.
     found: Vec<(usize, u32)>,
 }
 
-/// The positions of one word in the documents of one segment.
+/// Positions of one word in the documents of one segment.
 #[derive(Default)]
 struct Occurrences {
-    /// Document, and where its positions begin in `positions`; they end where the next one's begin.
+    /// Document, and index of its first position in `positions`; they end where the next document's begin.
     documents: Vec<(u32, u32)>,
     positions: Vec<u32>,
 }
 
-/// How many documents were looked at, and what they hold in all.
+/// Number of documents examined, and of near pairs in them.
 #[derive(Default)]
 struct Looked {
     documents: u64,
     pairs: u64,
 }
 
-/// BM25 of bigrams and of near pairs over the sessions' documents.
+/// BM25 of bigrams and near pairs over session documents.
 pub(super) fn scores(
     snapshot: &Snapshot,
     bigrams: &[Pair],
@@ -114,7 +114,7 @@ pub(super) fn scores(
     Ok(scores)
 }
 
-/// Counts every pair in the asked sessions and in as many others as there is work allowed.
+/// Counts every pair in the given sessions and in as many others as the work limit allows.
 fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]) -> Result<Looked, Error> {
     let wanted = by_segment(sessions);
     let mut left = (BESIDE_WORK / tallies.len()).max(256) as u64;
@@ -144,20 +144,20 @@ fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]
     Ok(looked)
 }
 
-/// How many words a session has, in the classes that BM25 knows lengths by.
+/// Length of a session in words, as a BM25 field norm.
 fn words_length(snapshot: &Snapshot, address: DocAddress) -> Result<u8, Error> {
     let reader = snapshot.searcher.segment_reader(address.segment_ord);
     Ok(reader.get_fieldnorms_reader(snapshot.fields.words)?.fieldnorm_id(address.doc_id))
 }
 
-/// How many near pairs a session has, likewise.
+/// Length of a session in near pairs, as a BM25 field norm.
 fn pairs_length(snapshot: &Snapshot, address: DocAddress) -> u8 {
     let segment = snapshot.segments.get(address.segment_ord as usize);
     let pairs = segment.and_then(|segment| segment.pairs.as_ref()).and_then(|pairs| pairs.first(address.doc_id));
     FieldNormReader::fieldnorm_to_id(u32::try_from(pairs.unwrap_or(0)).unwrap_or(u32::MAX))
 }
 
-/// Up to which document of a segment its sessions' documents are looked at, and what these are, at most `left`.
+/// The end (exclusive) of the documents to examine in a segment, at most `left` session documents, with their totals.
 fn horizon(snapshot: &Snapshot, number: usize, left: u64) -> Result<(u32, Looked), Error> {
     let mut looked = Looked::default();
     let index = snapshot.searcher.segment_readers()[number].inverted_index(snapshot.fields.kind)?;
@@ -172,7 +172,7 @@ fn horizon(snapshot: &Snapshot, number: usize, left: u64) -> Result<(u32, Looked
     Ok((postings.doc(), looked))
 }
 
-/// Where the words of all pairs occur in a segment: before `until`, and in `documents`.
+/// Occurrences of the words of all pairs in a segment, in documents before `until` and in `documents`.
 fn occurrences<'a>(
     snapshot: &Snapshot,
     number: usize,
@@ -220,7 +220,7 @@ impl Occurrences {
         &self.positions[from..to]
     }
 
-    /// Calls `each` with every document in which both words are beside each other, in order, and how often.
+    /// Calls `each` with every document in which the pair occurs, and the number of occurrences.
     fn beside(&self, other: &Self, kind: Beside, mut each: impl FnMut(u32, u32)) {
         let (mut a, mut b) = (0, 0);
         while let (Some((one, _)), Some((two, _))) = (self.documents.get(a), other.documents.get(b)) {
@@ -238,7 +238,7 @@ impl Occurrences {
 }
 
 impl Beside {
-    /// How often, given the ascending positions of both words.
+    /// Number of occurrences, given the ascending positions of both words.
     fn times(self, one: &[u32], other: &[u32]) -> u32 {
         let (mut a, mut b, mut times) = (0, 0, 0);
         while let (Some(x), Some(y)) = (one.get(a), other.get(b)) {

@@ -1,4 +1,4 @@
-//! A question, and what is looked for to answer it.
+//! A query, and the plan of what to search for.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -19,36 +19,36 @@ use super::required_terms::Demands;
 use super::snapshot::Snapshot;
 use super::vectors::Meaning;
 
-/// A question to the memory.
+/// A search query.
 #[derive(Clone)]
 pub struct Query<'a> {
     /// Any text; its first 16 KB and 400 words are read.
     pub text: &'a str,
-    /// Only sessions of this group, this project, or a project below this directory. The caller resolves names.
+    /// Restricts the search to this group, this project, or projects below this directory. The caller resolves names.
     pub project: Option<&'a str>,
-    /// How many sessions to answer with, at most 200.
+    /// Number of sessions to return, at most 200.
     pub sessions: usize,
-    /// How many turns of each, at most 20.
+    /// Number of turns to return of each session, at most 20.
     pub turns_per_session: usize,
-    /// Sessions not to be found, by id: forgotten, hidden, excluded. Asked once for each session that would count.
+    /// True for ids of sessions not to be found: forgotten, hidden, excluded. Called once per session that would count.
     pub exclude: &'a dyn Fn(&str) -> bool,
-    /// Which of two sessions, by id, is the elder: of a record that both hold, the elder's is found and the other's left
-    /// out. A total order.
+    /// Compares two sessions by age, given their ids. Of a record that both hold only the elder's is found. Must be a
+    /// total order.
     pub elder: &'a dyn Fn(&str, &str) -> Ordering,
-    /// What turns must have and must not have.
+    /// What turns must and must not contain.
     pub demands: Demands<'a>,
-    /// Beginnings of words and names that are looked for beside the text.
+    /// Prefixes of words and names to search for in addition to the text.
     pub prefixes: &'a [String],
-    /// The asking session: what it has ranks last.
+    /// The asking session, which ranks last.
     pub last: Option<&'a SessionId>,
-    /// A group, project or directory whose sessions are a little favoured.
+    /// A group, project or directory whose sessions rank slightly higher.
     pub favour: Option<&'a str>,
-    /// What is meant; none: words alone decide.
+    /// The query's vector; `None` to rank by words alone.
     pub meaning: Option<&'a Meaning>,
 }
 
 impl<'a> Query<'a> {
-    /// A question with the usual bounds (10 sessions, 3 turns each), over everything.
+    /// A query over everything with the usual limits: 10 sessions, 3 turns each.
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -66,38 +66,38 @@ impl<'a> Query<'a> {
     }
 }
 
-/// One thing that is looked for in turns.
+/// A token to search for in turns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
     /// A stem, a name with its prefix, or a stop word.
     pub(super) token: String,
-    /// How telling it is: its inverse document frequency.
+    /// Inverse document frequency.
     pub(super) weight: f32,
     pub(super) frequency: u64,
 }
 
-/// What is looked for.
+/// What a query searches for.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// In turns; at most [`QUERY_TERMS`], each once.
+    /// Tokens to find in turns; at most [`QUERY_TERMS`], all different.
     pub(super) wanted: Vec<Wanted>,
-    /// Whether these are stop words, because the query has nothing else.
+    /// True if `wanted` holds stop words, because the query has nothing else.
     pub(super) stops_only: bool,
-    /// In episode texts: the same, of what these have.
+    /// Tokens to find in titles and episode texts.
     pub(super) episode: Vec<Wanted>,
-    /// Names, whether turns have them or not: what sessions have to do with is looked for among things.
+    /// Names, whether turns contain them or not, to look up among the entities of sessions.
     pub(super) names: Vec<String>,
-    /// In what sessions did: words and names, the first [`QUERY_TERMS`].
+    /// Words and names to find in commit messages and changed files; the first [`QUERY_TERMS`].
     pub(super) deeds: Vec<String>,
-    /// In sessions: consecutive words.
+    /// Pairs of consecutive words, to find in whole sessions.
     pub(super) bigrams: Vec<Pair>,
-    /// In sessions: parts of words.
+    /// 4-grams of words, to find in whole sessions.
     pub(super) grams: Vec<String>,
-    /// In sessions: words near each other, in any order.
+    /// Pairs of words near each other in any order, to find in whole sessions.
     pub(super) near: Vec<Pair>,
-    /// When.
+    /// Dates that the query names.
     pub(super) dates: Vec<Date>,
-    /// Words and names of the query that are an author's.
+    /// Words and names of the query that occur as authors.
     pub(super) authors: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whether there is room for one more token.
+    /// Counts a token; true while it is within [`QUERY_TOKENS`].
     fn room(&mut self) -> bool {
         self.read += 1;
         self.read <= QUERY_TOKENS
@@ -141,12 +141,12 @@ impl Listener for Heard {
 }
 
 impl Plan {
-    /// Whether nothing of the query is in the memory.
+    /// True if no word or name of the query is in the index.
     pub(super) fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.episode.is_empty()
     }
 
-    /// Reads a query text. What the index has not at all is not looked for.
+    /// Parses a query text. Tokens that the index does not contain are dropped.
     pub(super) fn read(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
         let mut heard = Heard::default();
         Analyzer::default().analyze(head(text, QUERY_BYTES), &mut heard);
@@ -181,7 +181,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// Adds what begins like one of these; all of them together become at most twice [`PREFIX_TERMS`] words and names.
+    /// Adds the words and names that begin with one of `prefixes`; all prefixes together add at most twice
+    /// [`PREFIX_TERMS`].
     pub(super) fn expand(&mut self, prefixes: &[String], snapshot: &Snapshot) -> Result<(), Error> {
         if prefixes.is_empty() {
             return Ok(());
@@ -207,7 +208,7 @@ impl Plan {
     }
 }
 
-/// Where a wanted token stands.
+/// An occurrence of a wanted token.
 pub(super) struct Found {
     /// Its index among the wanted tokens.
     pub(super) wanted: usize,
@@ -215,7 +216,7 @@ pub(super) struct Found {
     pub(super) at: Range<usize>,
 }
 
-/// Collects where wanted tokens stand in a text.
+/// Collects the occurrences of wanted tokens.
 struct Finder<'a> {
     wanted: &'a [Wanted],
     found: Vec<Found>,
@@ -247,14 +248,14 @@ impl Listener for Finder<'_> {
     }
 }
 
-/// Finds the wanted tokens in a text, in the order in which the analyzer gives them.
+/// Finds the wanted tokens in a text, in the order in which the analyzer reports them.
 pub(super) fn find(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> Vec<Found> {
     let mut finder = Finder { wanted, found: Vec::new() };
     analyzer.analyze(text, &mut finder);
     finder.found
 }
 
-/// Those of `tokens` that are part of an author's name.
+/// Those of `tokens` that occur in an author field.
 fn authors(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
     let mut authors = Vec::new();
     for token in tokens.iter().take(QUERY_TERMS) {
@@ -265,8 +266,8 @@ fn authors(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error>
     Ok(authors)
 }
 
-/// The stems and names of a text that `field` has among so many documents: the rarest [`QUERY_TERMS`]. None when the
-/// text has neither stems nor names.
+/// The rarest [`QUERY_TERMS`] stems and names of a text that `field` contains, weighted among `documents` documents.
+/// `None` if the text has neither stems nor names.
 pub(super) fn words(
     text: &str,
     field: Field,
@@ -282,7 +283,7 @@ pub(super) fn words(
     rarest(&tokens, field, documents, snapshot).map(Some)
 }
 
-/// Those of `tokens` that `field` has, with their weights among `documents`: the rarest [`QUERY_TERMS`].
+/// Those of `tokens` that `field` contains, weighted among `documents` documents: the rarest [`QUERY_TERMS`].
 fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
     let mut wanted = weighed(tokens, field, documents, snapshot)?;
     wanted.sort_by(|a, b| a.frequency.cmp(&b.frequency).then_with(|| a.token.cmp(&b.token)));
@@ -290,7 +291,7 @@ fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) 
     Ok(wanted)
 }
 
-/// Those of `tokens` that `field` has, with their weights among `documents`.
+/// Those of `tokens` that `field` contains, weighted among `documents` documents.
 fn weighed(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
     let mut wanted = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -304,7 +305,7 @@ fn weighed(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot)
     Ok(wanted)
 }
 
-/// The start of a text, at most so many bytes, whole characters.
+/// The start of a text: at most `bytes` bytes, cut at a character boundary.
 pub(super) fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -313,7 +314,7 @@ pub(super) fn head(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Each once, in the order of first coming.
+/// Removes duplicates; keeps the order of first occurrence.
 fn distinct(tokens: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     tokens.into_iter().filter(|token| seen.insert(token.clone())).collect()
@@ -323,7 +324,7 @@ fn packed(tokens: &[String]) -> String {
     tokens.iter().flat_map(|token| [token.as_str(), "\n"]).collect::<String>().trim_start_matches(END).to_owned()
 }
 
-/// Every two consecutive stems, each two once.
+/// All pairs of consecutive stems, without duplicates.
 fn bigrams(stems: &[String]) -> Vec<Pair> {
     let pairs: BTreeSet<Pair> =
         stems.windows(2).map(|pair| Pair { one: pair[0].clone(), other: pair[1].clone() }).collect();

@@ -1,8 +1,8 @@
-//! What a turn must have, and must not have, to be found; its rank is another matter.
+//! What turns must and must not contain to be found. This only filters; it does not affect ranks.
 //!
-//! Single words are told by the index alone, but for those that the index has of every turn's date or speaker. It has
-//! positions only for whole sessions, so a phrase needs its words in a row somewhere in the session and all of them in the
-//! turn; then the turn's text decides. Texts are read best turn first, and only as many as are needed.
+//! The index alone decides about single words, except words that it has of every turn's date or speaker. It has
+//! positions only for whole sessions. So a turn with a phrase must have all its words, and its session must have them
+//! in a row; then the turn's text decides. Texts are read best turn first, and only as many as are needed.
 
 use std::collections::BTreeSet;
 
@@ -20,29 +20,29 @@ use super::pretokenized::CUT;
 use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
 
-/// What turns must and must not have; by default nothing.
+/// Requirements of a query; by default none.
 #[derive(Clone, Copy, Default)]
 pub struct Demands<'a> {
-    /// Texts that must stand in it word for word.
+    /// Texts that a turn must contain word for word.
     pub phrases: &'a [String],
-    /// What must not stand in it.
+    /// Words and phrases that a turn must not contain.
     pub without: &'a [Without],
-    /// At or after this moment; turns without a time do not count then.
+    /// Earliest time, inclusive. If set, turns without a time are left out.
     pub after: Option<Timestamp>,
-    /// Before this moment, likewise.
+    /// Latest time, exclusive; likewise.
     pub before: Option<Timestamp>,
 }
 
-/// The same, as the index is asked for it.
+/// The requirements as they are checked against the index.
 #[derive(Default)]
 pub(super) struct Demand {
     phrases: Vec<Phrase>,
-    /// Single words, by the field that has them.
+    /// Single words that must not occur, each with the field that has it.
     barred: Vec<(Field, String)>,
     barred_phrases: Vec<Phrase>,
     after: Option<i64>,
     before: Option<i64>,
-    /// The sessions that have the words of all phrases in a row; none: not looked for.
+    /// The sessions that have the words of all phrases in a row; `None` if that was not determined.
     sessions: Option<BTreeSet<Box<str>>>,
 }
 
@@ -70,37 +70,38 @@ impl Demand {
         Ok(demand)
     }
 
-    /// Whoever says a text word for word.
+    /// The requirement to contain a text word for word.
     pub(super) fn of_phrase(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
         let mut demand = Self { phrases: vec![Phrase::read(text)], ..Self::default() };
         demand.sessions = demand.sessions(snapshot)?;
         Ok(demand)
     }
 
-    /// Whether nothing is demanded.
+    /// True if nothing is required.
     pub(super) fn is_none(&self) -> bool {
         !self.needs_text() && self.barred.is_empty() && !self.is_dated()
     }
 
-    /// Whether a turn is found only after its text was read.
+    /// True if the text of a turn must be read to decide.
     pub(super) fn needs_text(&self) -> bool {
         !self.phrases.is_empty() || !self.barred_phrases.is_empty()
     }
 
-    /// Of each phrase that has stop words alone, the first one.
+    /// The first stop word of each phrase that consists of stop words only.
     pub(super) fn unheard(&self) -> impl Iterator<Item = &str> {
         let stops_only = self.phrases.iter().filter(|phrase| phrase.stems.is_empty());
         stops_only.filter_map(|phrase| phrase.stops.first()).map(String::as_str)
     }
 
-    /// Whether texts that belong together, already let in by their words, have each phrase and none of the barred ones.
+    /// True if the texts together contain each required phrase and none of the excluded ones. The caller has checked
+    /// their words already.
     pub(super) fn admits_text(&self, texts: &[&str], analyzer: &mut Analyzer) -> bool {
         let mut is_in = |phrase: &Phrase| texts.iter().any(|text| phrase.is_in(text, analyzer));
         self.phrases.iter().all(&mut is_in) && !self.barred_phrases.iter().any(&mut is_in)
     }
 
-    /// Whether a session that is found by its title and episode alone is of the right time and lacks the words that turns
-    /// must lack; phrases are asked of its text.
+    /// Checks the time and the excluded words of a session found by its title and episode alone. Its phrases are
+    /// checked in its text.
     pub(super) fn admits_episode(&self, snapshot: &Snapshot, address: DocAddress) -> Result<bool, Error> {
         let segment = snapshot.segments.get(address.segment_ord as usize);
         let at = segment.and_then(|segment| segment.at.as_ref()?.first(address.doc_id));
@@ -130,8 +131,8 @@ impl Demand {
             })
     }
 
-    /// The sessions that have the words of every phrase of several words in a row; none when no phrase has several, or when
-    /// too many sessions would have to be looked at.
+    /// The sessions that have the words of every multi-word phrase in a row. `None` if there is no such phrase or if
+    /// too many sessions would have to be examined.
     fn sessions(&self, snapshot: &Snapshot) -> Result<Option<BTreeSet<Box<str>>>, Error> {
         let mut all: Option<BTreeSet<Box<str>>> = None;
         for phrase in self.phrases.iter().filter(|phrase| phrase.stems.len() > 1) {
@@ -144,7 +145,7 @@ impl Demand {
         Ok(all)
     }
 
-    /// What decides about the turns of one segment.
+    /// The filter for the turns of one segment.
     pub(super) fn gate<'a>(
         &'a self,
         snapshot: &Snapshot,
@@ -169,18 +170,18 @@ impl Demand {
     }
 }
 
-/// Which turns of a segment are let in by their words and their time.
+/// Filters the turns of a segment by their words and their time.
 pub(super) struct Gate<'a> {
     demand: &'a Demand,
     segment: &'a Segment,
-    /// Those that have all words of all phrases, ascending; none: all.
+    /// Turns with all words of all phrases, ascending; `None` for all turns.
     required: Option<Vec<DocId>>,
-    /// Those that have a word that they must not have, ascending.
+    /// Turns with an excluded word, ascending.
     barred: Vec<DocId>,
 }
 
 impl Gate<'_> {
-    /// The turns that alone may be let in, if they are known to be few.
+    /// The only turns that may pass, if they are known and at most `most`.
     pub(super) fn few(&self, most: usize) -> Option<&[DocId]> {
         self.required.as_deref().filter(|required| required.len() <= most)
     }
@@ -192,24 +193,25 @@ impl Gate<'_> {
                 || self.demand.is_in_time(self.segment.at.as_ref().and_then(|at| at.first(doc))))
     }
 
-    /// The turns that have all words of all phrases, ascending; none where nothing is demanded of them.
+    /// Turns with all words of all phrases, ascending; empty if no phrase is required.
     pub(super) fn required(&self) -> &[DocId] {
         self.required.as_deref().unwrap_or_default()
     }
 
-    /// Whether the turns of a session may be let in.
+    /// True if turns of the session may pass.
     pub(super) fn admits_session(&self, id: &str) -> bool {
         self.demand.sessions.as_ref().is_none_or(|sessions| sessions.contains(id))
     }
 }
 
-/// Whether the index tells by a stem alone which turns say it: it has the words of each turn's date and speaker, too.
+/// True if a stem's postings are exactly the turns that say it. Bodies also contain each turn's date and role, so
+/// numbers, months and roles are not decided by the index.
 pub(super) fn is_told_by_index(stem: &str) -> bool {
     let beside = Phrase::read(&format!("user assistant thinking tool harness {}", MONTHS.join(" ")));
     !stem.bytes().all(|byte| byte.is_ascii_digit()) && !beside.stems.iter().any(|known| known == stem)
 }
 
-/// Those of `docs`, or of all documents, that have a token, ascending.
+/// Those of `docs`, or of all documents, that contain a token, ascending.
 pub(super) fn narrowed(
     reader: &SegmentReader,
     docs: Option<Vec<DocId>>,
@@ -236,8 +238,8 @@ pub(super) fn narrowed(
     Ok(docs)
 }
 
-/// The sessions whose words have these stems in a row, and those of whose words only the first are known. None when even the
-/// rarest of the stems is in too many sessions.
+/// Sessions whose words contain these stems in a row, and sessions of which only the first words are indexed. `None` if
+/// even the rarest stem is in more than [`PHRASE_SESSIONS`] sessions.
 fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box<str>>>, Error> {
     let field = snapshot.fields.words;
     let terms: Vec<Term> = stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
@@ -262,7 +264,7 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
         let (mut starts, mut next) = (Vec::new(), Vec::new());
         let mut doc = 0;
         'documents: while doc != TERMINATED {
-            // Until all are at one document.
+            // Advance until all postings are at the same document.
             for postings in &mut words {
                 if postings.doc() < doc {
                     postings.seek(doc);
@@ -276,8 +278,8 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
                 for (at, postings) in words.iter_mut().enumerate() {
                     next.clear();
                     postings.append_positions_with_offset(0, &mut next);
-                    // The position of the first word from which on all so far stand in a row.
-                    // What stands before its place in the phrase begins none, and would break the order.
+                    // Positions where the phrase would start: shifted by the word's index in the phrase. Smaller
+                    // positions cannot start one, and would break the order.
                     next.retain(|position| *position >= at as u32);
                     next.iter_mut().for_each(|position| *position -= at as u32);
                     match at {
@@ -296,7 +298,7 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
     Ok(Some(sessions))
 }
 
-/// Tells the documents of sessions that have more words than were taken into them.
+/// Calls `told` with the documents of sessions whose words were cut.
 fn cut_short(index: &InvertedIndexReader, words: Field, mut told: impl FnMut(DocId)) -> Result<(), Error> {
     let Some(mut cut) = index.read_postings(&Term::from_field_text(words, CUT), IndexRecordOption::Basic)? else {
         return Ok(());

@@ -1,21 +1,19 @@
-//! How the parts of a session's score are put together: the one place where weights stand.
+//! How a session's score is composed; the only place with weights.
 //!
 //! # Decisions
 //!
-//! - Measured on two sets outside this tree: three conversations of LoCoMo (70 sessions, 495 questions, an
-//!   index for each) and 208 questions "which session changed or committed this", in two halves A | B, in
-//!   percent. Dates and speakers that a question names and irregular English forms: LoCoMo sessions hit@1 79.8
-//!   to 81.2, MRR 86.8 to 87.5, turns hit@1 44.9 to 48.3. Messages of commits 0.2 and changed files 0.3 as
-//!   fields of a session: hit@1 78.8 to 87.5 | 89.3 to 92.2; a conversation without tools ranks as before. Left
-//!   out: errors as a field (MRR 88.6 | 92.0 against 87.4 | 92.7 without); episode and title as fields (LoCoMo
-//!   hit@1 in one index 78.1 to at most 77.7).
-//! - As it stands: sessions hit@1/hit@5/MRR 81.0/95.8/87.3, turns hit@1 48.3; the small set of this tree
-//!   100/100/100. The rule for dates was chosen on all three conversations together, and the weights were seen
-//!   on both halves.
+//! - Measured on two sets outside this tree: three conversations of LoCoMo (70 sessions, 495 questions, an index for
+//!   each) and 208 questions "which session changed or committed this", in two halves A | B, in percent. Dates and
+//!   speakers that a query names and irregular English forms: LoCoMo sessions hit@1 79.8 to 81.2, MRR 86.8 to 87.5,
+//!   turns hit@1 44.9 to 48.3. Commit messages 0.2 and changed files 0.3 as fields of a session: hit@1 78.8 to 87.5 |
+//!   89.3 to 92.2; a conversation without tools ranks as before. Rejected: errors as a field (MRR 88.6 | 92.0 against
+//!   87.4 | 92.7 without); episode and title as fields (LoCoMo hit@1 in one index 78.1 to at most 77.7).
+//! - Current state: sessions hit@1/hit@5/MRR 81.0/95.8/87.3, turns hit@1 48.3; the small set of this tree 100/100/100.
+//!   The rule for dates was chosen on all three conversations together, and the weights in view of both halves.
 
 use tantivy::Score;
 
-/// The only normalisation there is: the query's best gets 1.
+/// Divides by the largest score, so that the best gets 1. The only normalisation.
 pub(super) fn divide_by_best(scores: &mut [Score]) {
     let best = scores.iter().copied().fold(0.0, Score::max);
     if best > 0.0 {
@@ -23,41 +21,40 @@ pub(super) fn divide_by_best(scores: &mut [Score]) {
     }
 }
 
-/// What a turn's or a session's share of the nearest weighs beside its share of the best by words. Ranks are not added up: that
-/// was measured, and is worse than words alone.
+/// Weight of similarity by vector; similarity by words weighs 1. Adding up ranks instead was measured, and is worse
+/// than words alone.
 const MEANT: Score = 0.8;
 
-/// A turn's score by its words, against the best, and by its meaning.
+/// A turn's score: by words relative to the best, plus the weighted similarity by vector.
 pub(super) fn turn(words: Score, best_words: Score, meant: Score) -> Score {
     let words = if best_words > 0.0 { words / best_words } else { 0.0 };
     words + MEANT * meant
 }
 
-/// What speaks for a session, each part apart and at most 1.
+/// Parts of a session's score, each at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Parts {
-    /// Its best turns, against those of the best session.
+    /// Its best turns, relative to those of the best session.
     pub(super) turns: Score,
-    /// Words of the query one right after the other in its text, against the best session; and so on.
+    /// Consecutive words of the query in its text, relative to the best session, as are the next four.
     pub(super) bigrams: Score,
-    /// Parts of words.
+    /// 4-grams of words.
     pub(super) grams: Score,
     /// Words near each other.
     pub(super) near: Score,
-    /// What it committed.
+    /// Words of its commit messages.
     pub(super) commits: Score,
-    /// Which files it changed.
+    /// Names of files it changed.
     pub(super) changed: Score,
-    /// Whether it was when the query says.
+    /// 1 if it overlaps a date that the query names, else 0.
     pub(super) date: Score,
-    /// How new it is against the newest of those that are compared.
+    /// Recency, relative to the newest session compared.
     pub(super) recent: Score,
-    /// How near its nearest turn is to what is meant, against the nearest of all; 0 without vectors.
+    /// Its nearest turn's similarity by vector, relative to the nearest of all; 0 without vectors.
     pub(super) meant: Score,
 }
 
 impl Parts {
-    /// The session's score.
     pub(super) fn sum(&self) -> Score {
         const BIGRAMS: Score = 0.4;
         const GRAMS: Score = 0.4;

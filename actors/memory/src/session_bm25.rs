@@ -1,4 +1,4 @@
-//! How well whole sessions fit: BM25 over one document per session, for the few sessions that are best by their turns.
+//! How well whole sessions match: BM25 over one document per session, for the few sessions with the best turns.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::score_weights::{Parts, divide_by_best};
 use super::snapshot::{Snapshot, by_segment};
 use super::{Error, proximity};
 
-/// Milliseconds in which newness falls to a half: a quarter of a year.
+/// Milliseconds in which recency falls to a half: a quarter of a year.
 const HALF_LIFE_MS: f64 = 91.0 * 86_400_000.0;
 
-/// What the whole texts of sessions say of them, in the order of `sessions`, which are addresses of sessions' documents.
-/// The turns' part is left at 0.
+/// Score parts that come from whole sessions, in the order of `sessions`, the addresses of session documents. The part
+/// of the turns is left at 0.
 pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -> Result<Vec<Parts>, Error> {
     let mut parts = vec![Parts::default(); sessions.len()];
     if plan.stops_only || sessions.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     Ok(parts)
 }
 
-/// BM25 of `tokens` in one field of the sessions' documents.
+/// BM25 of `tokens` in one field of session documents.
 fn field_scores(
     snapshot: &Snapshot,
     field: Field,

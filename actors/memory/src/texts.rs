@@ -1,8 +1,8 @@
-//! Texts that are read to see whether they have what is demanded: of one question no more than [`READ_BYTES`].
+//! Reads stored texts to check requirements, at most [`READ_BYTES`] per query.
 //!
 //! # Hazards
 //!
-//! - A phrase of stop words that hardly occurs reads up to this bound; what was left unread is said.
+//! - A rare phrase of stop words reads up to this limit; the answer then says that something was left unread.
 
 use tantivy::{DocAddress, TantivyDocument};
 
@@ -13,14 +13,14 @@ use super::required_terms::Demand;
 use super::schema::text;
 use super::snapshot::Snapshot;
 
-/// What a text costs beside its bytes: it lies in a block with others.
+/// Cost of a text in addition to its bytes, since it lies in a block with others.
 const EACH_BYTES: usize = 1024;
 
-/// What one question reads.
+/// The reading budget of one query.
 pub(super) struct Texts {
     analyzer: Analyzer,
     left: usize,
-    /// Whether something was left unread that may have what is demanded.
+    /// True if something was left unread that may meet the requirements.
     pub(super) is_cut: bool,
 }
 
@@ -35,7 +35,7 @@ impl Texts {
         Self { analyzer: Analyzer::default(), left: bytes, is_cut: false }
     }
 
-    /// Whether a turn's text is as demanded. `None`: no more is read.
+    /// Checks a turn's text. `None` if the budget is spent.
     pub(super) fn admits(
         &mut self,
         demand: &Demand,
@@ -46,7 +46,7 @@ impl Texts {
         Ok(Some(demand.admits_text(&[text(&document, snapshot.fields.text)], &mut self.analyzer)))
     }
 
-    /// Whether a session that is found by its title and episode alone has and lacks what turns must. `None`: no more is read.
+    /// Checks a session found by its title and episode alone. `None` if the budget is spent.
     pub(super) fn admits_episode(
         &mut self,
         demand: &Demand,

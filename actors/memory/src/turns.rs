@@ -1,10 +1,9 @@
-//! The best turns: BM25 over body and context, every word optional.
+//! The best turns: BM25 over body and context; every word is optional.
 //!
 //! # Decisions
 //!
-//! - Turns are scored word by word; pruning by blocks is left to queries that one rare word decides, since it
-//!   prunes nothing where words are common (100,000 made-up texts: two words 9.7 to 2.6 ms, five 23.2 to 7.1
-//!   ms).
+//! - Turns are scored word by word. Block pruning is used only if one rare word decides, since it prunes nothing where
+//!   words are common (100,000 generated texts: two words 9.7 to 2.6 ms, five 23.2 to 7.1 ms).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -36,13 +35,13 @@ impl PartialOrd for Scored {
 }
 
 impl Ord for Scored {
-    /// The greatest is the worst, which a heap gives up first.
+    /// The greatest is the worst, which a heap removes first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then_with(|| self.address.cmp(&other.address))
     }
 }
 
-/// Counts of the turns alone: sessions' documents have neither body nor context.
+/// Statistics of turns alone; no other documents have body or context.
 struct TurnCounts<'a>(&'a Snapshot);
 
 impl Bm25StatisticsProvider for TurnCounts<'_> {
@@ -59,11 +58,11 @@ impl Bm25StatisticsProvider for TurnCounts<'_> {
     }
 }
 
-/// What is not to be found again, and what is read to find the rest.
+/// What later passes of a query must not find again, and its budget of texts.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) sessions: BTreeSet<Box<str>>,
-    /// Turns whose text was read and does not do.
+    /// Turns whose text was read and rejected.
     pub(super) turns: BTreeSet<DocAddress>,
     pub(super) texts: Texts,
 }
@@ -72,12 +71,12 @@ pub(super) struct Known {
 pub(super) struct Best {
     /// Best first.
     pub(super) turns: Vec<Scored>,
-    /// Whether there may be others.
+    /// True if there may be others.
     pub(super) more: bool,
 }
 
-/// The `limit` best turns that are as demanded, without those that are known. Where their texts decide, these are read best
-/// first until there are enough, however many that takes, as far as [`Texts`] goes.
+/// The best `limit` turns that meet the requirements, without known ones. If their texts must be read, they are read
+/// best first until enough were accepted or the budget of [`Texts`] is spent.
 pub(super) fn best(
     snapshot: &Snapshot,
     plan: &Plan,
@@ -89,7 +88,7 @@ pub(super) fn best(
     let fields = &snapshot.fields;
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
     let mut terms = terms_of(&plan.wanted, &searched);
-    // What has nothing but a phrase of stop words has it all the same.
+    // A turn may contain nothing of the query but a phrase of stop words.
     terms.extend(demand.unheard().map(|stop| Term::from_field_text(fields.stops, stop)));
     let weight = weight_of(snapshot, terms, &TurnCounts(snapshot))?;
     if !demand.needs_text() {
@@ -102,7 +101,7 @@ pub(super) fn best(
         let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
         let is_all = turns.len() < taken;
         for turn in turns {
-            // What the first walk has read and let in comes again.
+            // The second pass finds the turns accepted in the first again.
             if read.contains(&turn.address) {
                 continue;
             }
@@ -128,7 +127,7 @@ pub(super) fn best(
     Ok(Best { turns: admitted, more: false })
 }
 
-/// The best sessions by title and episode text that have what is demanded, best first, without `known` ones.
+/// The best sessions by title and episode text that meet the requirements, best first, without `known` ones.
 pub(super) fn best_episodes(
     snapshot: &Snapshot,
     plan: &Plan,
@@ -137,7 +136,7 @@ pub(super) fn best_episodes(
     known: &mut Known,
 ) -> Result<Vec<Scored>, Error> {
     let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
-    // What turns must have is not asked of episodes by the index, but of their texts.
+    // For sessions, required phrases are checked in their texts, not by the index.
     let limit = query.sessions.min(limits::MAX_SESSIONS);
     let taken = if demand.is_none() { limit } else { limit.max(limits::EPISODES_LOOKED) };
     let walk = Walk::of(&plan.episode, taken);
@@ -158,7 +157,7 @@ pub(super) fn best_episodes(
     Ok(admitted)
 }
 
-/// All wanted tokens in all the fields, joined by OR.
+/// Matches documents that contain any of the wanted tokens in any of the fields.
 pub(super) fn any_of(
     snapshot: &Snapshot,
     wanted: &[Wanted],
@@ -185,8 +184,7 @@ fn weight_of(
     Ok(any.weight(EnableScoring::enabled_from_statistics_provider(counts, &snapshot.searcher))?)
 }
 
-/// What turns come to by their words, whether these are among the best or not: 0 for those that have none of them. `turns` are
-/// ascending.
+/// BM25 scores of given turns, which must be ascending; 0 for turns without any of the words.
 pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, turns: &[DocAddress]) -> Result<Vec<Scored>, Error> {
     let mut scored: Vec<Scored> = turns.iter().map(|address| Scored { score: 0.0, address: *address }).collect();
     if plan.wanted.is_empty() {
@@ -210,20 +208,19 @@ pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, turns: &[DocAddress]) -> 
     Ok(scored)
 }
 
-/// How documents are gone through.
+/// How matching documents are traversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Walk {
-    /// Word by word, every document that has any of them: some nanoseconds for each.
+    /// Word by word, over all documents that contain any: some nanoseconds per document.
     Whole,
-    /// Document by document, passing over what cannot be among the best: ten times that for each that is not passed over.
+    /// Document by document, skipping those that cannot be among the best: ten times that per document not skipped.
     Pruned,
 }
 
 impl Walk {
-    /// Little can be passed over unless one word is rare, says twice as much as all the others together, and alone fills
-    /// the answer.
+    /// Pruning pays only if one word is rare, weighs more than twice all others together, and alone fills the answer.
     fn of(wanted: &[Wanted], limit: usize) -> Self {
-        /// Of a word in one of twelve documents.
+        /// Weight of a word that is in one of twelve documents.
         const RARE: Score = 2.5;
         let all: Score = wanted.iter().map(|wanted| wanted.weight).sum();
         let Some(telling) = wanted.iter().max_by(|one, other| one.weight.total_cmp(&other.weight)) else {
@@ -246,7 +243,7 @@ fn collect(
     let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
     let mut threshold = Score::MIN;
     let readers = snapshot.searcher.segment_readers();
-    // The biggest first: what it yields spares most of the work in the others.
+    // Largest segments first: their results raise the threshold for the others.
     let mut order: Vec<usize> = (0..readers.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(readers[*number].max_doc()));
     for number in order {
@@ -277,7 +274,7 @@ fn collect(
                     }
                 })?;
             }
-            // Where few can be found, the others need no score.
+            // If only a few documents may pass, only these are scored.
             Some(few) => {
                 let mut scorer = weight.scorer(reader, 1.0)?;
                 for doc in few {
@@ -294,7 +291,7 @@ fn collect(
     Ok(heap.into_sorted_vec())
 }
 
-/// Whether documents of a segment may be found, decided once for each session and place in it.
+/// Decides whether documents of a segment may be found; evaluated once per session and place.
 pub(super) struct Admission<'a> {
     segment: &'a Arc<Segment>,
     query: &'a Query<'a>,
