@@ -1,19 +1,19 @@
-//! Dates that a query names: `in May 2023`, `on 14 March`, `2026-03-14`. Only those that need no clock.
+//! Dates that a query names: `in May 2023`, `on 14 March`, `2026-03-14`. Only absolute ones, which need no clock.
 //!
 //! # Decisions
 //!
-//! - A date that the query names adds 0.4 to sessions of that time.
+//! - A date that the query names adds 0.4 to the score of sessions of that time.
 
 use baton_ask::query::MONTHS;
 use baton_conversation::record::Timestamp;
 
-/// Dates of one query that are read.
+/// Maximum number of dates read from one query.
 const MAX_DATES: usize = 8;
-/// Before these a month's name means a month, and a year's number a year.
+/// Words after which a month's name means a month, and a number a year.
 const BEFORE: [&str; 14] =
     ["in", "on", "of", "since", "from", "until", "till", "during", "by", "before", "after", "early", "mid", "late"];
 
-/// A day, month or year; what is not told is any.
+/// A day, month or year; missing parts match anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Date {
     year: Option<u16>,
@@ -24,13 +24,13 @@ pub(super) struct Date {
 /// Year, month and day.
 type Day = (u16, u8, u8);
 
-/// A word of the query, and whether it begins with a capital letter.
+/// A word of the query; `capital` if it begins with a capital letter.
 struct Word {
     lower: String,
     capital: bool,
 }
 
-/// The dates in a text.
+/// Finds the dates in a text.
 pub(super) fn named(text: &str) -> Vec<Date> {
     let words: Vec<Word> = text
         .split(|c: char| !c.is_alphanumeric() && c != '-')
@@ -65,7 +65,7 @@ fn iso(word: &str) -> Option<Date> {
     parts.next().is_none().then_some(Date { year: Some(year), month: Some(month), day })
 }
 
-/// A month's name with the day before or behind it and the year behind; and how many words that are.
+/// A month's name with a day before or after it and a year after that, and the number of words taken.
 fn written(words: &[Word], at: usize) -> Option<(Date, usize)> {
     let word = |at: usize| words.get(at).map(|word| word.lower.as_str());
     // `14 March`, `the 14th of March`.
@@ -121,7 +121,7 @@ fn day_of(word: &str) -> Option<u8> {
 }
 
 impl Date {
-    /// Whether something that lasted from one moment to another was then.
+    /// True if a period overlaps the date.
     pub(super) fn meets(&self, from: Timestamp, to: Timestamp) -> bool {
         let (Some(from), Some(to)) = (day(from), day(to.max(from))) else { return false };
         let in_year = |year: u16| {
@@ -132,13 +132,13 @@ impl Date {
         };
         match self.year {
             Some(year) => in_year(year),
-            // A year and more holds every date.
+            // A period of more than a year contains every date.
             None => to.0 > from.0 + 1 || (from.0..=to.0).any(in_year),
         }
     }
 }
 
-/// The day of a moment, in UTC; none for moments of years that no transcript has.
+/// The day of a time in UTC; `None` for years that no transcript has.
 fn day(at: Timestamp) -> Option<Day> {
     let written = at.to_string();
     let mut parts = written.split_once('T')?.0.split('-');

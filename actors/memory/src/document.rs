@@ -1,4 +1,4 @@
-//! An entry becomes documents: one for each turn, one for the session. Those of entities and facts are in
+//! Turns an entry into documents: one per turn and one for the session. Those of entities and facts are made in
 //! [`graph`](super::graph).
 
 mod collect;
@@ -23,56 +23,55 @@ use super::pretokenized::{CUT, END};
 use super::schema::{self, Fields, PLACE_BORDER, kind};
 use super::{Entry, MAX_LINKS, activity_fields, vectors};
 
-/// Characters of a neighbour that belong to a turn's context.
+/// Characters of a neighbour that are part of a turn's context.
 const CONTEXT_CHARS: usize = 400;
 
-/// Packed bodies of units that are told already, let go of together.
+/// Packed bodies of finished units are dropped once they reach this size.
 const TOLD_BYTES: usize = 256 * 1024;
 
-/// Makes documents; holds the analyzer and its buffers, so one is reused for all entries.
+/// Makes documents. Holds the analyzer and its buffers, so one is reused for all entries.
 pub(super) struct Drafter {
     analyzer: Analyzer,
     draft: Draft,
 }
 
-/// An entry that is being analysed, unit by unit. Of the units it holds those that are the context of one that is still to
-/// be told, of the session what its own document needs.
+/// The entry being analysed, unit by unit. Holds the units still needed as context of an unfinished turn, and what the
+/// session's own document needs.
 #[derive(Default)]
 struct Draft {
-    /// Bodies, one after the other.
+    /// Packed bodies of the held units, concatenated.
     bodies: String,
     stops: String,
     pieces: VecDeque<Piece>,
-    /// Which unit the first piece is of.
+    /// Ordinal of the first held unit.
     first: usize,
-    /// Units told, or passed over.
+    /// Number of units finished: written or skipped.
     told: usize,
     header: Header,
-    /// When the first of them was.
+    /// Time of the first unit that has one.
     since: Option<Timestamp>,
-    /// The words of the session in order, with borders; at most [`SESSION_WORDS_BYTES`] and one unit.
+    /// Packed words of the session in order, with borders; at most [`SESSION_WORDS_BYTES`] plus one unit.
     words: String,
-    /// Whether it has others.
+    /// True if the session has more words than that.
     is_cut: bool,
-    /// The session's distinct unstemmed words.
     plain: PlainWords,
     pairs: PairCount,
 }
 
-/// A unit, and where it lies in the packed text.
+/// A held unit and its ranges in the packed text.
 struct Piece {
     unit: Unit,
     body: Range<usize>,
-    /// Its text's first characters, for the context of those before.
+    /// The first characters of its text, as context of earlier turns.
     head: Range<usize>,
-    /// Its text's last characters, for the context of those after.
+    /// The last characters of its text, as context of later turns.
     tail: Range<usize>,
     stops: Range<usize>,
-    /// Who speaks, packed.
+    /// Packed author names.
     author: String,
 }
 
-/// The one key of a unit, to delete it by.
+/// The term that deletes a unit's turn.
 pub(super) fn unit_term(fields: &Fields, session: &str, ordinal: usize) -> Term {
     Term::from_field_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64))
 }
@@ -82,8 +81,7 @@ fn unit_key(session: &str) -> u64 {
     digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
 }
 
-/// What `place` holds: the group and, when it is not the group itself, the project; redacted, for a directory may be called
-/// like a key.
+/// The value of the `place` field: group and project, redacted, since a directory may be named like a secret.
 pub(super) fn place(entry: &Entry<'_>) -> String {
     format!("{}{PLACE_BORDER}{}", redact(entry.group_id), redact(entry.project.unwrap_or_default()))
 }
@@ -95,7 +93,7 @@ impl Default for Drafter {
 }
 
 impl Drafter {
-    /// Texts as an index field takes them.
+    /// Packs the stems and names of texts for an index field.
     pub(super) fn tokens(&mut self, texts: &[&str]) -> String {
         let mut tokens = String::new();
         for text in texts {
@@ -104,7 +102,7 @@ impl Drafter {
         tokens
     }
 
-    /// Begins an entry. Its units come next, by [`Drafter::unit`].
+    /// Begins an entry. Its units follow, through [`Drafter::unit`].
     pub(super) fn begin(&mut self, entry: &Entry<'_>) {
         let Self { analyzer, draft } = self;
         draft.clear();
@@ -113,13 +111,14 @@ impl Drafter {
         title.border();
     }
 
-    /// Analyses the next unit. Linear in its text. Turns are told from unit `from` on.
+    /// Analyses the next unit, in time linear in its text. Only turns from unit `from` on will be written.
     pub(super) fn unit(&mut self, mut unit: Unit, from: usize) {
         let Self { analyzer, draft } = self;
         let new_day = draft.header.read(analyzer, &unit);
         let is_full = draft.words.len() >= SESSION_WORDS_BYTES;
         if is_full && draft.first + draft.pieces.len() + NEIGHBOURS < from {
-            // Neither the session's words nor the context of any turn: of a giant, nearly all of it.
+            // Needed neither for the session's words nor as context of a written turn. In a huge session that is nearly
+            // all text.
             unit.text.clear();
         }
         draft.is_cut |= is_full;
@@ -161,8 +160,8 @@ impl Drafter {
         });
     }
 
-    /// The document of the next turn from unit `from` on whose context is known: it is when the units behind it have come,
-    /// or when no more will.
+    /// The document of the next turn from unit `from` on, if its context is complete: the units after it have come, or
+    /// `is_last` says that none will.
     pub(super) fn turn(
         &mut self,
         fields: &Fields,
@@ -187,7 +186,7 @@ impl Drafter {
         }
     }
 
-    /// The document of the session, whose units have all come.
+    /// The session's document, after all of its units.
     pub(super) fn session(&mut self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
         let episode = self.tokens(&[entry.title, entry.episode_text]);
         let (commits, changed) =
@@ -242,14 +241,13 @@ impl Draft {
         let Self { mut bodies, mut stops, mut pieces, mut words, .. } = std::mem::take(self);
         for text in [&mut bodies, &mut stops, &mut words] {
             text.clear();
-            // What a giant took is given back.
+            // Releases what a huge session allocated.
             text.shrink_to(4 * TOLD_BYTES);
         }
         pieces.clear();
         *self = Self { bodies, stops, pieces, words, ..Self::default() };
     }
 
-    /// The document of one turn.
     fn turn(&self, fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize) -> Option<TantivyDocument> {
         let piece = self.pieces.get(ordinal.checked_sub(self.first)?)?;
         let (unit, session) = (&piece.unit, entry.session.as_str());
@@ -283,7 +281,7 @@ impl Draft {
         Some(document)
     }
 
-    /// The end of the units before, the unit, the start of the units after.
+    /// The ends of the preceding units, the unit, and the starts of the following units.
     fn context(&self, at: usize) -> String {
         let before = self.pieces.range(at.saturating_sub(NEIGHBOURS)..at);
         let after = self.pieces.range(at + 1..self.pieces.len().min(at + 1 + NEIGHBOURS));
@@ -298,7 +296,7 @@ impl Draft {
         context
     }
 
-    /// Lets go of what is no context any more.
+    /// Drops units that are no longer context of an unfinished turn.
     fn let_go(&mut self) {
         while self.first + NEIGHBOURS < self.told && self.pieces.pop_front().is_some() {
             self.first += 1;
@@ -320,7 +318,8 @@ impl Draft {
     }
 }
 
-/// Appends, packed, who speaks in a unit; of a tool's line, the names in its first line and the file names at their ends.
+/// Appends packed author names: the speakers in a unit; of a tool's line, the names in its first line, and file names
+/// without folders.
 fn authors_of(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
     match unit.role {
         Role::User | Role::Assistant => {
@@ -334,17 +333,17 @@ fn authors_of(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
     }
 }
 
-/// Bytes of the first [`CONTEXT_CHARS`] characters.
+/// Length in bytes of the first [`CONTEXT_CHARS`] characters.
 fn cut_after(text: &str) -> usize {
     text.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| at)
 }
 
-/// Where the last [`CONTEXT_CHARS`] characters begin.
+/// Byte offset of the last [`CONTEXT_CHARS`] characters.
 fn cut_before(text: &str) -> usize {
     text.char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at)
 }
 
-/// Date and role of a unit, packed, as they stand before its text in the body.
+/// Packed date and role, which precede a unit's text in its body.
 #[derive(Default)]
 struct Header {
     day: Option<i64>,
@@ -354,7 +353,7 @@ struct Header {
 }
 
 impl Header {
-    /// Makes it the header of `unit`; true when the day is another than before.
+    /// Updates the header for `unit`; true if the unit has a time and its day differs from the previous unit's.
     fn read(&mut self, analyzer: &mut Analyzer, unit: &Unit) -> bool {
         if self.speaker != Some(unit.role) {
             self.speaker = Some(unit.role);
@@ -372,7 +371,7 @@ impl Header {
         let mut text = String::new();
         turns::body(&nothing_said, &mut text);
         analyzer.analyze(&text, &mut Tokens(&mut self.date));
-        // The body's role comes last, and changes more often than the day.
+        // The body ends with the role, which changes more often than the day.
         let date = self.date.strip_suffix(self.role.as_str()).map_or(self.date.len(), str::len);
         self.date.truncate(date);
         unit.at.is_some()

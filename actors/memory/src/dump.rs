@@ -1,4 +1,4 @@
-//! Everything that the memory holds, written out, so that two memories can be compared.
+//! Dumps the whole index, so that two of them can be compared.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::snapshot::{GraphColumns, Snapshot};
 use super::{Error, Searcher, analyzer};
 
 impl Searcher {
-    /// One line for each live document: what it is, what it stores, and a digest of what it can be found by. Two
-    /// memories that hold the same give the same lines, whatever was done to either. In the order of sessions, a
-    /// session's own document first. Reads the whole index.
+    /// One line for each live document: its kind, its stored fields, and a digest of its indexed terms. Two memories
+    /// with the same contents give the same lines, whatever their history. Sorted by session, a session's own document
+    /// first. Reads the whole index.
     ///
     /// # Errors
     ///
@@ -29,8 +29,8 @@ impl Searcher {
         Ok(lines.into_iter().map(|(_, line)| line).collect())
     }
 
-    /// What the lines of [`Searcher::dump`] come to, session by session: how many there are and a sum of their hashes. Two
-    /// memories that hold the same have the same prints. Takes little memory.
+    /// Digests of the lines of [`Searcher::dump`] for each session: their number and a sum of their hashes. Two
+    /// memories with the same contents have the same digests. Needs little memory.
     ///
     /// # Errors
     ///
@@ -50,15 +50,15 @@ impl Searcher {
     }
 }
 
-/// What the documents of a session come to.
+/// Digest of the documents of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Print {
-    /// How many there are.
+    /// Number of documents.
     pub documents: u64,
     sum: u128,
 }
 
-/// Session, kind of document, which one.
+/// Sort key: session, rank and name of the document's kind, ordinal.
 type Key = (String, (u8, &'static str), u64);
 
 fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, String)) -> Result<(), Error> {
@@ -98,7 +98,7 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
 }
 
 impl GraphColumns {
-    /// Which kind of document it is and what the columns say of it; none when it is neither mention nor assertion.
+    /// Kind of the document and its columns as text; `None` if it is neither mention nor assertion.
     fn shown(&self, doc: u32) -> Option<((u8, &'static str), String)> {
         let subject = self.subject.first(doc)?;
         let number = |column: &Option<Column<u64>>| column.as_ref().and_then(|column| column.first(doc));

@@ -1,4 +1,4 @@
-//! The sessions that have to do with a thing: what filters by file, tool and branch are decided by.
+//! Sessions that mention an entity, for the filters by file, tool and branch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -19,29 +19,30 @@ use super::{Error, Searcher};
 /// The ids of sessions.
 pub type Sessions = BTreeSet<Box<str>>;
 
-/// Sessions that something is so of.
+/// Sessions that meet a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Having {
-    /// Which.
+    /// Their ids.
     pub sessions: Sessions,
-    /// Whether there was more to look at than is looked at: then others may be missing.
+    /// True if a limit was reached, so that sessions may be missing.
     pub is_partial: bool,
 }
 
-/// How a name fits what was written; the best there is counts, and no other.
+/// How well a name matches; only the best level found counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
-    /// It is that.
+    /// Equal.
     Whole,
-    /// It has that as words.
+    /// Contains all the words.
     Words,
-    /// It has that inside.
+    /// Contains the text.
     Part,
 }
 
 impl Searcher {
-    /// The sessions that mention a file of this name: a whole path or its last part; where there is none such, one that ends
-    /// in it or has it inside, or fits a pattern with `*`. A path outside of its project is taken for the end of it.
+    /// Sessions that mention a file of this name, given as a whole path or its last part. If there is none: a path that
+    /// ends with the name or contains it, or matches it as a pattern with `*`. A path outside of the project matches by
+    /// its end.
     ///
     /// # Errors
     ///
@@ -58,14 +59,14 @@ impl Searcher {
             found = with_names(&snapshot, &wanted)?;
         }
         if found.sessions.is_empty() && !wanted.contains(['/', '*']) {
-            // A name of letters alone, as `Makefile`, is a word.
+            // A name of letters alone, such as `Makefile`, is indexed as a word.
             return self.with_thing(Label::File, name);
         }
         Ok(found)
     }
 
-    /// The sessions that mention a thing of this kind by its name, whatever the case; where none is called so, one that has
-    /// these words in its name, or else this text.
+    /// Sessions that mention an entity of this label with this name, case-insensitively. If there is none: names that
+    /// contain all of its words, or else the text.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl Searcher {
         let words = Phrase::read(name).stems;
         let mention = Term::from_field_u64(snapshot.fields.kind, kind::MENTION);
         let [mut whole, mut by_words, mut parts] = [Sessions::new(), Sessions::new(), Sessions::new()];
-        // Of each thing, how its name fits.
+        // How the name of each entity matches.
         let mut known: BTreeMap<u64, Option<Fit>> = BTreeMap::new();
         for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments))
         {
@@ -118,7 +119,7 @@ impl Searcher {
     }
 }
 
-/// How a name fits what was written, in small letters, with its words.
+/// Matches a name against lower-cased text and its words.
 fn fit(name: &str, wanted: &str, words: &[String]) -> Option<Fit> {
     let lowered = name.to_lowercase();
     if !lowered.contains(wanted) {
@@ -132,15 +133,15 @@ fn fit(name: &str, wanted: &str, words: &[String]) -> Option<Fit> {
     }
 }
 
-/// A path as names are kept: in small letters, without what leads to the project.
+/// A path in the form of indexed names: lower-cased, without a leading `./` and slashes.
 fn cleaned(name: &str) -> String {
     let lowered = name.trim().to_lowercase();
     let bare = lowered.trim_start_matches("./").trim_matches('/');
     bare.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// The sessions that mention a file whose name fits: a pattern, the end of a path, or a part of one. Linear in the names there
-/// are.
+/// Sessions that mention a file whose name matches as a pattern, by the end of a path, or by a part of one. Linear in
+/// the number of names.
 fn with_names(snapshot: &Snapshot, wanted: &str) -> Result<Having, Error> {
     let mut found = Having::default();
     let start = NAME_PREFIX.to_string();
@@ -177,7 +178,7 @@ fn fits(name: &str, wanted: &str) -> bool {
     }
 }
 
-/// Whether a name fits a pattern in which each star stands for anything.
+/// Matches a name against a pattern in which each star stands for any text.
 fn pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -193,7 +194,7 @@ fn pattern(pattern: &str, name: &str) -> bool {
     passed.is_continue() && rest.ends_with(last)
 }
 
-/// Adds the sessions that mention a file of this very name.
+/// Adds the sessions that mention a file of exactly this name.
 fn with_name(snapshot: &Snapshot, token: &str, sessions: &mut Sessions) -> Result<(), Error> {
     let term = Term::from_field_text(snapshot.fields.entity, token);
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
@@ -220,7 +221,7 @@ fn files(reader: &SegmentReader, segment: &Segment, mut postings: SegmentPosting
     }
 }
 
-/// The thing that a mention is of, if it is of this kind.
+/// Key of the entity that a document mentions, if it has this label.
 fn of_label(segment: &Segment, doc: DocId, label: Label) -> Option<u64> {
     let columns = segment.graph.as_ref()?;
     (columns.label(doc) == Some(label)).then(|| columns.subject.first(doc)).flatten()

@@ -1,8 +1,8 @@
-//! Why a hit is there.
+//! The reasons why a hit was found.
 //!
 //! # Hazards
 //!
-//! - A turn that is found only by its neighbours (`context`) may stand beside an excluded word.
+//! - A turn found only by its neighbours (`context`) may have an excluded word in a neighbour.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,33 +15,34 @@ use super::analyzer::{Analyzer, NAME_PREFIX};
 use super::query::{Found, Plan, find};
 use super::snapshot::Snapshot;
 
-/// What files end in that are named without their folder: other words with a dot are fields, hosts and abbreviations.
+/// Extensions of file names that are recognised without a folder. Other words with a dot are fields, hosts and
+/// abbreviations.
 const FILE_EXTENSIONS: [&str; 45] = [
     "astro", "bash", "c", "cc", "cfg", "clj", "conf", "cpp", "cs", "css", "csv", "dart", "env", "ex", "go", "gradle",
     "h", "hpp", "html", "ini", "java", "js", "json", "jsx", "kt", "lock", "lua", "md", "mjs", "php", "proto", "py",
     "rb", "rs", "scala", "sh", "sql", "svelte", "swift", "toml", "ts", "tsx", "xml", "yaml", "yml",
 ];
 
-/// What of a hit fits the question.
+/// A part of a hit that matches the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Words of the passage.
+    /// Words of the text.
     Text,
     /// A phrase, word for word.
     Phrase,
-    /// The name of a file in the passage.
+    /// The name of a file in the text.
     File,
-    /// What failed: an error code, or words of a failure's line.
+    /// An error: an error code, or words in a line about a failure.
     Error,
-    /// Words of what stands beside the passage, none of its own.
+    /// Words of neighbouring turns only, none of its own.
     Context,
     /// The session's title.
     Title,
     /// The session's episode.
     Episode,
-    /// A thing that the session has to do with, by its name.
+    /// The name of an entity of the session.
     Entity,
-    /// What it means, by its vector.
+    /// The vector.
     Vector,
 }
 
@@ -62,7 +63,7 @@ impl Reason {
     }
 }
 
-/// What of a turn's own text fits; nothing where only its neighbours do.
+/// Reasons in a turn's own text; [`Reason::Context`] if there are none.
 pub(super) fn of_turn(text: &str, is_tool: bool, plan: &Plan, analyzer: &mut Analyzer) -> BTreeSet<Reason> {
     let mut reasons = BTreeSet::new();
     for Found { wanted, at } in find(analyzer, text, &plan.wanted) {
@@ -80,13 +81,13 @@ pub(super) fn of_turn(text: &str, is_tool: bool, plan: &Plan, analyzer: &mut Ana
     reasons
 }
 
-/// Whether a title has something of what is wanted.
+/// True if a title contains a wanted token.
 pub(super) fn is_in_title(title: &str, plan: &Plan, analyzer: &mut Analyzer) -> bool {
     let wanted = if plan.wanted.is_empty() { &plan.episode } else { &plan.wanted };
     !find(analyzer, title, wanted).is_empty()
 }
 
-/// Which of these sessions have to do with a thing that is named in the question: a file, an error code, a dotted name.
+/// Those of the sessions with an entity that the query names: a file, an error code, a dotted name.
 pub(super) fn with_entity(snapshot: &Snapshot, plan: &Plan, sessions: &[&str]) -> Result<BTreeSet<Box<str>>, Error> {
     let mut found = BTreeSet::new();
     if plan.names.is_empty() {
@@ -125,7 +126,7 @@ pub(super) fn with_entity(snapshot: &Snapshot, plan: &Plan, sessions: &[&str]) -
     Ok(found)
 }
 
-/// The run of characters without white space or quotes that a token stands in.
+/// The run of characters around a token without white space, quotes, brackets or commas.
 fn around<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '<' | '>' | '[' | ']' | ',');
     let start = text[..at.start]
@@ -141,7 +142,8 @@ fn line<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
     &text[start..end]
 }
 
-/// Whether a word without spaces is the path of a file: `src/auth.rs`, `Cargo.toml`, `auth.rs:12`; no address.
+/// True if a word without spaces is the path of a file, such as `src/auth.rs`, `Cargo.toml` or `auth.rs:12`, and not a
+/// URL.
 fn is_path(word: &str) -> bool {
     if word.contains("://") {
         return false;
@@ -158,7 +160,7 @@ fn is_path(word: &str) -> bool {
     extension.is_some_and(|it| is_extension(it) && (file.contains(['/', '\\']) || FILE_EXTENSIONS.contains(&it)))
 }
 
-/// Whether a token is a name that only failures have: `E0382`, `TypeError`, `ENOENT`.
+/// True if a token is a name of an error: `E0382`, `TypeError`, `ENOENT`.
 fn is_error_code(token: &str) -> bool {
     let Some(name) = token.strip_prefix(NAME_PREFIX) else { return false };
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
@@ -169,7 +171,7 @@ fn is_error_code(token: &str) -> bool {
     is_code || ["error", "exception", "panic"].iter().any(|end| name.ends_with(end) && name.len() > end.len())
 }
 
-/// Whether a tool's line tells of a failure.
+/// True if a tool's line reports a failure.
 fn is_failure(line: &str) -> bool {
     let lower = line.to_lowercase();
     let exits = lower.find("exit ").is_some_and(|at| {

@@ -1,6 +1,6 @@
-//! What sessions tried and how it went: one more document of each session that tried anything. It is found by what was
-//! run, by the files that were touched, by the words of its failures; it lives and goes with the session's entities and
-//! facts.
+//! What sessions tried and how it went: one more document for each session that tried anything. It is found by the
+//! commands that were run, the files that were touched and the words of its failures, and is replaced together with the
+//! session's entities and facts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,40 +18,40 @@ use super::schema::{Fields, column, kind, text};
 use super::snapshot::{Segment, Snapshot};
 use super::{Entry, Error, Searcher, query};
 
-/// Which sessions are asked.
+/// Selects sessions.
 #[derive(Clone, Copy, Debug)]
 pub enum By<'a> {
-    /// Those that have one of these keys; see [`keys`].
+    /// Sessions with one of these keys; see [`keys`].
     Keys(&'a [String]),
-    /// Those that had a failure with words of this text: those with the rarest words, if there are too many.
+    /// Sessions with a failure that has words of this text; those with the rarest words if there are too many.
     Failure(&'a str),
-    /// All of them.
+    /// All sessions.
     All,
 }
 
-/// A question for what sessions tried.
+/// A query for the outcomes of sessions.
 #[derive(Clone, Copy)]
 pub struct WitnessQuery<'a> {
-    /// Which sessions are asked.
+    /// Which sessions to read.
     pub by: By<'a>,
-    /// Only sessions of this group, this project, or a project below this directory.
+    /// Restricts them to this group, this project, or projects below this directory.
     pub project: Option<&'a str>,
-    /// Sessions that say nothing, by id.
+    /// True for ids of sessions to leave out.
     pub exclude: &'a dyn Fn(&str) -> bool,
-    /// How many sessions are read at most.
+    /// Maximum number of sessions to read.
     pub limit: usize,
 }
 
-/// The sessions that were asked.
+/// Outcomes of the selected sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Witnesses {
-    /// The newest first.
+    /// Newest first.
     pub found: Vec<Witness>,
-    /// How many more there are that were not read.
+    /// Number of selected sessions beyond the limit, which were not read.
     pub more: usize,
 }
 
-/// The document of an entry's outcomes; none when nothing was tried.
+/// The document of an entry's outcomes; `None` if nothing was tried.
 pub(super) fn document(
     drafter: &mut Drafter,
     fields: &Fields,
@@ -82,7 +82,7 @@ pub(super) fn document(
     Some(document)
 }
 
-/// A document on its way into the answer.
+/// A document that may be read.
 struct Candidate {
     score: f32,
     seen: i64,
@@ -91,7 +91,7 @@ struct Candidate {
 }
 
 impl Searcher {
-    /// What sessions tried, the newest first. Reads at most `limit` documents.
+    /// Outcomes of the selected sessions, newest first. Reads at most `limit` documents.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ fn is_in(segment: &Segment, doc: u32, project: Option<&str>) -> bool {
     project.is_none_or(|project| place().is_some_and(|place| place.is_in(project)))
 }
 
-/// What a document says. One of another version says nothing.
+/// Decodes a document. `None` if its outcomes have another version.
 fn witness(snapshot: &Snapshot, candidate: &Candidate) -> Result<Option<Witness>, Error> {
     let document: TantivyDocument = snapshot.searcher.doc(candidate.address)?;
     let Some((outcomes, calls)) = decode_but_calls(text(&document, snapshot.fields.outcomes)) else { return Ok(None) };

@@ -1,7 +1,8 @@
-//! What `migrat*` may be: the words and names of the memory that begin so.
+//! Expands a prefix such as `migrat*` to the words and names of the index that begin with it.
 //!
-//! The index has stems, and a stem is mostly shorter than its words: `tokeniz*` is the beginning of `tokenizer`, which lies
-//! there as `token`. So a beginning is also completed by every English ending, and the stems of what comes out are looked for.
+//! The index has stems, and most stems are shorter than their words: `tokeniz*` is a prefix of `tokenizer`, which is
+//! indexed as `token`. So a prefix is also completed with every English ending, and the stems of the results are looked
+//! up.
 
 mod endings;
 
@@ -18,14 +19,14 @@ use super::limits::{PREFIX_COUNTED, PREFIX_LOOKED, PREFIX_TERMS};
 use super::snapshot::Snapshot;
 use super::{Error, irregular};
 
-/// Letters from which on a beginning is completed: fewer are the beginning of nearly everything.
+/// Minimum length in letters of a prefix to complete; shorter ones begin nearly everything.
 const COMPLETED_LETTERS: usize = 4;
 
-/// A beginning, as it is looked for.
+/// A parsed prefix.
 pub(super) struct Prefix {
-    /// What tokens begin with.
+    /// What matching tokens begin with.
     start: String,
-    /// Stems of words that begin so.
+    /// Stems of words that begin with the prefix.
     stems: BTreeSet<String>,
 }
 
@@ -54,8 +55,8 @@ impl Prefix {
         Self { start, stems: stems.0 }
     }
 
-    /// The tokens of a field that begin so: words, in any of their forms, or names. At most [`PREFIX_TERMS`], those in most
-    /// documents.
+    /// Tokens of a field that begin with the prefix: words, in any of their forms, or names. At most [`PREFIX_TERMS`],
+    /// those in most documents.
     pub(super) fn expanded(&self, field: Field, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
         let mut counted: BTreeMap<String, u64> = BTreeMap::new();
         for reader in snapshot.searcher.segment_readers() {
@@ -78,7 +79,7 @@ impl Prefix {
             }
             most.into_iter().for_each(|Reverse((frequency, token))| *counted.entry(token).or_default() += frequency);
         }
-        // A word whose stem does not begin so itself.
+        // Stems that do not begin with the prefix themselves.
         let others: Vec<&String> = self.stems.iter().filter(|stem| !stem.starts_with(&self.start)).collect();
         let mut formed: Vec<(u64, String)> = Vec::new();
         for stem in others {
@@ -89,7 +90,7 @@ impl Prefix {
         for tokens in [&mut formed, &mut begun] {
             tokens.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.cmp(other)));
         }
-        // Neither may crowd the other out.
+        // Neither kind may crowd out the other.
         formed.truncate(PREFIX_TERMS / 2);
         begun.truncate(PREFIX_TERMS - formed.len());
         Ok(begun.into_iter().chain(formed).map(|(_, token)| token).collect())
@@ -119,7 +120,7 @@ mod tests {
             let is_there = stem.starts_with(&prefix.start) || prefix.stems.contains(stem);
             assert!(is_there, "{text}: {stem} is none of {:?}", prefix.stems);
         };
-        // Each beginning of a word, from some letters on, with the stem of the word.
+        // Words, with the length from which on each prefix must lead to the word's stem.
         for (word, from) in [
             ("tokenizer", 4),
             ("tokenization", 4),

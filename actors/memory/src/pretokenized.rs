@@ -1,21 +1,21 @@
-//! How analysed text enters the index: tokens already made, one a line.
+//! How analysed text enters the index: as tokens, one per line.
 //!
-//! A unit's text is analysed once, although it is part of its neighbours' context and of its session, so the index
-//! gets **packed** text: tokens that each end with a newline, which no token contains. An empty line is a border that
-//! no pair of words crosses.
+//! A unit's text is analysed once, although it is part of its neighbours' context and of its session. So the index gets
+//! **packed** text: each token ends with a newline, which no token contains. An empty line is a border that no pair of
+//! words crosses.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 /// Ends each token.
 pub(super) const END: char = '\n';
-/// Stands among the words of a session that has more of them than were taken; no word has this character.
+/// Marks a session with more words than were indexed; no word contains this character.
 pub(super) const CUT: &str = "=cut";
-/// How many words apart two words still are a near pair.
+/// Maximum distance in words of a near pair.
 pub(super) const NEAR_WORDS: usize = 8;
 /// Characters in a gram.
 const GRAM_CHARS: usize = 4;
 
-/// What to make of packed text.
+/// What the index makes of packed text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Packed {
     /// The tokens themselves, with positions that keep near pairs from crossing a border.
@@ -25,7 +25,7 @@ pub(super) enum Packed {
 }
 
 impl Packed {
-    /// Under which name the index knows it.
+    /// Name of the tokenizer in the index.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tokens => "packed",
@@ -33,7 +33,7 @@ impl Packed {
         }
     }
 
-    /// Tells `each` every token that the index will hold for a packed text.
+    /// Calls `each` with every token that the index will have for a packed text.
     pub(super) fn for_each(self, text: &str, mut each: impl FnMut(&str)) {
         let mut tokenizer = self;
         let mut stream = tokenizer.token_stream(text);
@@ -43,12 +43,12 @@ impl Packed {
     }
 }
 
-/// Walks a packed text.
+/// Iterates over the tokens of a packed text.
 pub(super) struct Lines<'a> {
     kind: Packed,
     rest: &'a str,
     token: Token,
-    /// Where the next gram starts in `framed`; its length when the token is done.
+    /// Start of the next gram in `framed`; equals its length when the token is done.
     gram: usize,
     framed: String,
     position: usize,
@@ -63,7 +63,7 @@ impl Tokenizer for Packed {
 }
 
 impl<'a> Lines<'a> {
-    /// The next line, which may be empty: a border.
+    /// The next line; empty at a border.
     #[inline]
     fn line(&mut self) -> Option<&'a str> {
         if self.rest.is_empty() {
@@ -105,7 +105,7 @@ impl<'a> Lines<'a> {
                 self.framed.push('$');
             }
         }
-        // A word of one letter is shorter than a gram: it is one gram as it is.
+        // A word of one letter is shorter than a gram, and is one as it is.
         let (second, end) = gram_borders(&self.framed, self.gram);
         let gram = self.gram..end;
         self.gram = if end == self.framed.len() { end } else { second };
@@ -117,7 +117,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Where the second character of the gram at `from` begins, and where the gram ends; both at most the text's length.
+/// Start of the second character of the gram at `from`, and end of the gram; both at most the text's length.
 #[inline]
 fn gram_borders(text: &str, from: usize) -> (usize, usize) {
     if let Some(gram) = text.as_bytes().get(from..from + GRAM_CHARS)

@@ -1,4 +1,4 @@
-//! The passage of a text that shows why it was found.
+//! Cuts the passage of a text that shows why it was found.
 
 use std::ops::Range;
 
@@ -8,22 +8,23 @@ use super::analyzer::Analyzer;
 use super::limits::SNIPPET_CHARS;
 use super::query::{self, Found, Wanted, find};
 
-/// Bytes of a text in which a passage is looked for.
+/// Bytes of a text that are searched for a passage.
 const SEARCHED_BYTES: usize = 32 * 1024;
-/// Characters shown before the first found word, if there are so many and room for them.
+/// Characters shown before the first match, if they exist and fit.
 const LEAD_CHARS: usize = 60;
-/// Stands where text was left out.
+/// Marks omitted text.
 const CUT: char = '…';
 
-/// At most [`SNIPPET_CHARS`] characters of `text` on one line: the passage in which the most telling of the wanted
-/// tokens stand together, or the beginning when there is none of them.
+/// At most [`SNIPPET_CHARS`] characters of `text` on one line: the passage with the highest weight of wanted tokens, or
+/// the beginning if it has none.
 pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> String {
     let line = one_line(query::head(text, SEARCHED_BYTES));
     let within = around(&line, passage(analyzer, &line, wanted), SNIPPET_CHARS);
     shown(&line, within, &[])
 }
 
-/// The same of an episode's text, with [`MODEL_MARK`] behind everything in it that only a model says, and whether there is any.
+/// The same for an episode's text, with [`MODEL_MARK`] after each part that is known only from a model; true if there
+/// is any.
 pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> (String, bool) {
     let (line, claims) = apart(query::head(text, SEARCHED_BYTES));
     let passage = passage(analyzer, &line, wanted);
@@ -32,7 +33,7 @@ pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]
         let within = around(&line, passage.clone(), SNIPPET_CHARS.saturating_sub(mark * marks));
         let is_shown = |claim: &&Range<usize>| claim.start < within.end && within.start < claim.end;
         let claims: Vec<Range<usize>> = claims.iter().filter(is_shown).cloned().collect();
-        // The marks have to fit too.
+        // The marks must fit too.
         if claims.len() <= marks {
             return (shown(&line, within, &claims), !claims.is_empty());
         }
@@ -40,15 +41,15 @@ pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]
     }
 }
 
-/// The bytes of a line from the first to the last word for which it is shown.
+/// Byte range of a line from the first to the last match of its best passage.
 fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted]) -> Range<usize> {
     let mut found = find(analyzer, line, wanted);
     found.sort_by_key(|found| (found.at.start, found.at.end));
     best_passage(line, &found, wanted)
 }
 
-/// A text on one line, and where in it stands what only a model says: from [`MODEL_BEGINS`] to [`MODEL_ENDS`], or to the end
-/// of the text's line.
+/// Joins a text to one line, and returns the byte ranges known only from a model: from [`MODEL_BEGINS`] to
+/// [`MODEL_ENDS`], or to the end of the text's line.
 fn apart(text: &str) -> (String, Vec<Range<usize>>) {
     let (mut line, mut claims) = (String::with_capacity(text.len()), Vec::new());
     for source in text.lines() {
@@ -71,7 +72,7 @@ fn apart(text: &str) -> (String, Vec<Range<usize>>) {
     (line, claims)
 }
 
-/// The text with every run of white space and control characters as one space.
+/// Replaces every run of white space and control characters by one space.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
@@ -83,7 +84,7 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// The bytes from the first to the last found token of the best passage; nothing found is the beginning.
+/// Byte range from the first to the last match of the best passage; empty at the beginning if there are none.
 fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> {
     let room = SNIPPET_CHARS - 2;
     let mut best = (0.0, 0..0);
@@ -92,7 +93,7 @@ fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> 
         let mut seen = vec![false; wanted.len()];
         let (mut score, mut end) = (0.0, start.at.end.min(limit));
         for found in found[first..].iter().take_while(|found| found.at.end <= limit) {
-            // What comes again says a little more, so that a passage full of the word wins over one mention.
+            // A repeated token adds a little, so that a passage full of the word wins over a single mention.
             score += wanted[found.wanted].weight * if seen[found.wanted] { 0.05 } else { 1.0 };
             seen[found.wanted] = true;
             end = end.max(found.at.end);
@@ -104,8 +105,7 @@ fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> 
     best.1
 }
 
-/// The passage with some of what stands around it, of so many characters at most, cut between words where there are any; a
-/// line with room for it whole.
+/// Extends the passage to at most `most` characters, at word boundaries if possible; a line that fits is taken whole.
 fn around(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
     if line.chars().nth(most).is_none() {
         return 0..line.len();
@@ -127,7 +127,7 @@ fn around(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
     start..end
 }
 
-/// What is within, with signs where the line goes on, and marks behind the claims of a model in it.
+/// The given range of a line, with ellipses where the line continues, and marks after the claims of a model.
 fn shown(line: &str, within: Range<usize>, claims: &[Range<usize>]) -> String {
     let text = &line[within.clone()];
     let begin = within.start + (text.len() - text.trim_start().len());
@@ -208,7 +208,7 @@ mod tests {
         );
         check("- \u{fdd0}cut off\n- said\n", "said", "- cut off · model - said", true);
         check("\u{fdd1}- \u{fdd0}\u{fdd1}said\n", "said", "- said", false);
-        // Of a long text only what is shown counts.
+        // In a long text only the shown part counts.
         let filler = "lorem ipsum dolor sit amet ".repeat(20);
         let text = format!("Objective: \u{fdd0}claimed {filler}\u{fdd1}\n\n## Open\n- measured {filler}\n");
         let of = |token: &str| cut_episode(&mut Analyzer::default(), &text, &wanted(&[token]));
@@ -217,14 +217,14 @@ mod tests {
             claimed.starts_with("Objective: claimed lorem") && claimed.ends_with("… · model") && by_model,
             "{claimed}"
         );
-        // What stands before the found word is shown too, and is the model's here.
+        // Text before the match is shown too; here it is the model's.
         let (measured, by_model) = of("measur");
         assert!(measured.starts_with('…') && measured.contains("amet · model ## Open - measured lorem"), "{measured}");
         assert!(measured.ends_with('…') && by_model, "{measured}");
         let text = format!("- \u{fdd0}claimed\u{fdd1}\n{}- measured {filler}\n", "- x\n".repeat(80));
         let (measured, by_model) = cut_episode(&mut Analyzer::default(), &text, &wanted(&["measur"]));
         assert!(measured.contains("measured lorem") && !measured.contains(MODEL_MARK) && !by_model, "{measured}");
-        // However many there are, each has its mark and all of it is no longer than any other.
+        // Every claim has its mark, and the snippet is no longer than any other.
         let many = format!("## Open\n{}- done\n", "- \u{fdd0}a claim\u{fdd1}\n".repeat(30));
         let (snippet, _) = cut_episode(&mut Analyzer::default(), &many, &wanted(&["claim"]));
         assert!(snippet.matches("a claim").count() > 8 && snippet.chars().count() <= SNIPPET_CHARS, "{snippet}");

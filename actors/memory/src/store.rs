@@ -2,12 +2,12 @@
 //!
 //! # Hazards
 //!
-//! - A new tantivy writer gives its first operation the number of the last commit, and a merge takes that
-//!   number for committed. With segments of former writers still to be merged, the first deletion could be left
-//!   out in some of them, so `Store` lets the first number pass. It also checks at each new writer that the
-//!   index is committed as far as it knows: a commit that was said to have failed may have reached the disk.
-//! - tantivy writes `<segment>.<number>.del` before `meta.json` and refuses one that is there: the next writer
-//!   removes what a commit that was cut off has left.
+//! - A new tantivy writer gives its first operation the number of the last commit, and a merge treats that number as
+//!   committed. If segments of earlier writers are still to be merged, the first deletion could be left out in some of
+//!   them, so `Store` skips the first number. Each new writer also checks that the last commit on disk is the one that
+//!   `Store` knows: a commit reported as failed may have reached the disk.
+//! - tantivy writes `<segment>.<number>.del` before `meta.json` and refuses to overwrite one: the next writer removes
+//!   those that an interrupted commit left behind.
 
 mod checkpoint;
 mod purge;
@@ -39,15 +39,15 @@ use baton_base::io_remedy::Obstacle;
 pub struct Opened {
     /// The writing side.
     pub store: Store,
-    /// How far it had come; `None` for a memory that is to be filled from the start.
+    /// The last commit's checkpoint; `None` for a memory that is to be filled from the start.
     pub checkpoint: Option<Checkpoint>,
-    /// Why an existing memory was thrown away; `None` when it was used, or there was none.
+    /// Why an existing memory was deleted; `None` if it was used, or there was none.
     pub wiped: Option<String>,
 }
 
-/// The writing side of the memory. What is put is searchable after [`commit`](Self::commit), all of it at once.
+/// The writing side of the memory. Changes become searchable all at once on [`commit`](Self::commit).
 ///
-/// After an error from `put`, `remove` or `commit` everything since the last commit is gone, and the owner applies it
+/// After an error from `put`, `remove` or `commit` everything since the last commit is lost, and the owner applies it
 /// again from the last checkpoint.
 pub struct Store {
     dir: PathBuf,
@@ -58,25 +58,25 @@ pub struct Store {
     queue: Queue,
     drafter: Drafter,
     published: Published,
-    /// Sessions changed since the last commit, as they will be: one small entry each.
+    /// Sessions changed since the last commit, with their new heads; `None` if removed. Small.
     pending: BTreeMap<Box<str>, Option<Head>>,
     dirty: bool,
     committed: Option<Checkpoint>,
-    /// tantivy's number of the last commit: checkpoints may repeat.
+    /// tantivy's number of the last commit; checkpoints may repeat.
     stamp: u64,
-    /// Whether searchers have the last commit.
+    /// True if searchers see the last commit.
     is_published: bool,
 }
 
 impl Store {
-    /// Opens the memory in `dir`, which is created if need be and belongs to the memory alone: if what lies there is
-    /// of another projection version, or cannot be understood, or fails its checksums, it is deleted and
-    /// [`Opened::wiped`] says why.
+    /// Opens the memory in `dir`, which is created if needed and belongs to the memory alone. If its contents have
+    /// another projection version, cannot be parsed or fail their checksums, they are deleted and [`Opened::wiped`]
+    /// gives the reason.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be created, emptied or written, or the system does not let us read it: that says nothing
-    /// against what lies there.
+    /// When the directory cannot be created, emptied or written, or when the system denies reading it; then nothing is
+    /// deleted.
     pub fn open(dir: &Path) -> Result<Opened, Error> {
         Self::open_version(dir, PROJECTION_VERSION)
     }
@@ -95,7 +95,7 @@ impl Store {
         Ok(Opened { store: Self::create(dir)?, checkpoint: None, wiped })
     }
 
-    /// Deletes all files of the memory and begins an empty one. Queries that run go on with what they had.
+    /// Deletes all files of the memory and starts an empty one. Running queries continue on their snapshot.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Store {
         Ok(())
     }
 
-    /// Begins an empty memory in `dir` and deletes whatever lies there.
+    /// Deletes everything in `dir` and creates an empty memory there.
     fn create(dir: &Path) -> Result<Self, Error> {
         empty(dir)?;
         let (schema, _) = schema::build();
@@ -118,9 +118,9 @@ impl Store {
         Self::from_index(dir, Index::open_in_dir(dir)?, None)
     }
 
-    /// Opens what lies in `dir`, if it is sound and of this version.
+    /// Opens the memory in `dir` if it is intact and of this version.
     fn reopen(dir: &Path, version: u32) -> Result<Self, Error> {
-        // Before tantivy opens any of them.
+        // Before tantivy opens any of the files.
         let bytes = size(dir)?;
         let index = Index::open_in_dir(dir)?;
         if index.schema() != schema::build().0 {
@@ -165,22 +165,22 @@ impl Store {
         })
     }
 
-    /// A handle for queries. It always searches the newest commit.
+    /// A handle for queries, which always search the newest commit.
     pub fn searcher(&self) -> Searcher {
         Searcher::new(Arc::clone(&self.published))
     }
 
-    /// How far the last commit goes; `None` before the first one and after [`clear`](Self::clear).
+    /// Checkpoint of the last commit; `None` before the first one and after [`clear`](Self::clear).
     pub fn checkpoint(&self) -> Option<Checkpoint> {
         self.committed
     }
 
-    /// Whether anything was put or removed since the last commit.
+    /// True if anything was put or removed since the last commit.
     pub fn is_dirty(&self) -> bool {
         self.dirty
     }
 
-    /// Whether the memory holds a session, or will after the next commit.
+    /// True if the memory holds a session, or will after the next commit.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl Store {
         Ok(self.head(session.as_str())?.is_some())
     }
 
-    /// Makes `entry` what the memory holds of its session: the same entry twice is as good as once.
+    /// Replaces what the memory holds of a session. Idempotent.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes everything of a session out of the memory; nothing happens if it holds nothing.
+    /// Removes everything of a session; does nothing if there is none.
     ///
     /// # Errors
     ///
@@ -266,8 +266,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes everything since the last commit durable and searchable, together with how far it goes. A query that
-    /// starts after this returns sees it. Costs some milliseconds even when nothing changed.
+    /// Makes everything since the last commit durable and searchable, together with the checkpoint. A query that starts
+    /// after this returns sees it. Costs some milliseconds even if nothing changed.
     ///
     /// # Errors
     ///
@@ -287,7 +287,7 @@ impl Store {
         self.publish()
     }
 
-    /// Empties the memory, durably and at once; it then has no checkpoint.
+    /// Empties the memory durably and at once; afterwards it has no checkpoint.
     ///
     /// # Errors
     ///
@@ -308,8 +308,8 @@ impl Store {
         self.publish()
     }
 
-    /// Frees the writer's memory and threads, after merges under way are done; the next `put` takes them again.
-    /// Does nothing while something is uncommitted.
+    /// Waits for running merges, then frees the writer's memory and threads; the next `put` allocates them again. Does
+    /// nothing while something is uncommitted.
     ///
     /// # Errors
     ///
@@ -327,7 +327,7 @@ impl Store {
         }
     }
 
-    /// What the index will know of a session after the next commit.
+    /// Head of a session as of the next commit.
     fn head(&self, session: &str) -> Result<Option<Head>, Error> {
         match self.pending.get(session) {
             Some(head) => Ok(head.clone()),
@@ -339,7 +339,7 @@ impl Store {
         Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// Lets searchers see the newest commit.
+    /// Makes the newest commit visible to searchers.
     fn publish(&mut self) -> Result<(), Error> {
         self.is_published = false;
         self.reader.reload()?;
@@ -361,9 +361,13 @@ impl Store {
         Ok(self.writer.insert(writer))
     }
 
-    /// Looks whether the index is as we know it, now that nobody else can write to it. A commit that was said to have failed
-    /// may have reached the disk, and so may the last one of a thread that was given up: what goes by an older state would
-    /// put in again what is there.
+    /// Checks that the index on disk is the one we know, now that we hold the write lock. A commit reported as failed
+    /// may have reached the disk, and so may the last one of an abandoned thread; applying events from an older
+    /// checkpoint would then add documents twice.
+    ///
+    /// # Errors
+    ///
+    /// When the index was committed further; `committed` then has the new checkpoint.
     fn look_again(&mut self) -> Result<(), Error> {
         let metas = self.index.load_metas()?;
         if metas.opstamp == self.stamp && self.is_published {
@@ -389,15 +393,15 @@ impl Store {
         policy.set_max_docs_before_merge(MERGE_MAX_DOCS);
         policy.set_del_docs_ratio_before_merge(MERGE_DELETED_RATIO);
         writer.set_merge_policy(Box::new(policy));
-        // tantivy numbers what a new writer does from the number of the last commit on, and a merge takes that one for
-        // committed: it may leave out the first deletion in some of its segments. So the first number does nothing.
+        // A merge treats the first number as committed and may leave out a deletion that has it (see Hazards), so
+        // nothing is done with it.
         writer.run(std::iter::empty::<UserOperation<Queued>>())?;
         Ok(writer)
     }
 
-    /// Removes the deletion files (`<segment>.<number>.del`) that `meta.json` does not name. A commit writes them before
-    /// `meta.json`; if it ends in between, the next one gets the same number, and tantivy refuses to write a file that is there.
-    /// The caller holds the index's write lock.
+    /// Removes deletion files (`<segment>.<number>.del`) that `meta.json` does not name. A commit writes them before
+    /// `meta.json`; if it is interrupted in between, the next commit gets the same number, and tantivy refuses to
+    /// overwrite the file. The caller holds the index's write lock.
     fn remove_unfinished_deletions(&self) -> Result<(), Error> {
         let segments = self.index.load_metas()?.segments;
         let deletions = segments.iter().filter(|segment| segment.has_deletes());
@@ -407,7 +411,7 @@ impl Store {
             let path = entry?.path();
             let is_named = path.file_name().is_some_and(|name| named.contains(Path::new(name)));
             if path.extension().is_some_and(|extension| extension == "del") && !is_named {
-                // Where that fails the commit says so, if it meets this very file.
+                // If this fails and the commit needs this file name, the commit reports it.
                 if let Err(error) = fs::remove_file(&path) {
                     tracing::debug!(file = %path.display(), %error, "deletion file not removed");
                 } else {
@@ -418,7 +422,7 @@ impl Store {
         Ok(())
     }
 
-    /// After an error the writer may have died with what it held: all that is uncommitted is given up.
+    /// After an error the writer may have died with uncommitted documents, so everything uncommitted is dropped.
     fn keep_or_abandon(&mut self, result: Result<(), Error>) -> Result<(), Error> {
         if result.is_err() {
             self.writer = None;
@@ -429,14 +433,14 @@ impl Store {
     }
 }
 
-/// Hands documents to the writer, waiting for it if need be.
+/// Hands documents to the writer, waiting for room in the queue.
 fn write(writer: &IndexWriter<Queued>, queue: &Queue, documents: Vec<TantivyDocument>) -> Result<(), Error> {
     writer.run(queue.admit(documents)?.into_iter().map(UserOperation::Add))?;
     Ok(())
 }
 
-/// How many units of the old entry stay as they are: none when it was of another generation or place, or when the
-/// index does not hold as many as it should.
+/// Number of units of the old entry that stay: 0 if it had another generation or place, or if either entry has fewer
+/// units than `changed_from`.
 fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
     match old {
         Some(old)
@@ -451,12 +455,12 @@ fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
     }
 }
 
-/// What lies in a damaged file may make a reader panic: that, too, is a memory that cannot be read.
+/// Reading a damaged file may panic; that counts as an unreadable memory.
 fn guarded<T>(open: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(Error::Broken("reading it panicked".to_owned())))
 }
 
-/// Bytes of all files in a directory. A pipe or a device in a file's place is refused: whoever opens one may wait for ever.
+/// Total size of the files in a directory. Refuses pipes and devices, since opening one may block forever.
 fn size(dir: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for entry in fs::read_dir(dir)? {
@@ -470,7 +474,7 @@ fn size(dir: &Path) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// Deletes all files in a directory.
+/// Deletes everything in a directory.
 fn empty(dir: &Path) -> io::Result<()> {
     let paths: Vec<PathBuf> =
         fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;

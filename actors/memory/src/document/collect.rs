@@ -1,4 +1,4 @@
-//! What the analyzer finds in a text, collected as packed text.
+//! Listeners that collect what the analyzer finds as packed text.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::pair_count::PairCount;
 use crate::plain_words::PlainWords;
 use crate::pretokenized::END;
 
-/// Collects names, and their last parts where they are paths.
+/// Collects names, and the file names at the end of paths.
 pub(super) struct Files<'a>(pub(super) &'a mut String);
 
 impl Listener for Files<'_> {
@@ -22,7 +22,7 @@ impl Listener for Files<'_> {
     }
 }
 
-/// Collects stems and names.
+/// Collects stems, single characters and names.
 pub(super) struct Tokens<'a>(pub(super) &'a mut String);
 
 impl Tokens<'_> {
@@ -46,23 +46,23 @@ impl Listener for Tokens<'_> {
     }
 }
 
-/// Collects the words of a session and, while a unit is read, that unit's body.
+/// Collects the words of a session and, while a unit is read, the body of its turn.
 pub(super) struct Gather<'a> {
     words: &'a mut String,
     plain: &'a mut PlainWords,
     pairs: &'a mut PairCount,
     pub(super) turn: Option<Turn<'a>>,
-    /// Whether the session has words enough.
+    /// True once the session has enough words.
     pub(super) is_full: bool,
 }
 
 pub(super) struct Turn<'a> {
     pub(super) body: &'a mut String,
     pub(super) stops: &'a mut String,
-    /// Byte of the text where the head ends, and what that is in the packed body.
+    /// Byte of the text where the head ends, and the end of the head in the packed body.
     pub(super) head_to: usize,
     pub(super) head_end: usize,
-    /// Byte of the text where the tail begins, and what that is in the packed body.
+    /// Byte of the text where the tail begins, and the start of the tail in the packed body.
     pub(super) tail_from: usize,
     pub(super) tail_start: Option<usize>,
 }
@@ -72,7 +72,7 @@ impl<'a> Gather<'a> {
         Self { words, plain, pairs, turn: None, is_full: false }
     }
 
-    /// Nothing that comes next is beside what came before.
+    /// Separates the words before from those after, which form no pairs with them.
     pub(super) fn border(&mut self) {
         if !self.is_full {
             self.words.push(END);

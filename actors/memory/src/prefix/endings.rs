@@ -1,4 +1,4 @@
-//! English endings, with those behind a doubled letter: what is behind some letters of a word is the end of one of these.
+//! English word endings, also those after a doubled consonant. Every suffix of one of them is tried as an ending, too.
 
 pub(super) const ENDINGS: [&str; 135] = [
     "s",

@@ -1,21 +1,22 @@
-//! The checkpoint as the payload of a commit.
+//! The checkpoint that each commit carries as its payload.
 
 use baton_conversation::record::Position;
 use sha2::{Digest, Sha256};
 
 use crate::Error;
 
-/// How far the memory has followed the journal. It is committed together with what it stands for.
+/// How far the memory has followed the journal; committed together with the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The last event that was applied.
     pub position: Position,
-    /// The journal's chained hash up to there: a checkpoint off the chain is rebuilt.
+    /// The journal's chained hash up to there; a memory whose checkpoint is not on the chain is rebuilt.
     pub chain: [u8; 16],
 }
 
 impl Checkpoint {
-    /// `v<version> <position> <chain in hex> <check in hex>`: what a commit carries. No checksum of the index covers it.
+    /// `v<version> <position> <chain in hex> <check in hex>`. It has its own check because no checksum of the index
+    /// covers it.
     pub(super) fn encode(self, version: u32) -> String {
         let said = format!("v{version} {} {}", self.position, hex(&self.chain));
         let check = check_of(&said);
@@ -43,7 +44,7 @@ impl Checkpoint {
     }
 }
 
-/// By which a changed byte of a checkpoint shows.
+/// Detects changed bytes in a checkpoint.
 fn check_of(said: &str) -> String {
     hex(&Sha256::digest(said)[..4])
 }

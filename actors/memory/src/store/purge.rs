@@ -1,8 +1,8 @@
-//! Purging: what was removed leaves the files too.
+//! Purging: removes deleted documents from the files.
 //!
-//! A removed document stays in its segment until that is merged. Purging rewrites exactly the segments in which a session
-//! ever was, deletes their files, and looks whether any other file is left that belongs to no segment: one of a merge that
-//! was interrupted may hold text of a session that was still there when it began.
+//! A deleted document stays in its segment until that is merged. Purging rewrites exactly the segments that ever held
+//! one of the sessions, deletes the old files, and looks for files that belong to no segment: those of an interrupted
+//! merge may hold text of a session that existed when it began.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,18 +16,18 @@ use tantivy::{TantivyDocument, Term};
 
 use super::{Error, Store};
 
-/// Files in the memory's directory that belong to no segment and have no text.
+/// Files in the memory's directory that belong to no segment and contain no text.
 const OWN_FILES: [&str; 2] = ["meta.json", ".managed.json"];
 
 impl Store {
-    /// Makes sure that no file of the memory holds anything of the sessions in `gone`, which must have been removed and that
-    /// committed, nor anything that those in `changed` said before. Does next to nothing where that is so already. Searches go
-    /// on meanwhile, on what they had when they began.
+    /// Ensures that no file holds anything of the sessions in `gone`, whose removal must be committed, or replaced text
+    /// of the sessions in `changed`. Costs next to nothing if that is so already. Running searches continue on their
+    /// snapshot.
     ///
     /// # Errors
     ///
-    /// When something is uncommitted, when a segment cannot be merged, or when a file cannot be deleted. What is committed
-    /// stays searchable.
+    /// When something is uncommitted, when a segment cannot be merged, or when a file cannot be deleted. What is
+    /// committed stays searchable.
     pub fn purge(&mut self, gone: &[SessionId], changed: &[SessionId]) -> Result<(), Error> {
         if self.dirty {
             return Err(Error::Broken("something is uncommitted, so nothing is purged".to_owned()));
@@ -35,21 +35,21 @@ impl Store {
         if self.touched(gone, changed)?.is_empty() && self.strays()?.is_empty() {
             return Ok(());
         }
-        // Merges under way would take segments away under ours.
+        // Running merges could remove segments that we are about to merge.
         self.idle()?;
         let touched = self.touched(gone, changed)?;
         let writer = self.writer()?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         let merged = touched.iter().try_for_each(|segment| writer.merge(&[*segment]).wait().map(drop));
         let collected = writer.garbage_collect_files().wait();
-        // The next writer merges as it should, and this one has no work left.
+        // Drops this writer, which has no work left; the next one has the usual merge policy.
         self.idle()?;
         merged?;
         collected?;
         match (self.touched(gone, changed)?.len(), self.strays()?) {
             (0, strays) if strays.is_empty() => Ok(()),
             (0, strays) => {
-                // The system may still hold one for a search; nobody but us writes here.
+                // The system may keep a file that a search has open; no other process writes here.
                 strays.iter().try_for_each(fs::remove_file)?;
                 Ok(())
             }
@@ -57,7 +57,7 @@ impl Store {
         }
     }
 
-    /// Everything that the files hold of documents, deleted ones included: what each stores, and each word they are found by.
+    /// Everything that the files hold, deleted documents included: each stored value and each indexed term.
     ///
     /// # Errors
     ///
@@ -85,7 +85,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Segments in which a document of a session that is gone is, deleted or not; or a deleted one, maybe, of one that changed.
+    /// Segments with a document, deleted or not, of a session in `gone`; and segments with deletions that have a
+    /// document of a session in `changed`.
     fn touched(&self, gone: &[SessionId], changed: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
         let snapshot = self.snapshot();
         let mut touched = Vec::new();

@@ -1,4 +1,4 @@
-//! What a memory holds that was torn away while segments were still to be merged.
+//! A memory whose process died while segments were still to be merged.
 
 use baton_conversation::item::{Agent, Role};
 use baton_conversation::record::{Position, SessionId, Timestamp};
@@ -82,7 +82,7 @@ fn what_the_next_writer_replaces_first_is_replaced_also_in_segments_that_it_merg
 
 #[test]
 fn a_commit_that_reached_the_disk_though_it_failed_is_not_put_in_twice() {
-    // Where something is put off, a checkpoint says the same as the one before it.
+    // While a session is put off, a commit repeats the checkpoint of the one before it.
     for before in [None, Some(6), Some(7)] {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap().store;
@@ -93,7 +93,7 @@ fn a_commit_that_reached_the_disk_though_it_failed_is_not_put_in_twice() {
         prepared.set_payload(&checkpoint.encode(PROJECTION_VERSION));
         prepared.commit().unwrap();
         store.keep_or_abandon(Err(Error::Broken("so it was told".to_owned()))).unwrap_err();
-        // Whoever goes on is told once that it stands elsewhere.
+        // The owner gets one error that says so, and then finds the new checkpoint.
         let error = store.remove(&SessionId::new("kept").unwrap()).and_then(|()| store.clear()).unwrap_err();
         assert!(error.to_string().contains("committed further"), "{error}");
         assert_eq!(store.checkpoint(), Some(checkpoint));
@@ -153,7 +153,7 @@ fn what_another_has_committed_meanwhile_is_not_put_in_twice() {
     assert_eq!(held(&next), before);
 }
 
-/// The files and folders of a memory, copied to another directory.
+/// Copies the files and folders of a memory to another directory.
 fn copied(dir: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(dir).unwrap() {
@@ -179,7 +179,7 @@ fn a_commit_that_ended_before_its_metadata_is_made_again() {
         commit(&mut store, 4);
         held(&store)
     };
-    // The same work ends in the same number: what it writes first is what a killed process has left behind.
+    // The same work ends in the same number: its first deletion file is the one that the killed process left behind.
     let other = copied(dir.path());
     let before = deletion_files(dir.path());
     let expected = change(other.path());
