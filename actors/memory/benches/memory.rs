@@ -1,6 +1,6 @@
-//! How fast the memory takes in and answers: `cargo bench -p baton-actors --bench memory`.
+//! Speed of indexing and of queries: `cargo bench -p baton-memory --bench memory`.
 //!
-//! The text is made: words of a Zipf vocabulary with some paths and identifiers among them, the same on every run.
+//! The text is generated: words of a Zipf vocabulary with some paths and identifiers, the same on every run.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ fn main() {
     divan::main();
 }
 
-/// A generator of numbers, the same on every machine.
+/// A random number generator with the same numbers on every machine.
 struct Dice(u64);
 
 impl Dice {
@@ -36,14 +36,14 @@ impl Dice {
         self.0
     }
 
-    /// A rank of Zipf's law with exponent 1: low ranks often, high ones rarely.
+    /// A rank by Zipf's law with exponent 1: low ranks often, high ones rarely.
     fn rank(&mut self) -> usize {
         let share = (self.roll() >> 11) as f64 / (1_u64 << 53) as f64;
         ((VOCABULARY as f64).powf(share) as usize).min(VOCABULARY) - 1
     }
 }
 
-/// The word of a rank: syllables, so that stems and grams look like a language's.
+/// The word of a rank, made of syllables, so that stems and grams resemble those of a language.
 fn word(rank: usize) -> String {
     const SYLLABLES: [&str; 16] =
         ["re", "fre", "sh", "to", "ken", "ing", "au", "th", "par", "ser", "ed", "lo", "gin", "ca", "che", "s"];
@@ -59,7 +59,7 @@ fn word(rank: usize) -> String {
 /// Two words of five in English prose are function words.
 const FUNCTION: [&str; 12] = ["the", "to", "and", "of", "is", "in", "that", "it", "for", "was", "with", "this"];
 
-/// A path of a few thousand, some much more often than others.
+/// One of a few thousand paths, some much more often than others.
 fn path(dice: &mut Dice) -> String {
     let number = dice.rank() / 10;
     format!("src/{}/{}.rs", word(number % 40 + 30), word(number + 100))
@@ -94,7 +94,7 @@ struct Made {
     titles: Titles,
 }
 
-/// Entities and facts of one session: about as many as a session of that length has.
+/// Entities and facts of one session, about as many as a session of that length has.
 fn graph(session: &SessionId, dice: &mut Dice) -> Graph {
     const GROUP: &str = "/home/me/project";
     let mut graph = Graph::default();
@@ -206,7 +206,7 @@ fn fresh() -> (TempDir, Store) {
     (dir, store)
 }
 
-/// A filled memory for queries, made once for each size.
+/// A filled memory for queries, created once for each size.
 fn filled(units: usize) -> &'static Searcher {
     static SMALL: OnceLock<(TempDir, Searcher)> = OnceLock::new();
     static LARGE: OnceLock<(TempDir, Searcher)> = OnceLock::new();
@@ -233,7 +233,7 @@ fn fill_from_zero(bencher: Bencher<'_, '_>, units: usize) {
         });
 }
 
-/// Put one more unit into a session, commit, and be findable.
+/// Puts one more unit into a session and commits it.
 #[divan::bench(args = [20_000, 100_000], sample_count = 50, sample_size = 1)]
 fn append_one_unit(bencher: Bencher<'_, '_>, units: usize) {
     let (_dir, mut store) = fresh();
@@ -291,7 +291,7 @@ macro_rules! searches {
 
 searches!(rare, common, five_words, sentence);
 
-/// The same sentence, with a vector of 384 numbers for each text: all are compared with it.
+/// The same sentence, compared with a vector of 384 numbers for each text.
 #[divan::bench(args = [20_000, 100_000])]
 fn search_with_vectors(bencher: Bencher<'_, '_>, units: usize) {
     const DIMENSIONS: usize = 384;
@@ -311,7 +311,7 @@ fn search_with_vectors(bencher: Bencher<'_, '_>, units: usize) {
     bencher.bench_local(|| searcher.search(&query).expect("the index can be read"));
 }
 
-/// Every entity, ranked, and a page of them read.
+/// Ranks every entity, and reads one page.
 #[divan::bench(args = [20_000, 100_000])]
 fn list_nodes(bencher: Bencher<'_, '_>, units: usize) {
     let searcher = filled(units);

@@ -1,13 +1,12 @@
-//! Text in, words and names out: what makes two texts say the same.
+//! Splits text into words and names, which decide whether two texts match.
 //!
-//! Pure text code: it knows no index. The index, the query and the snippet all use it, so that what was written
-//! is found again. A **word** is a run of Unicode letters and digits, lower-cased; longer than
-//! [`MAX_WORD_CHARS`] it is dropped; it is either a stop word or has an English stem (Porter2, of its base if it is an
-//! irregular form). The parts of a word in
-//! camel case are words too, after the whole. Chinese, Japanese and Korean are written without spaces: there, every two
-//! neighbouring characters are a word, and so is a character that stands alone. A **name** is a whole
-//! identifier, path, dotted name, `file:line` or error code, lower-cased, with [`NAME_PREFIX`] before it, which no
-//! word can begin with. The words inside a name are words too.
+//! Knows nothing of an index. The index, the query and the snippet all use it, so that indexed text is found again. A
+//! **word** is a run of Unicode letters and digits, lower-cased; if longer than [`MAX_WORD_CHARS`] it is dropped. It is
+//! either a stop word or has an English stem (Porter2; of its base if it is an irregular form). The parts of a
+//! camel-case word are words too, after the whole. Chinese, Japanese and Korean are written without spaces: there,
+//! every two neighbouring characters are a word, and so is a character that stands alone. A **name** is a whole
+//! identifier, path, dotted name, `file:line` or error code, lower-cased, with the prefix [`NAME_PREFIX`], with which
+//! no word begins. The words inside a name are words too.
 
 use std::ops::Range;
 
@@ -16,22 +15,22 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::irregular;
 
-/// Longest word, in characters; what is longer is a blob, not a word.
+/// Maximum length of a word, in characters; longer runs are data, not words.
 pub(super) const MAX_WORD_CHARS: usize = 40;
-/// Longest name, in characters, without its prefix; the rest is cut.
+/// Maximum length of a name, in characters, without its prefix; the rest is cut.
 pub(super) const MAX_NAME_CHARS: usize = 80;
-/// What every name begins with.
+/// Prefix of every name.
 pub(super) const NAME_PREFIX: char = '=';
 
-/// Bytes of the longest word that the cache holds; longer ones are rare enough to be stemmed each time.
+/// Maximum length in bytes of a cached word; longer ones are rare enough to be stemmed each time.
 const CACHED_BYTES: usize = 23;
 
-/// Takes what an [`Analyzer`] finds, in the order of the text. `at` is a byte range of the text.
+/// Receives what an [`Analyzer`] finds, in text order. `at` is a byte range of the text.
 pub(super) trait Listener {
-    /// A word that is no stop word.
+    /// A word that is not a stop word.
     fn word(&mut self, plain: &str, stem: &str, at: Range<usize>);
 
-    /// A character of a script that has no spaces, beside others of its kind: a question of one character asks for it.
+    /// A character of a script without spaces, next to others of its kind; a query of one character matches it.
     fn single(&mut self, character: &str, at: Range<usize>) {
         let _ = (character, at);
     }
@@ -41,14 +40,14 @@ pub(super) trait Listener {
         let _ = (word, at);
     }
 
-    /// A whole name, after the words inside it.
+    /// A whole name, reported after the words inside it.
     fn name(&mut self, token: &str, at: Range<usize>) {
         let _ = (token, at);
     }
 }
 
 /// Finds the words and names of a text. Holds buffers and a bounded cache of stems, so one is reused for many texts;
-/// what it finds depends on nothing but the text.
+/// results depend on nothing but the text.
 pub(super) struct Analyzer {
     stemmer: Stemmer,
     slots: Vec<Slot>,
@@ -56,7 +55,7 @@ pub(super) struct Analyzer {
     name: String,
 }
 
-/// One remembered word.
+/// A cached word with its stem.
 #[derive(Clone)]
 struct Slot {
     word: [u8; CACHED_BYTES],
@@ -66,7 +65,7 @@ struct Slot {
     stop: bool,
 }
 
-/// What a byte can be part of.
+/// The role of a character in words and names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Gap,
@@ -74,17 +73,17 @@ enum Class {
     Digit,
     Upper,
     Lower,
-    /// Of a script without spaces between words.
+    /// A character of a script without spaces between words.
     Dense,
 }
 
-/// What a run of word characters and connectors looks like so far.
+/// Properties of a run of word characters and connectors.
 #[derive(Default)]
 struct Shape {
     letters: bool,
     digits: bool,
     camel: bool,
-    /// Ends of the part between the first and the last word character, in bytes of the text.
+    /// Start of the first and end of the last word, in bytes of the text.
     first: Option<usize>,
     last: usize,
 }
@@ -129,7 +128,7 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     Some((class, c.len_utf8()))
 }
 
-/// Whether a character is Han, Kana, Bopomofo or Hangul.
+/// True for Han, Kana, Bopomofo and Hangul.
 fn is_dense(c: char) -> bool {
     matches!(c,
         '\u{3005}' | '\u{3007}' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'
@@ -144,7 +143,7 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// An analyzer that remembers about `words` words (rounded up to a power of two; about 50 bytes each).
+    /// An analyzer that caches about `words` words (rounded up to a power of two; about 50 bytes each).
     pub(super) fn with_cache(words: usize) -> Self {
         let empty = Slot { word: [0; CACHED_BYTES], word_len: 0, stem: [0; CACHED_BYTES], stem_len: 0, stop: false };
         Self {
@@ -155,7 +154,7 @@ impl Analyzer {
         }
     }
 
-    /// Tells `listener` every word, stop word and name of `text`. Linear in the text; never fails.
+    /// Reports every word, stop word and name of `text` to `listener`. Linear in the text; never fails.
     pub(super) fn analyze(&mut self, text: &str, listener: &mut impl Listener) {
         let mut at = 0;
         while let Some((class, len)) = class_at(text, at) {
@@ -167,7 +166,7 @@ impl Analyzer {
         }
     }
 
-    /// One run of word characters and connectors from `start`; returns where it ends.
+    /// Reads one run of word characters and connectors from `start`; returns its end.
     fn run(&mut self, text: &str, start: usize, listener: &mut impl Listener) -> usize {
         let mut shape = Shape::default();
         let mut at = start;
@@ -193,7 +192,7 @@ impl Analyzer {
         at
     }
 
-    /// One word from `start`; returns where it ends.
+    /// Reads one word from `start`; returns its end.
     #[inline]
     fn word(&mut self, text: &str, start: usize, shape: &mut Shape, listener: &mut impl Listener) -> usize {
         let mut at = start;
@@ -237,7 +236,8 @@ impl Analyzer {
         at
     }
 
-    /// The words inside a word in camel case, those of one letter and stop words left out. `lowered` is only room.
+    /// Reports the words inside a camel-case word, without single letters and stop words. `lowered` is a scratch
+    /// buffer.
     fn parts(&mut self, written: &str, start: usize, lowered: &mut String, listener: &mut impl Listener) {
         let mut from = 0;
         let mut chars = written.char_indices().peekable();
@@ -246,7 +246,7 @@ impl Analyzer {
             let class = class_at(written, at).map_or(Class::Gap, |(class, _)| class);
             let next = chars.peek().and_then(|(next, _)| class_at(written, *next)).map(|(class, _)| class);
             let rest = written.len() - at - c.len_utf8();
-            // `getUser` parts before `U`, `HTTPServer` before `S`; the `s` of `URLs` is no word.
+            // `getUser` is split before `U`, `HTTPServer` before the last `S`; the `s` of `URLs` is not a word.
             let begins = class == Class::Upper
                 && (matches!(before, Class::Lower | Class::Digit)
                     || before == Class::Upper && next == Some(Class::Lower) && rest > 1);
@@ -277,7 +277,7 @@ impl Analyzer {
         self.tell(lowered, start + at.start..start + at.end, &mut Words(listener));
     }
 
-    /// Tells a lower-cased word with its stem, or that it is a stop word.
+    /// Reports a lower-cased word with its stem, or as a stop word.
     #[inline]
     fn tell(&mut self, word: &str, at: Range<usize>, listener: &mut impl Listener) {
         if !word.is_ascii() {
@@ -299,7 +299,7 @@ impl Analyzer {
         }
     }
 
-    /// Tells the whole run as a name if it looks like one, and a `file:line` also as its file.
+    /// Reports the whole run as a name if it looks like one, and a `file:line` also as its file.
     fn whole(&mut self, text: &str, first: usize, end: usize, shape: &Shape, listener: &mut impl Listener) {
         let last = shape.last + language_tail(text, first, shape.last, end);
         let inner = &text[first..last];
@@ -331,7 +331,7 @@ impl Slot {
         &self.stem[..usize::from(self.stem_len)]
     }
 
-    /// `word` is ASCII and fits; a stem that would not fit is replaced by the word itself.
+    /// `word` is ASCII and fits; a stem that does not fit is replaced by the word itself.
     fn remember(&mut self, word: &str, stem: &str) {
         let stem = if stem.len() <= CACHED_BYTES && !stem.is_empty() { stem } else { word };
         self.word[..word.len()].copy_from_slice(word.as_bytes());
@@ -342,7 +342,7 @@ impl Slot {
     }
 }
 
-/// Passes on words only.
+/// Forwards words only.
 struct Words<'a, L>(&'a mut L);
 
 impl<L: Listener> Listener for Words<'_, L> {
@@ -351,7 +351,7 @@ impl<L: Listener> Listener for Words<'_, L> {
     }
 }
 
-/// A run of characters of a script without spaces, from `start`; returns where it ends.
+/// Reads a run of characters of a script without spaces from `start`; returns its end.
 fn dense(text: &str, start: usize, listener: &mut impl Listener) -> usize {
     let mut before = None;
     let mut at = start;
@@ -373,7 +373,7 @@ fn dense(text: &str, start: usize, listener: &mut impl Listener) -> usize {
     at
 }
 
-/// How many connectors after a word belong to it: `c++`, `c#`.
+/// Number of connector characters after a word that belong to it: `c++`, `c#`.
 fn language_tail(text: &str, first: usize, last: usize, end: usize) -> usize {
     let tail = &text[last..end];
     match last - first {
@@ -383,7 +383,7 @@ fn language_tail(text: &str, first: usize, last: usize, end: usize) -> usize {
     }
 }
 
-/// The part before a `:line` or `:line:column`; the whole if there is none.
+/// The part before a `:line` or `:line:column`; the whole name if there is none.
 fn without_line(name: &str) -> &str {
     let mut rest = name;
     for _ in 0..2 {
@@ -405,7 +405,7 @@ fn lower_into(text: &str, out: &mut String) {
     }
 }
 
-/// A fast hash of a few bytes, the same on every machine; no defence against chosen words, which the cache needs not.
+/// A fast hash of a few bytes, the same on every machine. Not resistant to chosen input, which the cache need not be.
 #[inline]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,5 +1,5 @@
-//! Families of sessions: a fork begins as a copy of another session's records, ids included, so sessions that hold the
-//! same records are of one family.
+//! Related sessions: a fork begins as a copy of another session's records, including their ids, so sessions that share
+//! records are related.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,16 +14,16 @@ use super::schema::{link_text, record_key};
 use super::snapshot::Snapshot;
 use super::{Error, MAX_LINKS, Searcher};
 
-/// A session that holds records of another.
+/// A session that shares records with another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kin {
-    /// The session.
+    /// The related session.
     pub session: SessionId,
-    /// How many different records with something to find in them both hold.
+    /// Number of distinct shared records with indexed text.
     pub shared: u64,
 }
 
-/// The sessions that a conversation names, each once; the first [`MAX_LINKS`].
+/// The sessions that a conversation names, without duplicates; the first [`MAX_LINKS`].
 pub fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
     let mut links = Vec::new();
     for item in items {
@@ -39,8 +39,8 @@ pub fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
 }
 
 impl Searcher {
-    /// The sessions whose transcripts name this one, with what this one is to them; by id, at most [`MAX_KIN`] of each link.
-    /// Only what is indexed is known.
+    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most [`MAX_KIN`] of
+    /// each relation. Only indexed sessions are known.
     ///
     /// # Errors
     ///
@@ -56,12 +56,12 @@ impl Searcher {
         Ok(naming)
     }
 
-    /// The other sessions that hold records with the same ids as `session`, most shared first, equals by id; at most
+    /// The other sessions with records of the same ids as `session`, most shared first, then by id; at most
     /// [`MAX_KIN`]. Counts are exact.
     ///
-    /// Relatives are looked for by a sample of the session's records: the first, the last, and some spread between. A
-    /// fork holds the first records of what it was forked from, so it is found whatever its length. Only what is indexed
-    /// is known, sessions that others hide included. Milliseconds, however many sessions there are.
+    /// Candidates are found by a sample of the session's records: the first, the last, and some between. A fork holds
+    /// the first records of its origin, so it is found whatever its length. Only indexed sessions are known, including
+    /// hidden ones. Takes milliseconds, however many sessions there are.
     ///
     /// # Errors
     ///
@@ -93,7 +93,8 @@ impl Searcher {
     }
 }
 
-/// At most [`KIN_SAMPLE`] of the keys: a quarter from the start, a quarter from the end, the rest spread between.
+/// At most [`KIN_SAMPLE`] of the keys: a quarter from the start, a quarter from the end, the rest spread evenly
+/// between.
 fn sample(keys: &[u64]) -> Vec<u64> {
     if keys.len() <= KIN_SAMPLE {
         return keys.to_vec();
@@ -106,7 +107,8 @@ fn sample(keys: &[u64]) -> Vec<u64> {
 }
 
 impl Searcher {
-    /// Fingerprints of a session's records, in their order, as [`Mark::digest`](baton_conversation::hash::Mark::of) makes them. Only what is indexed is known.
+    /// Fingerprints of a session's records in order, as made by [`Mark::digest`](baton_conversation::hash::Mark::of). Only
+    /// indexed records are known.
     ///
     /// # Errors
     ///
@@ -115,7 +117,7 @@ impl Searcher {
         self.snapshot().records(session.as_str())
     }
 
-    /// The sessions that hold a record of this id, by id. Only what is indexed is known.
+    /// The sessions that hold the record with this id, sorted by id. Only indexed sessions are known.
     ///
     /// # Errors
     ///
@@ -127,7 +129,7 @@ impl Searcher {
 }
 
 impl Snapshot {
-    /// The keys of a session's records in their order; a record whose text was cut in several stands once.
+    /// Keys of a session's records in order; a record cut into several units counts once.
     fn records(&self, session: &str) -> Result<Vec<u64>, Error> {
         let term = Term::from_field_text(self.fields.session, session);
         let mut records = Vec::new();
@@ -148,12 +150,12 @@ impl Snapshot {
         Ok(records.into_iter().map(|(_, key)| key).collect())
     }
 
-    /// The sessions that hold a record, each once, by id.
+    /// The sessions that hold a record, without duplicates, sorted by id.
     pub(super) fn holders(&self, key: u64) -> Result<BTreeSet<&str>, Error> {
         self.sessions_with(&Term::from_field_u64(self.fields.record, key))
     }
 
-    /// The sessions of the documents that have a term, each once, by id.
+    /// The sessions of the documents that contain a term, without duplicates, sorted by id.
     fn sessions_with(&self, term: &Term) -> Result<BTreeSet<&str>, Error> {
         let mut sessions = BTreeSet::new();
         for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {

@@ -1,9 +1,9 @@
-//! The forms of English words that no stemmer brings back to their base: `bought` is a form of `buy`, `children` of
+//! Irregular forms of English words, which no stemmer reduces to their base: `bought` is a form of `buy`, `children` of
 //! `child`.
 //!
-//! Forms of a word, no synonyms. What is mostly another word stays as it is: `bound`, `ground`, `lives`.
+//! Forms only, no synonyms. A form that is mostly another word is left out: `bound`, `ground`, `lives`.
 
-/// Forms and what they are forms of, in alphabetical order, which the search in it needs and a test holds.
+/// Forms with their bases, sorted by form for binary search (a test checks the order).
 const FORMS: &[(&str, &str)] = &[
     ("analyses", "analysis"),
     ("arisen", "arise"),
@@ -178,12 +178,12 @@ const FORMS: &[(&str, &str)] = &[
     ("wrote", "write"),
 ];
 
-/// The base of a lower-cased word, if it is an irregular form.
+/// The base of a lower-cased word if it is an irregular form.
 pub(super) fn base(word: &str) -> Option<&'static str> {
     FORMS.binary_search_by_key(&word, |(form, _)| form).ok().map(|at| FORMS[at].1)
 }
 
-/// The irregular forms that begin like a lower-cased text.
+/// The irregular forms that begin with a lower-cased text.
 pub(super) fn beginning(start: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     let from = FORMS.partition_point(|(form, _)| *form < start);
     FORMS[from..].iter().map(|(form, _)| *form).take_while(move |form| form.starts_with(start))

@@ -1,10 +1,10 @@
-//! How many different near pairs a session has: its length when near pairs are scored.
+//! Estimates the number of distinct near pairs in a session, which is its length when near pairs are scored.
 
 use super::analyzer;
 use super::pretokenized::NEAR_WORDS;
 
-/// Counts the different near pairs of a session, within about one percent: one bit for each hash, and the share of
-/// bits still unset says how many were set.
+/// Counts distinct near pairs within about one percent. Each pair's hash sets one bit; the share of unset bits tells
+/// how many were set.
 #[derive(Default)]
 pub(super) struct PairCount {
     recent: [u64; NEAR_WORDS],
@@ -14,7 +14,7 @@ pub(super) struct PairCount {
     bits: Vec<u64>,
 }
 
-/// Bits of the count: enough for a million pairs, which a bigger session only underrates.
+/// Size of the bitmap: enough for a million pairs; a bigger session is underestimated.
 const PAIR_BITS: u64 = 1 << 18;
 
 impl PairCount {

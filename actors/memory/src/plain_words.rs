@@ -3,11 +3,11 @@
 use super::analyzer;
 use super::pretokenized::END;
 
-/// The unstemmed words of a session, each once.
+/// A set of words that keeps their first order.
 #[derive(Default)]
 pub(super) struct PlainWords {
     text: String,
-    /// Open addressing: ends of words in `text`, 0 for a free place.
+    /// Open addressing: byte ranges of words in `text`; an end of 0 marks a free slot.
     places: Vec<(u32, u32)>,
     count: usize,
 }
@@ -20,7 +20,7 @@ impl PlainWords {
         let place = self.place(word);
         if self.places[place].1 == 0 {
             let from = self.text.len();
-            // 4 GB of distinct words do not fit: what comes later is not counted.
+            // The limit is 4 GB of distinct words; later ones are ignored.
             let Ok(to) = u32::try_from(from + word.len()) else { return };
             self.text.push_str(word);
             self.places[place] = (from as u32, to);
@@ -49,7 +49,7 @@ impl PlainWords {
         }
     }
 
-    /// In the order in which they first came, so that the same session always gives the same text.
+    /// Appends the words, packed, in the order in which they first came, so that a session always gives the same text.
     pub(super) fn distinct_into(self, out: &mut String) {
         let mut found: Vec<_> = self.places.into_iter().filter(|(_, to)| *to > 0).collect();
         found.sort_unstable();

@@ -1,7 +1,7 @@
-//! How much text may wait for the index writer.
+//! Limits the text that waits for the index writer.
 //!
-//! tantivy bounds its queue by documents, ten thousand batches of them, which for long sessions is most of a
-//! gigabyte. Here each document carries its bytes until the writer is done with it, and who hands over more waits.
+//! tantivy limits its queue by documents, ten thousand batches of them, which for long sessions is most of a gigabyte.
+//! Here each document counts its bytes until the writer is done with it, and a caller that hands over more waits.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ struct Room {
     freed: Condvar,
 }
 
-/// A document on its way into the index; its bytes wait no more when it is dropped.
+/// A document in the writer's queue; dropping it frees its bytes.
 pub(super) struct Queued {
     document: TantivyDocument,
     bytes: usize,
@@ -29,11 +29,11 @@ pub(super) struct Queued {
 }
 
 impl Queue {
-    /// Waits until there is room for a batch, or nothing else waits, and takes that room.
+    /// Waits until a batch fits, or the queue is empty, and reserves its bytes.
     ///
     /// # Errors
     ///
-    /// When the writer takes nothing for [`QUEUE_STALL`]: it has died or the disk hangs.
+    /// When the writer accepts nothing for [`QUEUE_STALL`]: it has died or the disk hangs.
     pub(super) fn admit(&self, documents: Vec<TantivyDocument>) -> Result<Vec<Queued>, Error> {
         let sizes: Vec<usize> = documents.iter().map(bytes_of).collect();
         let all: usize = sizes.iter().sum();
@@ -71,7 +71,7 @@ impl Document for Queued {
     }
 }
 
-/// About how much memory a document takes.
+/// Approximate memory that a document takes.
 fn bytes_of(document: &TantivyDocument) -> usize {
     let texts = document.field_values().filter_map(|(_, value)| value.as_str().map(str::len));
     512 + texts.sum::<usize>()

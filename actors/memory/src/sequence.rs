@@ -1,20 +1,20 @@
-//! Words in the order in which a text has them: what a phrase is compared by.
+//! Phrases: sequences of words that a text must contain in order.
 
 use std::ops::Range;
 
 use super::analyzer::{Analyzer, Listener};
 
-/// Most words of a phrase that are compared.
+/// Maximum number of words of a phrase that are compared.
 const PHRASE_WORDS: usize = 64;
 
-/// A phrase as it is looked for.
+/// A parsed phrase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Phrase {
-    /// As it was written, lower-cased: what scripts without spaces are compared by.
+    /// The phrase lower-cased; compared as a substring for scripts without spaces.
     lowered: String,
-    /// Its words in order, stop words among them, unstemmed.
+    /// Its words in order, unstemmed, including stop words.
     words: Vec<String>,
-    /// The stems of those that are no stop words, in order.
+    /// Stems of its words that are not stop words, in order.
     pub(super) stems: Vec<String>,
     /// The stop words.
     pub(super) stops: Vec<String>,
@@ -27,8 +27,7 @@ impl Phrase {
         phrase
     }
 
-    /// Whether a text has the words one right after the other. Letters count, their case does not; neither does what
-    /// stands between words.
+    /// True if a text contains the words consecutively. Ignores case and everything between words.
     pub(super) fn is_in(&self, text: &str, analyzer: &mut Analyzer) -> bool {
         if self.words.is_empty() {
             return false;
@@ -55,10 +54,10 @@ impl Listener for Phrase {
     }
 }
 
-/// Looks for a phrase while a text is read.
+/// Searches a text for a phrase while it is analysed.
 struct Search<'a> {
     phrase: &'a Phrase,
-    /// Of each beginning that may become the phrase: how many words it has. At most one for each word of the phrase.
+    /// Number of words matched by each partial match; at most one entry per word of the phrase.
     begun: Vec<usize>,
     found: bool,
 }

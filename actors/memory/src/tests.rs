@@ -1,4 +1,4 @@
-//! The memory as its owner and its askers see it.
+//! The memory from the point of view of its owner and its callers.
 
 mod demands;
 mod facts;
@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::{Checkpoint, Entry, Hit, Query, Searcher, Store, Titles};
 
-/// A session as a test writes it.
+/// A session as written by a test.
 #[derive(Clone, Debug)]
 struct Session {
     id: SessionId,
@@ -57,7 +57,7 @@ impl Session {
         self
     }
 
-    /// Having changed these files.
+    /// Adds changes of these files.
     fn touching(mut self, files: &[&str]) -> Self {
         self.graph = graph(&self.project, &self.id, files);
         self
@@ -86,7 +86,7 @@ impl Session {
     }
 }
 
-/// A session that changed these files.
+/// The graph of a session that changed these files.
 fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
     let mut graph = Graph::default();
     let mut mention = |label: Label, name: &str, line: u64| {
@@ -135,7 +135,7 @@ fn checkpoint(position: u64) -> Checkpoint {
     Checkpoint { position: Position(position), chain: [position as u8; 16] }
 }
 
-/// A memory in a directory of its own.
+/// A memory in a temporary directory.
 struct Memory {
     dir: TempDir,
     store: Store,
@@ -150,7 +150,7 @@ impl Memory {
         Self { searcher: opened.store.searcher(), store: opened.store, dir }
     }
 
-    /// Holding these sessions, committed.
+    /// A memory with these sessions, committed.
     fn of(sessions: &[Session]) -> Self {
         let mut memory = Self::new();
         for session in sessions {

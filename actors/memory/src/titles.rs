@@ -1,6 +1,6 @@
-//! Titles that transcripts give to other sessions: old versions of Claude Code wrote the title of a session into the next
-//! transcript of its project, beside the id of the record that it was made of. Whose title it is is looked up when it is asked
-//! for, so it does not matter which of the two is indexed first, and it goes with the transcript that gives it.
+//! Titles that transcripts give to other sessions. Old versions of Claude Code wrote a session's title into the next
+//! transcript of its project, with the id of a record of the titled session. The title is resolved at query time, so it
+//! does not matter which of the two is indexed first, and a title disappears with the transcript that gives it.
 //!
 //! # Decisions
 //!
@@ -18,30 +18,30 @@ use super::schema::{self, Fields, text};
 use super::snapshot::{Segment, Snapshot};
 use super::{Error, Searcher};
 
-/// Titles of one transcript that are kept, the last ones: they name the sessions of a project before it.
+/// Maximum number of titles kept from one transcript, the last ones; they name earlier sessions of its project.
 const MAX_GIVEN: usize = 128;
-/// Records without a turn that are kept of one session, the last ones: a title is made of one of the last.
+/// Maximum number of records without a turn kept for one session, the last ones; titles refer to one of the last.
 const MAX_SILENT: usize = 256;
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 120;
-/// Stands between titles in the field that stores them; none contains it.
+/// Separates titles in the stored field; no title contains it.
 const BORDER: char = '\n';
 
-/// What a conversation has to do with titles.
+/// What a conversation says about titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Titles {
-    /// Whether it says itself what its session is called: then nobody else does.
+    /// True if the transcript gives its own session a title, which takes precedence.
     own: bool,
-    /// The key of a record, and what the session that holds it is called.
+    /// Keys of records, each with the title of the session that holds it.
     given: VecDeque<(u64, String)>,
-    /// Records that no turn is made of, by which a title may mean this session.
+    /// Keys of records without a turn; a title may refer to this session by one of them.
     silent: VecDeque<u64>,
-    /// The last record, if no turn is made of it.
+    /// Key of the last record, if it is a result without a turn so far.
     last: Option<u64>,
 }
 
 impl Titles {
-    /// Takes note of the next item of the conversation. Holds a bounded amount.
+    /// Records the next item of the conversation. Memory use is bounded.
     pub fn note(&mut self, item: &Item) {
         let Some(key) = item.uuid.as_deref().map(schema::record_key) else { return };
         match &item.body {
@@ -55,7 +55,8 @@ impl Titles {
                 let is_new = self.silent.back() != Some(&key);
                 push(&mut self.silent, is_new.then_some(key), MAX_SILENT);
             }
-            // Most results belong to the turn of their call. Nothing is named after one, unless it is the last word.
+            // Most results are part of the turn of their call. A title refers to a result only if it is the last
+            // record.
             Body::Result(_) => self.last = Some(key),
             Body::Prompt { .. } => push(&mut self.silent, self.last.take(), MAX_SILENT),
             Body::Meta(_) => {}
@@ -63,12 +64,12 @@ impl Titles {
         }
     }
 
-    /// Whether the conversation was found to say what its session is called.
+    /// Sets whether the transcript gives its own session a title.
     pub fn with_own(self, own: bool) -> Self {
         Self { own, ..self }
     }
 
-    /// Adds to the document of the session.
+    /// Adds the fields of titles to the session's document.
     pub(super) fn write(&self, fields: &Fields, document: &mut TantivyDocument) {
         if self.own {
             document.add_u64(fields.titled, 1);
@@ -93,14 +94,14 @@ fn push<T>(list: &mut VecDeque<T>, entry: Option<T>, most: usize) {
     }
 }
 
-/// A title that another session gives: of several the one of the session that was heard of last is taken, then by its id, and of
-/// one session the last.
+/// A title given by another session, ordered by preference: last activity and id of the giving session, index among its
+/// titles, and address of its document. The greatest wins.
 type Naming<'a> = (i64, &'a str, u32, DocAddress);
 
 impl Searcher {
-    /// What another session's transcript calls a session that says nothing of that itself: at most 120 characters on one line.
-    /// What hidden sessions say is not told. Only what is indexed is known. Looks at each record of the session if any session
-    /// gives titles to others, else at nothing.
+    /// The title that another session's transcript gives to a session without its own: at most 120 characters on one
+    /// line. Titles from hidden sessions do not count. Only indexed sessions are known. Looks up every record of the
+    /// session if any session gives titles at all.
     ///
     /// # Errors
     ///

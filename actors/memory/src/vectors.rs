@@ -1,17 +1,19 @@
-//! Vectors of what was said, one for each different text of a turn, as a model behind an endpoint makes them.
+//! Vectors of what was said, one for each distinct text of a turn, computed by a model behind an endpoint.
 //!
-//! They are paid for. So they lie in a folder of their own beside the memory, one file for each model, and a memory that
-//! is built anew finds them there: a vector belongs to its text, whoever said it. A turn's document carries the key of its
-//! text, and that is all that ties the two together.
+//! They cost money. So they are stored in a directory of their own beside the index, one file per model, and a rebuilt
+//! index finds them there: a vector belongs to its text, whichever turn says it. A turn's document has the key of its
+//! text, the only connection between the two.
 //!
-//! Promises: what [`Table::add`] has returned from survives a power cut; a torn or damaged part of a file costs the
-//! vectors in it and no other; [`Vectors::keep`] leaves nothing in any file of a text that is not live; a question reads
-//! vectors while others are added. All components are bytes: the angle between two vectors is off by less than a hundredth.
+//! Guarantees: vectors for which [`Table::add`] has returned survive a power cut. A torn or damaged part of a file
+//! costs the vectors in it and no others. [`Vectors::keep`] leaves nothing in any file of a text that is not live.
+//! Queries read vectors while others are added. All components are bytes; the angle between two vectors is off by less
+//! than a hundredth.
 //!
 //! # Hazards
 //!
-//! - A vector leaves the files when no stored turn has its text any more, judged by a memory that has the whole
-//!   log. All vectors are held in memory, about 40 MB for 100,000 of 384 numbers; filling stops at 1 GB.
+//! - A vector is removed from the files when no stored turn has its text any more; only an index that has applied the
+//!   whole log may decide that. All vectors are held in memory, about 40 MB for 100,000 of 384 numbers; filling stops
+//!   at 1 GB.
 
 mod file;
 mod meaning;
@@ -37,83 +39,83 @@ pub use meaning::Meaning;
 pub use missing::{Missing, Passage};
 pub use table::Table;
 
-/// Characters of a turn that its vector is of: what a small model reads. Most turns are shorter.
+/// Characters of a turn that its vector represents: as many as a small model reads. Most turns are shorter.
 pub const PASSAGE_CHARS: usize = 2_000;
-/// Most components of a vector.
+/// Maximum number of components of a vector.
 pub const MAX_DIMENSIONS: usize = 16_384;
-/// Longest name of a model, in bytes.
+/// Maximum length of a model's name, in bytes.
 const MODEL_BYTES: usize = 512;
-/// Bytes of vectors that are held: 2.7 million of 384 components.
+/// Maximum bytes of vectors held: 2.7 million of 384 components.
 const MAX_BYTES: usize = 1 << 30;
-/// Files of models that are looked at: nobody tries out more.
+/// Maximum number of model files that are read; nobody tries out more.
 const MAX_FILES: usize = 64;
-/// How the name of a file of vectors ends.
+/// Extension of a file of vectors.
 const EXTENSION: &str = "vectors";
 
-/// What tells a text from all others, whoever says it.
+/// Identifies a text, whichever turn says it.
 pub type Key = u64;
 
-/// What makes vectors; those of two models have nothing to do with each other.
+/// The model that computes vectors. Vectors of different models are unrelated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Its name, as the endpoint knows it.
+    /// Name of the model, as the endpoint knows it.
     pub name: String,
-    /// How many components were asked for; none: as many as it makes.
+    /// Number of components to request; `None` for the model's default.
     pub dimensions: Option<usize>,
 }
 
-/// Why vectors could not be stored or read.
+/// Errors of reading and storing vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The disk refused.
+    /// An I/O error.
     #[error("{}: {source}", path.display())]
     Disk {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The endpoint makes vectors of another length than those that are there.
+    /// The endpoint returns vectors of another length than the stored ones.
     #[error("the endpoint gives {given} numbers for a text, and {held} before")]
     Dimensions {
-        /// Before.
+        /// Length of the stored vectors.
         held: usize,
-        /// Now.
+        /// Length of the returned vector.
         given: usize,
     },
-    /// There is no room for more.
+    /// The limit of [`MAX_BYTES`] is reached.
     #[error("{} MB of vectors are held, and no more than that", MAX_BYTES >> 20)]
     Full,
-    /// The model cannot be called so.
+    /// The model's name is not acceptable.
     #[error("the model's name is empty or longer than {MODEL_BYTES} bytes")]
     Name,
 }
 
-/// The folder of vectors. One owner of the home opens it; any thread may use it.
+/// The directory of vectors. Opened by the one owner of the home; usable from any thread.
 pub struct Vectors {
     dir: PathBuf,
-    /// Those that are in use.
+    /// The vectors in use.
     current: RwLock<Option<Arc<Table>>>,
-    /// Held by whoever changes which files there are.
+    /// Held while the set of files changes.
     files: Mutex<()>,
 }
 
 impl Vectors {
-    /// The vectors in `dir`, which need not be there. Nothing is read.
+    /// The vectors in `dir`, which need not exist. Reads nothing.
     pub fn at(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), current: RwLock::default(), files: Mutex::default() }
     }
 
-    /// Those in use, if any are.
+    /// The vectors in use, if any.
     pub fn current(&self) -> Option<Arc<Table>> {
         self.current.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// Uses the vectors of a model, or none. Reads its file, which is created if need be.
+    /// Switches to the vectors of a model, or to none. Reads the model's file.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or created; none are in use then.
+    /// When the file cannot be read or the directory cannot be created; then no vectors are in use.
     pub fn select(&self, model: Option<&Model>) -> Result<Option<Arc<Table>>, Error> {
         let _files = self.files();
         let current = self.current();
@@ -133,12 +135,12 @@ impl Vectors {
         Ok(Some(table))
     }
 
-    /// Takes out of every file what is of no live text, which are asked for only where there are vectors. Nothing is written
-    /// where nothing is to be taken out.
+    /// Removes vectors of texts that are not live from all files; returns their number. Calls `live` only if there are
+    /// vectors, and writes only if something is to be removed.
     ///
     /// # Errors
     ///
-    /// When a file cannot be written anew: it holds what it held.
+    /// When a file cannot be rewritten; it then keeps its contents.
     pub fn keep(&self, live: impl FnOnce() -> HashSet<Key>) -> Result<u64, Error> {
         let _files = self.files();
         let (current, paths) = (self.current(), self.paths()?);
@@ -159,7 +161,7 @@ impl Vectors {
         Ok(dropped)
     }
 
-    /// Deletes the files of all models but the one in use; nothing where none is.
+    /// Deletes the files of all models except the one in use; does nothing if none is. Returns the number of files.
     ///
     /// # Errors
     ///
@@ -183,7 +185,7 @@ impl Vectors {
         *self.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = table;
     }
 
-    /// Files of vectors; also those that nobody has finished writing are no others' in this folder, and go.
+    /// Paths of the vector files. Deletes unfinished files; no other process writes in this directory.
     fn paths(&self) -> Result<Vec<PathBuf>, Error> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -204,7 +206,7 @@ impl Vectors {
     }
 }
 
-/// The part of a turn's text that its vector is of; none where there is nothing to say.
+/// The part of a turn's text that its vector represents; `None` if it has no letter or digit.
 pub fn passage(text: &str) -> Option<&str> {
     let text = text.trim();
     let end = text.char_indices().nth(PASSAGE_CHARS).map_or(text.len(), |(at, _)| at);
@@ -220,7 +222,7 @@ fn first_word(digest: &[u8]) -> u64 {
     digest.iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// One name for each model and number of components.
+/// The file name, unique to the model and the requested number of components.
 fn file_name(model: &Model) -> String {
     let asked = model.dimensions.map_or(String::new(), |dimensions| dimensions.to_string());
     let digest = Sha256::digest(format!("{}\n{asked}", model.name).as_bytes());

@@ -1,4 +1,4 @@
-//! What is tied to one entity.
+//! Entities and facts close to one entity.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::group::{Admission, first};
 use crate::Error;
 use crate::limits::GRAPH_GROUPS;
 
-/// How far what is near the center is from it; the rest is farther.
+/// Distance of entities or facts from the center; everything else is farther.
 #[derive(Default)]
 pub(super) struct Near(BTreeMap<u64, u8>);
 
@@ -25,13 +25,13 @@ impl Near {
     }
 }
 
-/// A fact tied to the center, and its ends.
+/// A fact tied to the center, with the keys of its source and target.
 struct Tie {
     fact: u64,
     ends: [Option<u64>; 2],
 }
 
-/// The center, then those that share a fact with it.
+/// The center at distance 0, entities that share a fact with it at 1.
 pub(super) fn nodes(admission: &Admission<'_>, center: u64) -> Result<Near, Error> {
     let mut near = Near::default();
     near.add(center, 0);
@@ -39,14 +39,14 @@ pub(super) fn nodes(admission: &Admission<'_>, center: u64) -> Result<Near, Erro
     Ok(near)
 }
 
-/// The facts that begin or end at the center.
+/// The facts that begin or end at the center, at distance 0.
 pub(super) fn facts(admission: &Admission<'_>, center: u64) -> Result<Near, Error> {
     let mut near = Near::default();
     ties(admission, center, |tie| near.add(tie.fact, 0))?;
     Ok(near)
 }
 
-/// The latest of the facts that say most of an entity.
+/// The most informative fact about an entity, by its relation; of several the latest.
 pub(super) fn telling(admission: &Admission<'_>, node: u64) -> Result<Option<DocAddress>, Error> {
     let fields = &admission.snapshot.fields;
     let mut best = None;
@@ -70,7 +70,8 @@ pub(super) fn telling(admission: &Admission<'_>, node: u64) -> Result<Option<Doc
     Ok(best.map(|(_, address)| address))
 }
 
-/// Every fact that begins or ends at the center and, if that is a session, every fact that it supports.
+/// Calls `each` for every fact that begins or ends at the center and, if the center is a session, every fact that the
+/// session supports.
 fn ties(admission: &Admission<'_>, center: u64, mut each: impl FnMut(Tie)) -> Result<(), Error> {
     let fields = &admission.snapshot.fields;
     let mut terms = vec![Term::from_field_u64(fields.source, center), Term::from_field_u64(fields.target, center)];

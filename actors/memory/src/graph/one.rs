@@ -1,4 +1,4 @@
-//! Single facts, and what single sessions say.
+//! Single facts and entities, and everything that given sessions say.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,27 @@ use super::group::Admission;
 use super::{Fact, Node, key};
 use crate::{Error, Searcher};
 
-/// Most sessions that [`Searcher::supporters`] names.
+/// Maximum number of sessions that [`Searcher::supporters`] returns.
 const MOST_SUPPORTERS: usize = 500;
 
-/// What some sessions say of the world.
+/// Entities and facts of some sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SaidBy {
-    /// The entities that they have, the most known first.
+    /// Entities that they mention, most supported first.
     pub nodes: Vec<Node>,
-    /// The facts that they support, the latest first.
+    /// Facts that they support, latest first.
     pub facts: Vec<Fact>,
-    /// Whether there is more.
+    /// True if a limit cut the lists.
     pub more: bool,
 }
 
 impl Searcher {
-    /// The same without these facts, whoever supports them.
+    /// Hides these facts from all queries, whichever sessions support them.
     pub fn without_facts(self, facts: impl IntoIterator<Item = Uuid>) -> Self {
         self.without_subjects(facts.into_iter().map(key).collect())
     }
 
-    /// The fact of a uuid, if a session that is not excluded supports it.
+    /// The fact with this uuid, if a session that is not excluded supports it.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Searcher {
         Ok(found.filter(|fact| fact.uuid == uuid))
     }
 
-    /// Which sessions support a fact, deleted or not; at most a few hundred.
+    /// The sessions that support a fact; at most 500.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Searcher {
         Ok(found.into_iter().collect())
     }
 
-    /// The entity of a uuid, if a session that is not excluded has it.
+    /// The entity with this uuid, if a session that is not excluded mentions it.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Searcher {
         Ok(found.filter(|node| node.uuid == uuid))
     }
 
-    /// What these sessions say: each entity and fact with what all sessions say of it, at most `most` of either.
+    /// The entities and facts of these sessions, each with what all sessions say of it; at most `most` of either.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Searcher {
             })?;
         }
         let mut said = SaidBy { more: of_nodes.len() > most || of_facts.len() > most, ..SaidBy::default() };
-        // Of very many the first by their numbers, which is to say any: a session has a few hundred at most.
+        // If there are too many, the first by key, an arbitrary choice; a session has a few hundred at most.
         for subject in of_nodes.into_iter().take(most) {
             said.nodes.extend(super::node(&admission, subject)?);
         }

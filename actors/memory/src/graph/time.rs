@@ -1,4 +1,4 @@
-//! Facts in time: when one ceased to hold, and which are asked for.
+//! Facts in time: when a fact ceased to hold, and filters by time.
 
 use baton_conversation::record::Timestamp;
 use baton_graph::{End, Relation, Settled, end};
@@ -9,43 +9,43 @@ use super::group::{Admission, Group, claims, first};
 use crate::Error;
 use crate::snapshot::GraphColumns;
 
-/// A stretch of time, both ends included; without an end it goes on for ever.
+/// A period of time, both ends inclusive; a missing end is unbounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// From then on.
+    /// Start of the period.
     pub after: Option<Timestamp>,
-    /// Until then.
+    /// End of the period.
     pub before: Option<Timestamp>,
 }
 
 impl Window {
-    /// Whether it leaves anything out.
+    /// True if it is unbounded at both ends.
     pub fn is_open(&self) -> bool {
         self.after.is_none() && self.before.is_none()
     }
 
-    /// Whether a moment lies in it. What has no time lies in none but the open one.
+    /// True if a time lies in the period. A missing time lies only in the unbounded one.
     pub fn holds(&self, at: Option<Timestamp>) -> bool {
         let Some(at) = at else { return self.is_open() };
         self.after.is_none_or(|after| after <= at) && self.before.is_none_or(|before| at <= before)
     }
 }
 
-/// Which facts are asked for.
+/// A filter for facts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sieve<'a> {
-    /// Of these relations, or called by one of `names`; without either: all.
+    /// Only facts of these relations or with one of `names`; all facts if both are empty.
     pub relations: &'a [Relation],
-    /// Names that somebody gave relations, in any case.
+    /// Names given to custom relations, case-insensitive.
     pub names: &'a [String],
-    /// Those that began to hold then.
+    /// Only facts that began to hold in this period.
     pub valid: Window,
-    /// Those that ceased to hold then. One that still holds has not.
+    /// Only facts that ceased to hold in this period; facts that still hold do not match a bounded one.
     pub invalid: Window,
 }
 
 impl Sieve<'_> {
-    /// Whether a document may be of such a fact, by its columns alone.
+    /// Preliminary check of an assertion by its columns alone.
     pub(super) fn admits(&self, columns: &GraphColumns, doc: DocId) -> bool {
         let kind = || columns.relation(doc);
         let named = !self.names.is_empty() && kind() == Some(Relation::Told);
@@ -55,12 +55,12 @@ impl Sieve<'_> {
             && (self.invalid.is_open() || rests())
     }
 
-    /// Whether a fact has to be read to know whether it is asked for.
+    /// True if the whole fact must be read to decide.
     pub(super) fn reads(&self) -> bool {
         !self.invalid.is_open() || !self.valid.is_open() || !self.names.is_empty()
     }
 
-    /// Whether a fact is asked for.
+    /// True if a fact passes the filter.
     pub fn keeps(&self, fact: &Fact) -> bool {
         let any = self.relations.is_empty() && self.names.is_empty();
         let kind = any
@@ -70,8 +70,8 @@ impl Sieve<'_> {
     }
 }
 
-/// When a fact ceased to hold: by the earliest of what contradicts it, from all that admitted sessions say. Looks up what
-/// settles its slots, which few assertions do.
+/// When a fact ceased to hold: at the earliest contradicting fact, by what all admitted sessions say. Looks up the
+/// assertions that settle one of its slots, which are few.
 pub(super) fn ended(admission: &Admission<'_>, subject: u64, group: &Group<'_>) -> Result<Option<End>, Error> {
     let mut ends = Vec::new();
     for claim in &group.rests {

@@ -1,4 +1,4 @@
-//! What turns must have and must not have, and which sessions have to do with what.
+//! Required and excluded words, and filters by entity.
 
 use baton_ask::query;
 use baton_ask::query::{Question, Without};
@@ -41,7 +41,7 @@ fn ask(memory: &Memory, asked: &Question) -> Vec<Hit> {
     memory.searcher.search(&query).unwrap()
 }
 
-/// Sessions with the lines found, sorted: a question about what is there, not about its order.
+/// Compares the lines found by session, sorted; the order of hits does not matter here.
 fn check(memory: &Memory, text: &str, expected: &str) {
     let mut found: Vec<String> = ask(memory, &query::parse(text, now()))
         .iter()
@@ -78,7 +78,7 @@ fn what_is_left_out_is_not_found() {
     check(&memory, "token -src/auth.rs", "auth:1 auth:2 cart:1 cart:2 cart:3 schedule:1");
     check(&memory, "token -the", "auth:3");
     check(&memory, "token -nowhere", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
-    // Every turn is indexed with its date and its speaker; that is not said in it.
+    // Every turn is indexed with its date and role, which its text does not say.
     check(&memory, "token -user -march", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
 }
 
@@ -89,7 +89,7 @@ fn a_prefix_is_every_word_that_begins_so() {
     for longer in ["migratio*", "migration*", "migratin*", "migrato*"] {
         check(&memory, longer, "migration:1 migration:2");
     }
-    // A turn whose neighbours have the word is found by them.
+    // A turn is found by a word of its neighbours.
     check(&memory, "the tok* -token", "auth:3 cart:1 cart:3");
     check(&memory, "src/au*", "auth:1 auth:2 auth:3");
     check(&memory, "e03*", "auth:1 auth:2 auth:3");
@@ -179,7 +179,7 @@ fn what_a_title_alone_says_is_said() {
         let found = memory.searcher.saying(&what).unwrap();
         assert_eq!(found.sessions.iter().map(|id| &**id).collect::<Vec<_>>(), expected, "{what:?}");
     }
-    // Words of a title stand before those of the turns.
+    // Words of a title come before those of the turns.
     check(&memory, "\"alpha beta login\"", "login:1");
 }
 
@@ -299,7 +299,7 @@ fn what_was_found_first_stays_found_when_reading_ends_later() {
     let query = Query::new("the needle");
     let plan = Plan::read(query.text, &snapshot).unwrap();
     let demand = Demand::of_phrase("the needle", &snapshot).unwrap();
-    // Enough for the first walk, of 400 texts, and a few more.
+    // Enough for the first pass, of 400 texts, and a few more.
     for (bytes, is_cut) in [(432_000, true), (1_000_000, false)] {
         let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
         let best = best(&snapshot, &plan, &query, &demand, &mut known, 100).unwrap();

@@ -1,4 +1,4 @@
-//! Facts in time: what ends what, whatever was indexed first.
+//! Facts in time: which fact ends which, in any order of indexing.
 
 use baton_conversation::item::{Body, Call, Item, Outcome, ToolResult};
 use baton_episode::digest::{Show, digest};
@@ -10,7 +10,7 @@ use crate::{Fact, GraphQuery, Sieve, Window};
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// A session that says this at an hour, one item after the other; its episode is recorded long after.
+/// A session with these items in a given hour; its episode is recorded long after.
 fn said(id: &str, hour: i64, bodies: Vec<Body>) -> Session {
     let items: Vec<Item> = bodies
         .into_iter()
@@ -25,7 +25,7 @@ fn said(id: &str, hour: i64, bodies: Vec<Body>) -> Session {
         })
         .collect();
     let mut session = Session::new(id, &["said"]);
-    // The later the hour, the more units, and so the later its recording.
+    // A later hour means more units, and so a later recording.
     session.units = (1..=u64::try_from(hour).unwrap()).map(|line| unit(line, "said")).collect();
     let at = Surroundings {
         session: &session.id,
@@ -70,7 +70,7 @@ fn changed(path: &str) -> [Body; 2] {
     [Body::Call(call), result]
 }
 
-/// Every fact of these relations: its value or target, when it began and when it ended, in hours.
+/// Facts of these relations: value or target, and begin and end in hours.
 fn told(memory: &Memory, relations: &[Relation]) -> Vec<String> {
     let sieve = Sieve { relations, ..Sieve::default() };
     let query = GraphQuery { sieve, limit: 100, ..NONE };
@@ -140,7 +140,7 @@ fn the_order_of_indexing_does_not_matter() {
     let history = history();
     let dump = |memory: &Memory| memory.searcher.dump().unwrap();
     let (all, lines) = (told(&Memory::of(&history), &ASKED), dump(&Memory::of(&history)));
-    // Every rotation, each forwards and backwards, each session committed alone.
+    // Every rotation, forwards and backwards, with each session committed alone.
     for turn in 0..history.len() {
         for backwards in [false, true] {
             let mut order = history.clone();
@@ -170,11 +170,11 @@ fn a_contradiction_that_goes_takes_the_end_with_it() {
     let again = find(&memory, "sqlite needs no server");
     assert_eq!((again.invalid_at, again.expired_at, again.ended_by), (None, None, None));
     assert_eq!(again.uuid, ended.uuid);
-    // A session that is only hidden contradicts nothing either.
+    // A session that is merely hidden contradicts nothing either.
     let memory = Memory::of(&history());
     let query = GraphQuery { text: "sqlite needs no server", exclude: &|id| id == "d", ..NONE };
     assert_eq!(memory.searcher.facts(&query).unwrap().found[0].invalid_at, None);
-    // Nor does a fact that was deleted.
+    // Nor does a deleted fact.
     let deleted = find(&memory, "switched sqlite slow").uuid;
     let searcher = memory.searcher.without_facts([deleted]);
     let query = GraphQuery { text: "sqlite needs no server", ..NONE };
@@ -227,7 +227,7 @@ fn facts_are_asked_for_by_their_times() {
     check((0, 0), (5, 7), &["always use tabs", "src/log.rs"]);
     check((3, 0), (0, 6), &["src/log.rs"]);
     check((9, 0), (0, 0), &[]);
-    // Pages of what had to be read are one ranking cut, too.
+    // Pages of facts that had to be read are slices of one ranking, too.
     let sieve = Sieve { invalid: Window { after: at(1), before: None }, ..Sieve::default() };
     let page = |offset, limit| memory.searcher.facts(&GraphQuery { sieve, offset, limit, ..NONE }).unwrap();
     let all = page(0, 100);

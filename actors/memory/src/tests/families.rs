@@ -1,9 +1,9 @@
-//! Sessions that hold the same records.
+//! Sessions that share records.
 
 use super::*;
 use crate::Kin;
 
-/// A session of these records: their ids, and what was said in them. An empty id is none.
+/// A session with these records (id and text). An empty id means no id.
 fn session(id: &str, records: &[(&str, &str)]) -> Session {
     let texts: Vec<&str> = records.iter().map(|(_, text)| *text).collect();
     let mut session = Session::new(id, &texts);
@@ -78,7 +78,7 @@ fn the_ids_of_records_are_kept_through_an_append() {
     assert_eq!(kin(&memory, "b"), "a:1", "the same words of another record are another's");
 }
 
-/// The lines that a question finds, session by session, best first.
+/// The lines that a query finds, by session, best first.
 fn found(memory: &Memory, query: &Query<'_>) -> String {
     let mut sessions: Vec<(String, Vec<String>)> = Vec::new();
     for hit in memory.searcher.search(query).unwrap() {

@@ -1,4 +1,4 @@
-//! Single bytes of the memory's files changed on disk: it finds what it found before, or is begun anew and says why.
+//! Changes single bytes of the memory's files on disk: it finds the same as before, or is rebuilt and gives the reason.
 
 use std::fs;
 

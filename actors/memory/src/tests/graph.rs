@@ -1,4 +1,4 @@
-//! Entities and facts: put together from what sessions say.
+//! Entities and facts, combined from what sessions say.
 
 use super::*;
 use crate::{Fact, GraphQuery, Node, PROJECTION_VERSION, Page, Sieve, Window};
@@ -89,7 +89,7 @@ fn names_are_found_by_their_parts() {
     check("design", &[], &["docs/design.md"]);
     check("style.css", &[Label::Session], &[]);
     check("zebra", &[], &[]);
-    // Most support first, then by uuid: all ended together.
+    // Most supported first, then by uuid; all sessions ended at the same time.
     assert_eq!(
         memory.names(&GraphQuery { text: "*", labels: &[Label::File], limit: 2, ..NONE }),
         ["src/auth.rs", "docs/design.md"]
@@ -122,7 +122,7 @@ fn what_is_tied_to_the_center_comes_first() {
     assert_eq!(facts[0].fact, "session c modified src/cart.rs");
     let names = memory.names(&GraphQuery { text: "*", center, ..NONE });
     assert_eq!(names[..2], ["src/cart.rs", "c"], "the center, then what shares a fact with it");
-    // What a session says is near it.
+    // With a session as center, what it says comes first.
     let center = Some(node_uuid("/srv/shop", Label::Session, "b"));
     let names = memory.names(&GraphQuery { text: "src docs style", center, labels: &[Label::File], ..NONE });
     let mut first = names[..2].to_vec();

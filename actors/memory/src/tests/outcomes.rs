@@ -1,4 +1,4 @@
-//! What sessions tried, found by what was run, touched and failed.
+//! Outcomes of sessions, found by commands, files and failures.
 
 use baton_events::schema::outcomes::{Command, File, OUTCOMES_VERSION, Outcomes, Tally, Trouble};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::{By, WitnessQuery, Witnesses};
 
 impl Session {
-    /// Having run a command, touched a file and met an error.
+    /// Adds a command run, a file touched and an error met.
     fn having(mut self, command: &str, file: &str, error: &str) -> Self {
         let runs = Tally { ok: 1, ..Tally::default() };
         self.outcomes = Outcomes {
@@ -25,7 +25,7 @@ impl Memory {
         self.searcher.witnesses(&WitnessQuery { by, project, exclude: &|id| id == "hidden", limit }).unwrap()
     }
 
-    /// The sessions that have a key, or all.
+    /// Sessions with a key, or all.
     fn tried(&self, key: &str) -> String {
         let keys = [key.to_owned()];
         let by = if key.is_empty() { By::All } else { By::Keys(&keys) };
@@ -73,7 +73,7 @@ fn sessions_are_found_by_what_they_tried() {
 fn outcomes_are_replaced_and_go_with_their_session() {
     let mut memory = Memory::of(&four());
     let again = Session::new("a", &["hello", "more"]).having("make all", "src/new.rs", "error: new");
-    // An append keeps the turns that are there.
+    // An append keeps the existing turns.
     memory.store.put(&again.entry(1)).unwrap();
     memory.store.commit(checkpoint(2)).unwrap();
     assert_eq!((memory.tried("c:cargo test"), memory.tried("c:make all")), (String::new(), "a".to_owned()));

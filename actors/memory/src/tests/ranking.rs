@@ -1,4 +1,4 @@
-//! What is found, and in which order.
+//! Which hits are found, and in which order.
 
 use baton_events::schema::outcomes::File;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Kind;
 
-/// A small house: several sessions in two projects.
+/// Several sessions in two projects.
 fn house() -> Vec<Session> {
     let shop = |id: &str, texts: &[&str]| Session::new(id, texts);
     let blog = |id: &str, texts: &[&str]| Session::new(id, texts).in_project("/srv/blog");
@@ -267,7 +267,7 @@ fn what_a_session_did_counts_for_it() {
         by_model: false,
     });
     check(committed, "rounded prices");
-    // What was only read is no deed.
+    // Reading a file is not an activity.
     let mut read = said("b");
     read.outcomes.files = vec![File { path: "src/cart.rs".to_owned(), read: 3, ..File::default() }];
     assert_eq!(Memory::of(&[said("a"), read]).sessions("cart.rs"), ["a", "b"]);

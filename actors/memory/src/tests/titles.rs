@@ -17,7 +17,7 @@ fn notice(uuid: &str) -> Item {
     item(uuid, Body::Notice { text: "kept the model".to_owned() })
 }
 
-/// A session whose turns are of these records, and that was last heard of in this minute.
+/// A session with turns from these records, last active in this minute.
 fn session(id: &str, minute: i64, records: &[&str], items: &[Item]) -> Session {
     let mut session = Session::new(id, records);
     for (unit, record) in session.units.iter_mut().zip(records) {

@@ -1,4 +1,4 @@
-//! What putting, removing, reopening and breaking do.
+//! Putting, removing, reopening and damage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -77,7 +77,7 @@ fn a_removed_session_is_gone() {
     assert_eq!(memory.sessions("pears"), [""; 0]);
 }
 
-/// Whether a word stands in any file, deleted documents included.
+/// True if a word is in any file, including deleted documents.
 fn is_in_files(memory: &Memory, word: &str) -> bool {
     memory.store.everything().unwrap().iter().any(|found| found.contains(word))
 }
@@ -91,7 +91,7 @@ fn what_is_purged_is_in_no_file() {
     let mut forgotten = Session::new("f", &["the quokka came", "and went", "for ever"]).touching(&["/srv/numbat.rs"]);
     memory.store.put(&forgotten.entry(0)).unwrap();
     memory.store.commit(checkpoint(2)).unwrap();
-    // What an append has replaced is still in the older segment.
+    // Text replaced by an append is still in the older segment.
     forgotten.units.push(unit(4, "a bilby came"));
     forgotten.episode = "episode of the dunnart".to_owned();
     memory.store.put(&forgotten.entry(2)).unwrap();
@@ -119,12 +119,12 @@ fn what_is_purged_is_in_no_file() {
     let count = files();
     memory.store.purge(std::slice::from_ref(&forgotten.id), &[]).unwrap();
     assert_eq!(files(), count, "nothing is left to be done");
-    // What an interrupted merge has left.
+    // A file left by an interrupted merge.
     let stray = memory.dir.path().join("0123456789abcdef0123456789abcdef.store");
     fs::write(&stray, "quokka").unwrap();
     memory.store.purge(&[], &[]).unwrap();
     assert!(!stray.exists());
-    // And the memory goes on.
+    // The memory stays usable.
     memory.store.put(&Session::new("g", &["a potoroo"]).entry(0)).unwrap();
     memory.store.commit(checkpoint(5)).unwrap();
     memory.store.idle().unwrap();
@@ -227,7 +227,7 @@ fn what_cannot_be_used_is_wiped_and_said() {
     );
 }
 
-/// One thing that happens to a memory.
+/// An operation on a memory.
 #[derive(Clone, Debug)]
 enum Step {
     Append { session: usize, words: Vec<u8> },
@@ -256,7 +256,7 @@ fn text(word: u8) -> String {
     format!("word{word} the token_{} of src/file{}.rs:{word} again", word % 7, word % 3)
 }
 
-/// The files that the units name are those that the session touched.
+/// Mentions in the graph the files that the units name.
 fn derive(session: &mut Session) {
     let texts = session.units.iter().flat_map(|unit| unit.text.split([' ', ':']));
     let files: BTreeSet<&str> = texts.filter(|word| word.starts_with("src/")).collect();

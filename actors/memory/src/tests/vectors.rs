@@ -1,4 +1,4 @@
-//! What is found by its meaning, beside what is found by its words.
+//! Hits found by vectors, in addition to those found by words.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::*;
 use crate::vectors::{Meaning, Model, Table, Vectors, passage};
 use crate::{Demands, Reason};
 
-/// Words that mean the same.
+/// Groups of words with the same meaning.
 const SAME: [&[&str]; 4] =
     [&["car", "vehicle", "automobile"], &["quick", "fast", "speedy"], &["repair", "mend", "fix"], &["login", "signin"]];
 
-/// A vector in which words of one meaning point in one direction.
+/// A vector in which words with the same meaning point in the same direction.
 fn embed(text: &str) -> Vec<f32> {
     let mut vector = vec![0.01_f32; 512];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2) {
@@ -42,7 +42,7 @@ impl Meant {
         meant
     }
 
-    /// Makes at most so many vectors, and says how many.
+    /// Adds at most `most` vectors; returns their number.
     fn fill(&self, most: usize) -> usize {
         let mut missing = self.memory.searcher.missing(&self.table, &|_| false, &HashSet::new());
         let texts = missing.take(most.min(1_000), usize::MAX).unwrap();
@@ -88,7 +88,7 @@ fn a_paraphrase_is_found_with_vectors_alone() {
     let best = &meant.ask(Query::new("fix car"))[0];
     assert_eq!((best.snippet.as_str(), best.line), ("How do I mend the automobile?", Some(1)));
     assert_eq!(best.matched, [Reason::Vector].into());
-    // Words and meaning together are both told.
+    // A hit found by words and by vector reports both.
     let both = &meant.ask(Query::new("leeks soup"))[0];
     assert_eq!((both.session_id.as_str(), &both.matched), ("kitchen", &[Reason::Text, Reason::Vector].into()));
 }
@@ -138,7 +138,7 @@ fn each_text_is_paid_for_once() {
     let mut meant = Meant::of(&garage());
     let texts = meant.table.count();
     assert_eq!(meant.fill(usize::MAX), 0);
-    // The same words in another session, and a session that is put again, cost nothing.
+    // Repeated words in another session, and a session put again, need no new vectors.
     let mut copy = Session::new("copy", &["How do I mend the automobile?", "Take the wheels off first"]);
     meant.memory.store.put(&copy.entry(0)).unwrap();
     meant.memory.store.commit(checkpoint(2)).unwrap();
@@ -148,11 +148,11 @@ fn each_text_is_paid_for_once() {
     meant.memory.store.put(&copy.entry(0)).unwrap();
     meant.memory.store.commit(checkpoint(3)).unwrap();
     assert_eq!((meant.fill(usize::MAX), meant.table.count()), (1, texts + 1));
-    // A memory that is filled afresh finds them all.
+    // A memory filled from scratch finds them all.
     meant.memory = Memory::of(&garage());
     assert_eq!(meant.fill(usize::MAX), 0);
     assert_eq!(meant.sessions("fix car")[0], "garage");
-    // A session that is left out is not sent.
+    // Texts of an excluded session are not sent.
     meant.memory.store.put(&Session::new("secret", &["never sent"]).entry(0)).unwrap();
     meant.memory.store.commit(checkpoint(2)).unwrap();
     let missing = meant.memory.searcher.missing(&meant.table, &|id| id == "secret", &HashSet::new());
@@ -183,7 +183,7 @@ fn vectors_are_found_wherever_the_index_moves_their_turns() {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         meant.memory.store.put(&Session::new(&format!("s{number}"), &texts).entry(0)).unwrap();
         meant.memory.store.commit(checkpoint(number + 2)).unwrap();
-        // Asked while some lack theirs, as a backfill leaves it.
+        // Searched while some vectors are missing, as during a backfill.
         meant.fill(1);
         let nearest = meant.ask(Query::new(&format!("engine{number}")));
         assert_eq!(nearest[0].session_id.as_str(), format!("s{number}"));

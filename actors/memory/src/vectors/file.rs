@@ -5,7 +5,8 @@
 //! frame  number of vectors (4), for each: key (8), worth (4), components (1 each, filled up to 16); check (8)
 //! ```
 //!
-//! All numbers little-endian; a check is the first 8 bytes of the SHA-256 of all before it in its part.
+//! All numbers are little-endian; a check is the first 8 bytes of the SHA-256 of everything before it in its head or
+//! frame.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -20,20 +21,21 @@ use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, MODEL_BYTES, refused};
 use baton_base::durable;
 
 const MAGIC: &[u8; 8] = b"batonv1\n";
-/// Vectors of one frame: more than one request asks for.
+/// Maximum number of vectors in a frame: more than one request asks for.
 pub(super) const FRAME_ROWS: usize = 1024;
 const CHECK: usize = 8;
 
-/// What lies in a file.
+/// The contents of a file.
 pub(super) struct Found {
     pub(super) rows: Rows,
-    /// Where the last whole frame ends.
+    /// End of the last intact frame.
     pub(super) end: u64,
-    /// Bytes that no whole frame holds.
+    /// Bytes outside of intact frames.
     pub(super) lost: u64,
 }
 
-/// Reads a file. `None`: there is none, or it is not one of `model`. What is damaged is passed over.
+/// Reads a file. `None` if it does not exist, has no valid head, or belongs to another model than `model`. Damaged
+/// frames are skipped.
 pub(super) fn read(path: &Path, model: Option<&str>) -> Result<Option<Found>, Error> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -68,7 +70,7 @@ pub(super) fn read(path: &Path, model: Option<&str>) -> Result<Option<Found>, Er
     Ok(Some(Found { rows, end, lost: length - whole }))
 }
 
-/// The next frame into `frame`; `None` at the end, or where no frame can be.
+/// Reads the next frame into `frame`; `None` at the end, or if its length is not valid.
 fn read_frame(input: &mut impl Read, dimensions: usize, frame: &mut Vec<u8>, left: u64) -> io::Result<Option<usize>> {
     if left < (4 + CHECK) as u64 {
         return Ok(None);
@@ -85,7 +87,7 @@ fn read_frame(input: &mut impl Read, dimensions: usize, frame: &mut Vec<u8>, lef
     Ok(Some(bytes))
 }
 
-/// The model's name and the number of components; `None` where that is not a head.
+/// Reads the model's name and the number of components; `None` if the head is not valid.
 fn read_head(input: &mut impl Read) -> io::Result<Option<(String, usize)>> {
     let mut take = |count: usize| {
         let mut bytes = vec![0; count];
@@ -116,7 +118,7 @@ fn head(model: &str, dimensions: usize) -> Vec<u8> {
     bytes
 }
 
-/// One frame of vectors, at most [`FRAME_ROWS`].
+/// Encodes one frame of at most [`FRAME_ROWS`] vectors.
 pub(super) fn frame<'a>(rows: impl Iterator<Item = (Key, f32, &'a [i8])>) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     let mut count = 0_u32;
@@ -132,7 +134,7 @@ pub(super) fn frame<'a>(rows: impl Iterator<Item = (Key, f32, &'a [i8])>) -> Vec
     bytes
 }
 
-/// Writes a file anew: all of it is there afterwards, or what was there before.
+/// Replaces a file atomically and durably; returns its length.
 pub(super) fn write(path: &Path, model: &str, rows: &Rows) -> Result<u64, Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(durable::BEING_WRITTEN);
@@ -160,7 +162,8 @@ pub(super) fn write(path: &Path, model: &str, rows: &Rows) -> Result<u64, Error>
     write().inspect_err(|_| drop(std::fs::remove_file(&temporary))).map_err(refused(path))
 }
 
-/// Adds a frame at `end`, where the last whole one ends, durably; whatever was behind it goes. Where the next begins.
+/// Appends a frame durably at `end`, the end of the last intact frame; anything after that is cut off. Returns the new
+/// end.
 pub(super) fn append(path: &Path, end: u64, frame: &[u8]) -> Result<u64, Error> {
     let write = || -> io::Result<u64> {
         let mut file = OpenOptions::new().write(true).open(path)?;
@@ -173,8 +176,8 @@ pub(super) fn append(path: &Path, end: u64, frame: &[u8]) -> Result<u64, Error> 
     write().map_err(refused(path))
 }
 
-/// Takes what is of no live text out of a file that nobody uses. How many vectors that were. A file that is none of ours
-/// goes: what is in it is not known.
+/// Removes vectors of texts that are not live from a file that is not in use; returns their number. A file without a
+/// valid head is deleted, since its contents are unknown.
 pub(super) fn keep(path: &Path, live: &HashSet<Key>) -> Result<u64, Error> {
     let name = File::open(path).and_then(|file| read_head(&mut BufReader::new(file))).map_err(refused(path))?;
     let (Some((name, _)), Some(found)) = (name, read(path, None)?) else {

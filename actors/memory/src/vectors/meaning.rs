@@ -1,4 +1,4 @@
-//! A question's vector, and its cosine with the vector of every document.
+//! The vector of a query, and its cosine with the vector of every document.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::quantised;
 use super::table::Table;
 use crate::snapshot::Snapshot;
 
-/// The vector of a question, with the vectors that it is compared with.
+/// The vector of a query, with the table that it is compared with.
 #[derive(Clone)]
 pub struct Meaning {
     table: Arc<Table>,
@@ -18,8 +18,8 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// A question's vector as the endpoint gave it. `None` when it has another length than those in the table, no direction,
-    /// or nothing to be compared with.
+    /// Takes a query's vector as the endpoint returned it. `None` if its length differs from the table's, if it has no
+    /// direction, or if the table is empty.
     pub fn new(table: Arc<Table>, vector: &[f32]) -> Option<Self> {
         if table.dimensions() != Some(vector.len()) {
             return None;
@@ -29,7 +29,7 @@ impl Meaning {
     }
 }
 
-/// All cosines of a question, by document.
+/// Cosines of a query's vector with those of all documents.
 pub(crate) struct Cosines {
     by_place: Vec<f32>,
     places: Vec<Arc<Places>>,

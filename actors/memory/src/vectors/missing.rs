@@ -1,4 +1,4 @@
-//! Which texts of the memory have no vector yet, and which keys are live at all.
+//! Texts of the memory without a vector, and the keys of all live texts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use crate::schema::text;
 use crate::snapshot::Snapshot;
 use crate::{Error, Searcher};
 
-/// A text that wants a vector.
+/// A text that needs a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Its key.
+    /// Key of the text.
     pub key: Key,
-    /// The text, as it is stored: filtered and redacted.
+    /// The text as stored: filtered and redacted.
     pub text: String,
 }
 
-/// What lacks a vector in one committed state of the memory, the newest last.
+/// Texts without a vector in one committed state of the memory, newest last.
 pub struct Missing {
     snapshot: Arc<Snapshot>,
     left: Vec<(Key, DocAddress)>,
-    /// Different texts that have one.
+    /// Number of distinct texts that have one.
     pub done: usize,
 }
 
 impl Searcher {
-    /// Which texts have no vector in `table`. Sessions that are left out, by id, are not looked at, and `unusable` texts are
-    /// not asked for. Reads no text.
+    /// Lists the texts without a vector in `table`. Skips sessions for which `leave_out` is true and the texts in
+    /// `unusable`. Reads no text.
     pub fn missing(&self, table: &Table, leave_out: &dyn Fn(&str) -> bool, unusable: &HashSet<Key>) -> Missing {
         let snapshot = self.snapshot();
         let rows = table.rows();
@@ -59,7 +59,7 @@ impl Searcher {
         Missing { snapshot, left, done }
     }
 
-    /// The keys of all texts that the memory holds.
+    /// Keys of all texts in the memory.
     pub fn live_texts(&self) -> HashSet<Key> {
         let snapshot = self.snapshot();
         let mut live = HashSet::new();
@@ -71,17 +71,18 @@ impl Searcher {
 }
 
 impl Missing {
-    /// How many texts are left.
+    /// Number of texts left.
     pub fn count(&self) -> usize {
         self.left.len()
     }
 
-    /// Whether it is of the newest committed state.
+    /// True if it lists the newest committed state.
     pub fn is_newest(&self, searcher: &Searcher) -> bool {
         Arc::ptr_eq(&self.snapshot, &searcher.snapshot())
     }
 
-    /// Takes the newest texts, at most so many and of so many bytes, but for the first one.
+    /// Removes and returns the newest texts: at most `most`, of at most `bytes` bytes in total, but at least one if any
+    /// is left.
     ///
     /// # Errors
     ///

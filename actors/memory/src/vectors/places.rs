@@ -1,4 +1,4 @@
-//! Where the vectors of a segment's documents are.
+//! Maps the documents of a segment to their vectors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,23 +9,22 @@ use super::Key;
 use super::rows::Rows;
 use crate::snapshot::{Segment, Snapshot};
 
-/// No vector.
+/// Marks a document without a vector.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// For each document of a segment the place of its vector, or [`NONE`].
+/// For each document of a segment the index of its vector in the rows, or [`NONE`].
 #[derive(Clone)]
 pub(super) struct Places {
     epoch: u64,
-    /// Vectors that were looked at.
+    /// Number of rows examined so far.
     upto: usize,
     pub(super) of: Vec<u32>,
 }
 
-/// The places known so far, by segment.
+/// Places found so far, by segment.
 pub(super) type Known = BTreeMap<SegmentId, Arc<Places>>;
 
-/// The places of the snapshot's segments, in their order. What was found before is only looked at for vectors that
-/// are new.
+/// The places of the snapshot's segments, in order. For known segments only new vectors are looked up.
 pub(super) fn of_segments(known: &mut Known, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
     let readers = snapshot.searcher.segment_readers();
     let mut found = BTreeMap::new();
@@ -63,7 +62,7 @@ pub(super) fn of_segments(known: &mut Known, snapshot: &Snapshot, rows: &Rows) -
     in_order
 }
 
-/// The key of a document's text, if it is a turn that says something.
+/// The key of a document's text; `None` unless it is a turn that says something.
 pub(super) fn content(segment: &Segment, doc: u32) -> Option<Key> {
     segment.content.as_ref()?.first(doc)
 }

@@ -1,19 +1,20 @@
-//! A vector in bytes: each component a share of the largest, the whole of length 1.
+//! Quantised vectors: each component is a byte, relative to the largest; the vector has length 1.
 
-/// The largest component of a stored vector.
+/// Largest component of a stored vector.
 const LARGEST: f32 = 127.0;
-/// The largest component of a question's vector, which is finer: products of [`super::MAX_DIMENSIONS`] still fit into 32 bits.
+/// Largest component of a query's vector, which is finer. A product of [`super::MAX_DIMENSIONS`] components still fits
+/// into 32 bits.
 const LARGEST_ASKED: f32 = 1023.0;
-/// Stored vectors are as long as a multiple of this, so that nothing is left over when they are multiplied.
+/// Lengths are rounded up to a multiple of this, so that products have no remainder.
 const LANES: usize = 16;
 
-/// How many bytes a vector takes.
+/// Length of a stored vector, in bytes.
 pub(super) fn width(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES)
 }
 
-/// Appends a vector's components to `out`, filled up with zeros, and gives what one of them is worth. `None`, and nothing
-/// appended, for one that has no direction: all zeros, or not numbers.
+/// Appends a vector's components to `out`, padded with zeros, and returns the value of one unit. `None` for a vector
+/// without direction (all zeros, or not finite); then nothing is appended.
 pub(super) fn push(vector: &[f32], out: &mut Vec<i8>) -> Option<f32> {
     let (factor, worth) = scale(vector, LARGEST)?;
     out.extend(vector.iter().map(|component| (component * factor).round() as i8));
@@ -21,7 +22,7 @@ pub(super) fn push(vector: &[f32], out: &mut Vec<i8>) -> Option<f32> {
     Some(worth)
 }
 
-/// The same for a question.
+/// Quantises a query's vector.
 pub(super) fn asked(vector: &[f32]) -> Option<(Vec<i16>, f32)> {
     let (factor, worth) = scale(vector, LARGEST_ASKED)?;
     let mut components: Vec<i16> = vector.iter().map(|component| (component * factor).round() as i16).collect();
@@ -29,22 +30,21 @@ pub(super) fn asked(vector: &[f32]) -> Option<(Vec<i16>, f32)> {
     Some((components, worth))
 }
 
-/// What a component is multiplied with so that the greatest becomes `largest`, and what 1 of the result is worth of a vector
-/// of length 1.
+/// The factor that scales the greatest component to `largest`, and the value of one unit in a vector of length 1.
 fn scale(vector: &[f32], largest: f32) -> Option<(f32, f32)> {
     let most = vector.iter().fold(0.0_f32, |most, component| most.max(component.abs()));
     if !most.is_finite() || most < f32::MIN_POSITIVE || vector.iter().any(|component| !component.is_finite()) {
         return None;
     }
-    // Divided first: squares of the largest numbers there are would be none any more.
+    // Divides first: squares of the largest floats would overflow.
     let length = vector.iter().map(|component| (component / most).powi(2)).sum::<f32>().sqrt();
     let factor = largest / most;
     factor.is_finite().then_some((factor, 1.0 / (largest * length)))
 }
 
-/// The sum of the products of two vectors' components, of which the second is a question's.
+/// Dot product of a stored vector and a query's vector.
 pub(super) fn product(row: &[i8], asked: &[i16]) -> i32 {
-    // In arrays: how many they are is known, and they are multiplied side by side.
+    // Fixed-size arrays let the compiler vectorise the loop.
     let (rows, asked) = (row.as_chunks::<LANES>().0, asked.as_chunks::<LANES>().0);
     let some = |(row, asked): (&[i8; LANES], &[i16; LANES])| -> i32 {
         row.iter().zip(asked).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum()

@@ -1,25 +1,25 @@
-//! Vectors in memory, one after the other in blocks, so that adding one never moves the others.
+//! Vectors in memory, stored in blocks, so that adding one never moves the others.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Key;
 use super::quantised::{self, product, width};
 
-/// Vectors of one block.
+/// Number of vectors in a block.
 const BLOCK: usize = 4096;
 
 /// All vectors of one model.
 #[derive(Default)]
 pub(super) struct Rows {
-    /// Bytes of one; 0 while there is none.
+    /// Bytes per vector; 0 while there is none.
     width: usize,
     dimensions: usize,
     blocks: Vec<Vec<i8>>,
-    /// What 1 of a component is worth, for each.
+    /// Value of one unit of a component, for each vector.
     worths: Vec<f32>,
     keys: Vec<Key>,
     by_key: HashMap<Key, u32>,
-    /// Raised whenever vectors have changed their places.
+    /// Incremented whenever vectors change their places.
     pub(super) epoch: u64,
 }
 
@@ -28,7 +28,7 @@ impl Rows {
         Self { width: width(dimensions), dimensions, ..Self::default() }
     }
 
-    /// Components of one; 0 while it is not known.
+    /// Components per vector; 0 while not known.
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
     }
@@ -37,22 +37,22 @@ impl Rows {
         self.keys.len()
     }
 
-    /// What they take.
+    /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.len() * (self.width + size_of::<Key>() + size_of::<f32>())
     }
 
-    /// Where the vector of a text is.
+    /// Index of a text's vector.
     pub(super) fn place(&self, key: Key) -> Option<u32> {
         self.by_key.get(&key).copied()
     }
 
-    /// Keys from a place on.
+    /// Keys of the vectors from index `from` on.
     pub(super) fn keys_from(&self, from: usize) -> &[Key] {
         self.keys.get(from..).unwrap_or_default()
     }
 
-    /// Takes in one that is quantised, unless its text has one.
+    /// Adds a quantised vector, unless its text has one.
     pub(super) fn push(&mut self, key: Key, worth: f32, components: &[i8]) {
         debug_assert_eq!(components.len(), self.width);
         let Ok(place) = u32::try_from(self.keys.len()) else { return };
@@ -69,19 +69,19 @@ impl Rows {
         self.by_key.insert(key, place);
     }
 
-    /// One of them.
+    /// The vector at an index.
     pub(super) fn row(&self, place: usize) -> Option<(Key, f32, &[i8])> {
         let block = self.blocks.get(place / BLOCK)?;
         let from = place % BLOCK * self.width;
         Some((*self.keys.get(place)?, *self.worths.get(place)?, block.get(from..from + self.width)?))
     }
 
-    /// How many are of none of these texts.
+    /// Number of vectors of texts that are not in `live`.
     pub(super) fn dead(&self, live: &HashSet<Key>) -> usize {
         self.keys.iter().filter(|key| !live.contains(key)).count()
     }
 
-    /// Those of these texts alone, in new places.
+    /// A copy with only the vectors of texts in `live`, at new indexes.
     pub(super) fn kept(&self, live: &HashSet<Key>) -> Self {
         let mut kept = Self { epoch: self.epoch + 1, ..Self::of(self.dimensions) };
         for (key, worth, components) in (0..self.len()).filter_map(|place| self.row(place)) {
@@ -92,7 +92,7 @@ impl Rows {
         kept
     }
 
-    /// The cosine of each with a question's vector. Reads every byte once, in order.
+    /// Cosine of each vector with a query's. Reads every byte once, in order.
     pub(super) fn cosines(&self, asked: &[i16], asked_worth: f32) -> Vec<f32> {
         let mut cosines = Vec::with_capacity(self.len());
         if self.width == 0 || asked.len() != self.width {
@@ -106,7 +106,7 @@ impl Rows {
     }
 }
 
-/// Vectors as the endpoint gave them, quantised: what has no direction is left out.
+/// Quantises vectors from the endpoint; those without direction are left out.
 pub(super) fn quantise(given: &[(Key, Vec<f32>)]) -> Vec<(Key, f32, Vec<i8>)> {
     given
         .iter()

@@ -1,4 +1,4 @@
-//! The vectors of the model in use: in memory to be read, in its file to be kept.
+//! The vectors of the model in use: in memory for reading, and in their file.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ pub struct Table {
     path: PathBuf,
     rows: RwLock<Rows>,
     writing: Mutex<Writing>,
-    /// Where the vectors of each segment's documents are, as far as it was looked.
+    /// Cached places of the documents of each segment.
     places: Mutex<places::Known>,
 }
 
-/// Held by whoever changes the file.
+/// Held while the file changes.
 struct Writing {
-    /// Where the last whole frame ends; `None`: there is no file yet.
+    /// End of the last intact frame; `None` if there is no file yet.
     end: Option<u64>,
-    /// How often vectors were taken out.
+    /// Number of times vectors were removed.
     kept: u64,
 }
 
@@ -49,48 +49,49 @@ impl Table {
         })
     }
 
-    /// What made them.
+    /// The model that computed the vectors.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Their file, which is there once there is a vector.
+    /// Path of their file, which exists once there is a vector.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many there are.
+    /// Number of vectors.
     pub fn count(&self) -> usize {
         self.rows().len()
     }
 
-    /// How many components each has; `None` while there is none.
+    /// Components per vector; `None` while there is no vector.
     pub fn dimensions(&self) -> Option<usize> {
         Some(self.rows().dimensions()).filter(|dimensions| *dimensions > 0)
     }
 
-    /// Bytes that they take in memory.
+    /// Bytes that the vectors take in memory.
     pub fn bytes(&self) -> usize {
         self.rows().bytes()
     }
 
-    /// Whether a text has one.
+    /// True if a text has a vector.
     pub fn holds(&self, key: Key) -> bool {
         self.rows().place(key).is_some()
     }
 
-    /// How often vectors were taken out, up to now: what [`add`](Self::add) asks for.
+    /// Number of times vectors were removed so far, to pass to [`add`](Self::add).
     pub fn kept(&self) -> u64 {
         self.writing().kept
     }
 
-    /// Adds vectors, durably. `kept` is what [`kept`](Self::kept) was before it was looked which texts are live: if vectors were
-    /// taken out since then, nothing is added and the answer is `false`, for some of these texts may be gone. What has
-    /// no direction is left out, and whoever has one already keeps it.
+    /// Adds vectors durably. `kept` is the value of [`kept`](Self::kept) from before the caller determined which texts
+    /// are live. If vectors were removed since, returns `false` and adds nothing, as some of the texts may be gone.
+    /// Vectors without direction are left out; texts that have a vector keep it.
     ///
     /// # Errors
     ///
-    /// When they have another length than those that are there, or cannot be written; then none is added.
+    /// When a vector's length differs from the stored ones, when the limit is reached, or when the file cannot be
+    /// written. After the last, vectors of frames already written stay.
     pub fn add(&self, given: &[(Key, Vec<f32>)], kept: u64) -> Result<bool, Error> {
         let mut writing = self.writing();
         if writing.kept != kept {
@@ -125,17 +126,17 @@ impl Table {
         Ok(true)
     }
 
-    /// How many vectors are of none of these texts.
+    /// Number of vectors of texts that are not in `live`.
     pub fn dead(&self, live: &HashSet<Key>) -> usize {
         self.rows().dead(live)
     }
 
-    /// Whoever has looked which texts are live looks again before anything is added.
+    /// Announces a removal: callers that determined live texts before must do so again.
     pub(super) fn taking_out(&self) {
         self.writing().kept += 1;
     }
 
-    /// Takes out what is of none of these texts, from memory and file. How many vectors that were.
+    /// Removes vectors of texts that are not in `live` from memory and file; returns their number.
     pub(super) fn keep(&self, live: &HashSet<Key>) -> Result<u64, Error> {
         let mut writing = self.writing();
         let dead = self.dead(live);
@@ -149,7 +150,7 @@ impl Table {
         Ok(dead as u64)
     }
 
-    /// Where the vectors of the snapshot's documents are, by segment in its order.
+    /// Places of the vectors of the snapshot's documents, by segment in the snapshot's order.
     pub(super) fn places(&self, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
         let mut known = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         places::of_segments(&mut known, snapshot, rows)

@@ -1,4 +1,4 @@
-//! Vectors as their owner sees them: what lasts, what goes, what damage costs.
+//! Vectors from their owner's point of view: durability, removal and the cost of damage.
 
 use std::collections::HashSet;
 use std::fs;
@@ -25,7 +25,7 @@ fn open(dir: &TempDir, name: &str) -> (Vectors, std::sync::Arc<Table>) {
     (vectors, table)
 }
 
-/// Frames of three vectors each.
+/// A table filled with frames of three vectors each.
 fn filled(dir: &TempDir, frames: u64) -> (Vectors, std::sync::Arc<Table>) {
     let (vectors, table) = open(dir, "m");
     for frame in 0..frames {
@@ -44,7 +44,7 @@ fn what_was_added_is_there_the_next_time() {
     assert_eq!(filled(&dir, 4).1.count(), 12);
     let (_, table) = open(&dir, "m");
     assert_eq!((held(&table), table.dimensions()), ((0..12).collect(), Some(6)));
-    // Twice is as good as once, and what has no direction is none.
+    // Adding twice changes nothing, and vectors without direction are left out.
     let size = fs::metadata(table.path()).unwrap().len();
     table.add(&[(3, vector(9)), (50, vec![0.0; 6])], 0).unwrap();
     assert_eq!((held(&table).len(), fs::metadata(table.path()).unwrap().len()), (12, size));
@@ -104,7 +104,7 @@ fn a_changed_byte_costs_its_frame_alone() {
         changed[at] ^= 0x10;
         fs::write(&path, &changed).unwrap();
         let (vectors, table) = open(&dir, "m");
-        // A changed head is no head; a changed length hides what is behind it.
+        // A changed head is no longer a head; a changed length hides what follows.
         assert!(table.count() < 9, "byte {at}");
         assert!(held(&table).iter().all(|key| *key < 9));
         table.add(&given(0..9), 0).unwrap();
@@ -112,7 +112,7 @@ fn a_changed_byte_costs_its_frame_alone() {
         if at % 16 > 0 {
             continue;
         }
-        // And nothing of what is not live stays in it, damaged or not.
+        // Nothing of texts that are not live stays in the file, damaged or not.
         vectors.keep(|| HashSet::from([4])).unwrap();
         assert_eq!(held(&open(&dir, "m").1), [4]);
     }
@@ -137,7 +137,7 @@ fn what_is_not_live_is_in_no_file() {
             bytes.windows(8).any(|window| window == key.to_le_bytes())
         })
     };
-    // Bytes that stand nowhere else.
+    // Bytes that occur nowhere else in the file.
     let far = |key: Key| 0x0077_6655_4433_2200 + key;
     table.add(&given((0..9).map(far)), 0).unwrap();
     let live: HashSet<Key> = [1, 2, 5, 99].into_iter().chain([far(1), far(2), far(5)]).collect();
@@ -146,7 +146,7 @@ fn what_is_not_live_is_in_no_file() {
     assert!((0..9).map(far).all(|key| in_files(key) == live.contains(&key)));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     assert_eq!(held(&table), [1, 2, 5]);
-    // Whoever looked before that must look again.
+    // A caller that determined live texts before the removal must do so again.
     assert!(!table.add(&given([3]), 0).unwrap() && !table.holds(3));
     assert!(table.add(&given([3]), table.kept()).unwrap() && table.holds(3));
     assert_eq!(held(&open(&dir, "m").1), [1, 2, 5]);
