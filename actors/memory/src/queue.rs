@@ -43,7 +43,7 @@ impl Queue {
             let waited = self.0.freed.wait_timeout(used, QUEUE_STALL).unwrap_or_else(PoisonError::into_inner);
             used = waited.0;
             if waited.1.timed_out() && *used >= before {
-                return Err(Error::Broken("its writer takes no more".to_owned()));
+                return Err(Error::Broken("its writer accepts nothing".to_owned()));
             }
         }
         *used += all;

@@ -376,7 +376,7 @@ impl Store {
         self.committed = metas.payload.map(|payload| Checkpoint::decode(&payload, PROJECTION_VERSION)).transpose()?;
         self.stamp = metas.opstamp;
         self.publish()?;
-        Err(Error::Broken("it was committed further than was known".to_owned()))
+        Err(Error::Broken("it was committed further than this process knows".to_owned()))
     }
 
     fn new_writer(&self) -> Result<IndexWriter<Queued>, Error> {

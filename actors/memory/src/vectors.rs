@@ -76,7 +76,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The endpoint returns vectors of another length than the stored ones.
-    #[error("the endpoint gives {given} numbers for a text, and {held} before")]
+    #[error("the endpoint returned a vector of {given} numbers, the stored ones have {held}")]
     Dimensions {
         /// Length of the stored vectors.
         held: usize,
@@ -84,7 +84,7 @@ pub enum Error {
         given: usize,
     },
     /// The limit of [`MAX_BYTES`] is reached.
-    #[error("{} MB of vectors are held, and no more than that", MAX_BYTES >> 20)]
+    #[error("the limit of {} MB of vectors is reached", MAX_BYTES >> 20)]
     Full,
     /// The model's name is not acceptable.
     #[error("the model's name is empty or longer than {MODEL_BYTES} bytes")]

@@ -28,7 +28,7 @@ impl Checkpoint {
         let mut words = payload.split(' ');
         let written = words.next().ok_or_else(broken)?;
         if written != format!("v{version}") {
-            return Err(Error::Broken(format!("it is of version {written}, this program writes v{version}")));
+            return Err(Error::Broken(format!("it has version {written}, this program writes v{version}")));
         }
         let (said, check) = payload.rsplit_once(' ').ok_or_else(broken)?;
         if check != check_of(said) {

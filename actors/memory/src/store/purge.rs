@@ -30,7 +30,7 @@ impl Store {
     /// committed stays searchable.
     pub fn purge(&mut self, gone: &[SessionId], changed: &[SessionId]) -> Result<(), Error> {
         if self.dirty {
-            return Err(Error::Broken("something is uncommitted, so nothing is purged".to_owned()));
+            return Err(Error::Broken("cannot purge while something is uncommitted".to_owned()));
         }
         if self.touched(gone, changed)?.is_empty() && self.strays()?.is_empty() {
             return Ok(());

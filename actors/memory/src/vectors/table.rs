@@ -36,7 +36,7 @@ impl Table {
             tracing::warn!(
                 bytes = found.lost,
                 vectors = found.rows.len(),
-                "part of the vectors is not readable, and made again"
+                "part of the stored vectors is unreadable and will be computed again"
             );
         }
         let (rows, end) = found.map_or((Rows::default(), None), |found| (found.rows, Some(found.end)));
