@@ -89,7 +89,7 @@ impl Embedder {
     /// With vectors in a folder, which need not be there.
     pub fn new(folder: &Path) -> Self {
         Self {
-            vectors: Arc::new(Vectors::at(folder)),
+            vectors: Arc::new(Vectors::new(folder)),
             in_use: RwLock::default(),
             progress: Mutex::default(),
             asked: Mutex::default(),

@@ -66,7 +66,7 @@ fn earlier(endpoint: &FakeEndpoint) -> World {
 /// take, and signals of hooks that nobody took.
 fn waiting(world: &World) {
     let model = Model { name: "made".to_owned(), dimensions: None };
-    let table = Vectors::at(&world.home().join("vectors")).select(Some(&model)).unwrap().unwrap();
+    let table = Vectors::new(&world.home().join("vectors")).select(Some(&model)).unwrap().unwrap();
     assert!(table.add(&SPOKEN.map(|text| (key(text), vec![0.5, -1.0])), 0).unwrap());
     for number in [1, 2] {
         let folder = world.home().join(format!("vault-pending/{number:08}-{number:08}"));
@@ -119,7 +119,7 @@ fn all_leaks(world: &World) -> Vec<String> {
     let mut found = leaks(world);
     let opened = Store::open(&world.home().join("memory")).unwrap();
     assert_eq!(opened.wiped, None, "the memory is readable");
-    for entry in opened.store.everything().unwrap() {
+    for entry in opened.store.raw_contents().unwrap() {
         let planted = PLANTED.iter().filter(|planted| entry.to_lowercase().contains(&planted.to_lowercase()));
         found.extend(planted.map(|planted| format!("{planted} in the memory")));
     }

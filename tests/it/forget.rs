@@ -58,7 +58,7 @@ fn contents(home: &Path) -> Vec<(String, Vec<u8>)> {
     }
     let opened = Store::open(&home.join("memory")).unwrap();
     assert_eq!(opened.wiped, None);
-    all.push(("memory, read".to_owned(), opened.store.everything().unwrap().join("\n").into_bytes()));
+    all.push(("memory, read".to_owned(), opened.store.raw_contents().unwrap().join("\n").into_bytes()));
     all
 }
 

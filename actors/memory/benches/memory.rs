@@ -298,12 +298,12 @@ fn search_with_vectors(bencher: Bencher<'_, '_>, units: usize) {
     let searcher = filled(units);
     let folder = tempfile::tempdir().expect("a temporary directory");
     let model = Model { name: "words".to_owned(), dimensions: Some(DIMENSIONS) };
-    let table = Vectors::at(folder.path()).select(Some(&model)).expect("a new file").expect("a table");
+    let table = Vectors::new(folder.path()).select(Some(&model)).expect("a new file").expect("a table");
     let mut missing = searcher.missing(&table, &|_| false, &HashSet::new());
     while missing.count() > 0 {
-        let texts = missing.take(1_000, usize::MAX).expect("the memory can be read");
+        let texts = missing.next_batch(1_000, usize::MAX).expect("the memory can be read");
         let made: Vec<_> = texts.iter().map(|text| (text.key, words::vector(&text.text, DIMENSIONS))).collect();
-        assert!(table.add(&made, table.kept()).expect("the file can be written"));
+        assert!(table.add(&made, table.removals()).expect("the file can be written"));
     }
     let query = sentence();
     let meaning = Meaning::new(table, &words::vector(&query, DIMENSIONS));

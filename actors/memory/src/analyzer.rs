@@ -161,13 +161,13 @@ impl Analyzer {
             if class == Class::Gap {
                 at += len;
             } else {
-                at = self.run(text, at, listener);
+                at = self.read_run(text, at, listener);
             }
         }
     }
 
     /// Reads one run of word characters and connectors from `start`; returns its end.
-    fn run(&mut self, text: &str, start: usize, listener: &mut impl Listener) -> usize {
+    fn read_run(&mut self, text: &str, start: usize, listener: &mut impl Listener) -> usize {
         let mut shape = Shape::default();
         let mut at = start;
         while let Some((class, len)) = class_at(text, at) {
@@ -176,25 +176,25 @@ impl Analyzer {
                 Class::Connector => at += len,
                 Class::Dense => {
                     shape.first.get_or_insert(at);
-                    at = dense(text, at, listener);
+                    at = read_dense(text, at, listener);
                     shape.last = at;
                 }
                 _ => {
                     shape.first.get_or_insert(at);
-                    at = self.word(text, at, &mut shape, listener);
+                    at = self.read_word(text, at, &mut shape, listener);
                     shape.last = at;
                 }
             }
         }
         if let Some(first) = shape.first {
-            self.whole(text, first, at, &shape, listener);
+            self.report_name(text, first, at, &shape, listener);
         }
         at
     }
 
     /// Reads one word from `start`; returns its end.
     #[inline]
-    fn word(&mut self, text: &str, start: usize, shape: &mut Shape, listener: &mut impl Listener) -> usize {
+    fn read_word(&mut self, text: &str, start: usize, shape: &mut Shape, listener: &mut impl Listener) -> usize {
         let mut at = start;
         let (mut ascii, mut upper, mut after_lower, mut uppers, mut parts) = (true, false, false, 0, false);
         while let Some((class, len)) = class_at(text, at) {
@@ -222,14 +222,14 @@ impl Analyzer {
             return at;
         }
         if ascii && !upper {
-            self.tell(written, start..at, listener);
+            self.report_word(written, start..at, listener);
         } else {
             let mut lowered = std::mem::take(&mut self.lowered);
             lowered.clear();
             lower_into(written, &mut lowered);
-            self.tell(&lowered, start..at, listener);
+            self.report_word(&lowered, start..at, listener);
             if parts {
-                self.parts(written, start, &mut lowered, listener);
+                self.report_parts(written, start, &mut lowered, listener);
             }
             self.lowered = lowered;
         }
@@ -238,7 +238,7 @@ impl Analyzer {
 
     /// Reports the words inside a camel-case word, without single letters and stop words. `lowered` is a scratch
     /// buffer.
-    fn parts(&mut self, written: &str, start: usize, lowered: &mut String, listener: &mut impl Listener) {
+    fn report_parts(&mut self, written: &str, start: usize, lowered: &mut String, listener: &mut impl Listener) {
         let mut from = 0;
         let mut chars = written.char_indices().peekable();
         let mut before = Class::Gap;
@@ -251,17 +251,17 @@ impl Analyzer {
                 && (matches!(before, Class::Lower | Class::Digit)
                     || before == Class::Upper && next == Some(Class::Lower) && rest > 1);
             if begins {
-                self.part(written, from..at, start, lowered, listener);
+                self.report_part(written, from..at, start, lowered, listener);
                 from = at;
             }
             before = class;
         }
         if from > 0 {
-            self.part(written, from..written.len(), start, lowered, listener);
+            self.report_part(written, from..written.len(), start, lowered, listener);
         }
     }
 
-    fn part(
+    fn report_part(
         &mut self,
         written: &str,
         at: Range<usize>,
@@ -274,12 +274,12 @@ impl Analyzer {
         }
         lowered.clear();
         lower_into(&written[at.clone()], lowered);
-        self.tell(lowered, start + at.start..start + at.end, &mut Words(listener));
+        self.report_word(lowered, start + at.start..start + at.end, &mut Words(listener));
     }
 
     /// Reports a lower-cased word with its stem, or as a stop word.
     #[inline]
-    fn tell(&mut self, word: &str, at: Range<usize>, listener: &mut impl Listener) {
+    fn report_word(&mut self, word: &str, at: Range<usize>, listener: &mut impl Listener) {
         if !word.is_ascii() {
             return listener.word(word, word, at);
         }
@@ -300,7 +300,7 @@ impl Analyzer {
     }
 
     /// Reports the whole run as a name if it looks like one, and a `file:line` also as its file.
-    fn whole(&mut self, text: &str, first: usize, end: usize, shape: &Shape, listener: &mut impl Listener) {
+    fn report_name(&mut self, text: &str, first: usize, end: usize, shape: &Shape, listener: &mut impl Listener) {
         let last = shape.last + language_tail(text, first, shape.last, end);
         let inner = &text[first..last];
         let plain_word = inner.bytes().all(|b| b >= 128 || b.is_ascii_alphanumeric());
@@ -352,7 +352,7 @@ impl<L: Listener> Listener for Words<'_, L> {
 }
 
 /// Reads a run of characters of a script without spaces from `start`; returns its end.
-fn dense(text: &str, start: usize, listener: &mut impl Listener) -> usize {
+fn read_dense(text: &str, start: usize, listener: &mut impl Listener) -> usize {
     let mut before = None;
     let mut at = start;
     while let Some((Class::Dense, len)) = class_at(text, at) {

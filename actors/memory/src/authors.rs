@@ -17,7 +17,7 @@ const SHARE: Score = 0.25;
 
 /// Adds the bonus to turns of named authors. Only the order of turns may follow these scores: session scores are better
 /// without them.
-pub(super) fn raise(snapshot: &Snapshot, plan: &Plan, turns: &mut [&mut Scored]) -> Result<(), Error> {
+pub(super) fn raise_named(snapshot: &Snapshot, plan: &Plan, turns: &mut [&mut Scored]) -> Result<(), Error> {
     if plan.authors.is_empty() {
         return Ok(());
     }

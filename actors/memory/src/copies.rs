@@ -27,30 +27,30 @@ pub(super) struct Copies<'a> {
     /// Sessions checked so far, and whether the query may find them.
     admitted: BTreeMap<Box<str>, bool>,
     /// Sessions with turns that were left out.
-    pub(super) left_out: BTreeSet<Box<str>>,
+    pub(super) with_copies: BTreeSet<Box<str>>,
 }
 
 impl<'a> Copies<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, query: &'a Query<'a>) -> Self {
-        Self { snapshot, query, owners: BTreeMap::new(), admitted: BTreeMap::new(), left_out: BTreeSet::new() }
+        Self { snapshot, query, owners: BTreeMap::new(), admitted: BTreeMap::new(), with_copies: BTreeSet::new() }
     }
 
     /// Removes turns whose record an elder session holds too. Of the sessions of these it also removes turns that match
     /// only by their neighbours, which may be such copies. One look-up per record.
-    pub(super) fn leave_out(&mut self, plan: &Plan, turns: &mut Vec<Scored>) -> Result<(), Error> {
-        self.leave_out_copied(turns)?;
-        if self.left_out.is_empty() || plan.stops_only {
+    pub(super) fn remove_copies(&mut self, plan: &Plan, turns: &mut Vec<Scored>) -> Result<(), Error> {
+        self.remove_copied(turns)?;
+        if self.with_copies.is_empty() || plan.stops_only {
             return Ok(());
         }
         let doubtful: BTreeSet<DocAddress> =
             turns.iter().map(|turn| turn.address).filter(|address| self.is_of_fork(*address)).collect();
-        let saying = self.saying(plan, &doubtful)?;
-        turns.retain(|turn| !doubtful.contains(&turn.address) || saying.contains(&turn.address));
+        let matching = self.matching(plan, &doubtful)?;
+        turns.retain(|turn| !doubtful.contains(&turn.address) || matching.contains(&turn.address));
         Ok(())
     }
 
     /// Removes turns whose record an elder session holds too.
-    pub(super) fn leave_out_copied(&mut self, turns: &mut Vec<Scored>) -> Result<(), Error> {
+    pub(super) fn remove_copied(&mut self, turns: &mut Vec<Scored>) -> Result<(), Error> {
         let mut kept = Vec::with_capacity(turns.len());
         for turn in turns.drain(..) {
             if !self.is_copy(&turn)? {
@@ -63,12 +63,12 @@ impl<'a> Copies<'a> {
 
     fn is_of_fork(&self, address: DocAddress) -> bool {
         let segment = self.snapshot.segments.get(address.segment_ord as usize);
-        segment.and_then(|segment| segment.id_of(address.doc_id)).is_some_and(|id| self.left_out.contains(id))
+        segment.and_then(|segment| segment.id_of(address.doc_id)).is_some_and(|id| self.with_copies.contains(id))
     }
 
     /// Those of the turns whose own text contains a wanted token.
-    fn saying(&self, plan: &Plan, turns: &BTreeSet<DocAddress>) -> Result<BTreeSet<DocAddress>, Error> {
-        let mut saying = BTreeSet::new();
+    fn matching(&self, plan: &Plan, turns: &BTreeSet<DocAddress>) -> Result<BTreeSet<DocAddress>, Error> {
+        let mut matching = BTreeSet::new();
         let field = self.snapshot.fields.body;
         for (number, reader) in (0..).zip(self.snapshot.searcher.segment_readers()) {
             let docs: Vec<u32> =
@@ -85,12 +85,12 @@ impl<'a> Copies<'a> {
                         postings.seek(*doc);
                     }
                     if postings.doc() == *doc {
-                        saying.insert(DocAddress::new(number, *doc));
+                        matching.insert(DocAddress::new(number, *doc));
                     }
                 }
             }
         }
-        Ok(saying)
+        Ok(matching)
     }
 
     fn is_copy(&mut self, turn: &Scored) -> Result<bool, Error> {
@@ -103,7 +103,7 @@ impl<'a> Copies<'a> {
         }
         let is_copy = self.owners.get(&key).and_then(Option::as_deref).is_some_and(|owner| owner != session);
         if is_copy {
-            self.left_out.insert(session.into());
+            self.with_copies.insert(session.into());
         }
         Ok(is_copy)
     }

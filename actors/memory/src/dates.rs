@@ -31,7 +31,7 @@ struct Word {
 }
 
 /// Finds the dates in a text.
-pub(super) fn named(text: &str) -> Vec<Date> {
+pub(super) fn find(text: &str) -> Vec<Date> {
     let words: Vec<Word> = text
         .split(|c: char| !c.is_alphanumeric() && c != '-')
         .filter(|word| !word.is_empty())
@@ -40,8 +40,10 @@ pub(super) fn named(text: &str) -> Vec<Date> {
     let mut dates = Vec::new();
     let mut at = 0;
     while at < words.len() && dates.len() < MAX_DATES {
-        let found =
-            iso(&words[at].lower).map(|date| (date, 1)).or_else(|| written(&words, at)).or_else(|| year(&words, at));
+        let found = parse_iso(&words[at].lower)
+            .map(|date| (date, 1))
+            .or_else(|| parse_written(&words, at))
+            .or_else(|| parse_year(&words, at));
         match found {
             Some((date, taken)) => {
                 dates.push(date);
@@ -54,10 +56,10 @@ pub(super) fn named(text: &str) -> Vec<Date> {
 }
 
 /// `2026-03-14` or `2026-03`.
-fn iso(word: &str) -> Option<Date> {
+fn parse_iso(word: &str) -> Option<Date> {
     let mut parts = word.split('-');
     let (year, month, day) = (year_of(parts.next()?)?, parts.next()?, parts.next());
-    let month = month.parse().ok().filter(|month| month_is(*month))?;
+    let month = month.parse().ok().filter(|month| is_month(*month))?;
     let day = match day {
         Some(day) => Some(day_of(day)?),
         None => None,
@@ -66,7 +68,7 @@ fn iso(word: &str) -> Option<Date> {
 }
 
 /// A month's name with a day before or after it and a year after that, and the number of words taken.
-fn written(words: &[Word], at: usize) -> Option<(Date, usize)> {
+fn parse_written(words: &[Word], at: usize) -> Option<(Date, usize)> {
     let word = |at: usize| words.get(at).map(|word| word.lower.as_str());
     // `14 March`, `the 14th of March`.
     let day = day_of(word(at)?);
@@ -84,15 +86,15 @@ fn written(words: &[Word], at: usize) -> Option<(Date, usize)> {
     let date = Date { year, month: Some(month), day: day.or(behind) };
     let certain = date.day.is_some() || date.year.is_some();
     // May and March are also other words.
-    let told =
+    let after_preposition =
         || words[month_at].capital && at.checked_sub(1).and_then(word).is_some_and(|word| BEFORE.contains(&word));
     let other_word = matches!(MONTHS[usize::from(month) - 1], "may" | "march") || words[month_at].lower.len() < 4;
     let named = || words[month_at].capital && !other_word;
-    (certain || told() || named()).then_some((date, next - at))
+    (certain || after_preposition() || named()).then_some((date, next - at))
 }
 
 /// `in 2023`.
-fn year(words: &[Word], at: usize) -> Option<(Date, usize)> {
+fn parse_year(words: &[Word], at: usize) -> Option<(Date, usize)> {
     let year = year_of(&words[at].lower)?;
     let before = &words.get(at.checked_sub(1)?)?.lower;
     BEFORE.contains(&before.as_str()).then_some((Date { year: Some(year), ..Date::default() }, 1))
@@ -109,7 +111,7 @@ fn month_of(word: &str) -> Option<u8> {
     MONTHS.iter().position(is).and_then(|at| u8::try_from(at + 1).ok())
 }
 
-fn month_is(month: u8) -> bool {
+fn is_month(month: u8) -> bool {
     (1..=12).contains(&month)
 }
 
@@ -122,7 +124,7 @@ fn day_of(word: &str) -> Option<u8> {
 
 impl Date {
     /// True if a period overlaps the date.
-    pub(super) fn meets(&self, from: Timestamp, to: Timestamp) -> bool {
+    pub(super) fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
         let (Some(from), Some(to)) = (day(from), day(to.max(from))) else { return false };
         let in_year = |year: u16| {
             let (month, day) = (self.month, self.day);
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn dates_are_read_as_people_write_them() {
         let check = |text: &str, expected: &str| {
-            let found: Vec<String> = named(text).iter().map(shown).collect();
+            let found: Vec<String> = find(text).iter().map(shown).collect();
             assert_eq!(found.join(" "), expected, "{text}");
         };
         check("what did we do on 14 March 2026?", "2026-3-14");
@@ -188,15 +190,15 @@ mod tests {
         ] {
             check(nothing, if nothing == "it may 2 fail" { "*-5-2" } else { "" });
         }
-        assert_eq!(named(&"in 2025 ".repeat(100)).len(), MAX_DATES);
+        assert_eq!(find(&"in 2025 ".repeat(100)).len(), MAX_DATES);
     }
 
     #[test]
     fn a_session_is_of_every_date_in_its_span() {
         let at = |written: &str| Timestamp::parse(&format!("{written}T12:00:00Z")).unwrap();
         let check = |date: &str, from: &str, to: &str, expected: bool| {
-            let found = named(date);
-            assert_eq!(found[0].meets(at(from), at(to)), expected, "{date}: {from} to {to}");
+            let found = find(date);
+            assert_eq!(found[0].overlaps(at(from), at(to)), expected, "{date}: {from} to {to}");
         };
         check("2026-03-14", "2026-03-14", "2026-03-14", true);
         check("2026-03-14", "2026-03-15", "2026-03-16", false);

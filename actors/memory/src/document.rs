@@ -14,7 +14,7 @@ use baton_redaction::redact;
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
-use self::collect::{Files, Gather, Tokens, Turn};
+use self::collect::{FileNames, SessionText, Tokens, TurnText};
 use super::analyzer::Analyzer;
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
 use super::pair_count::PairCount;
@@ -27,7 +27,7 @@ use super::{Entry, MAX_LINKS, activity_fields, vectors};
 const CONTEXT_CHARS: usize = 400;
 
 /// Packed bodies of finished units are dropped once they reach this size.
-const TOLD_BYTES: usize = 256 * 1024;
+const FINISHED_BYTES: usize = 256 * 1024;
 
 /// Makes documents. Holds the analyzer and its buffers, so one is reused for all entries.
 pub(super) struct Drafter {
@@ -46,7 +46,7 @@ struct Draft {
     /// Ordinal of the first held unit.
     first: usize,
     /// Number of units finished: written or skipped.
-    told: usize,
+    finished: usize,
     header: Header,
     /// Time of the first unit that has one.
     since: Option<Timestamp>,
@@ -106,7 +106,7 @@ impl Drafter {
     pub(super) fn begin(&mut self, entry: &Entry<'_>) {
         let Self { analyzer, draft } = self;
         draft.clear();
-        let mut title = Gather::new(&mut draft.words, &mut draft.plain, &mut draft.pairs);
+        let mut title = SessionText::new(&mut draft.words, &mut draft.plain, &mut draft.pairs);
         analyzer.analyze(entry.title, &mut title);
         title.border();
     }
@@ -114,7 +114,7 @@ impl Drafter {
     /// Analyses the next unit, in time linear in its text. Only turns from unit `from` on will be written.
     pub(super) fn unit(&mut self, mut unit: Unit, from: usize) {
         let Self { analyzer, draft } = self;
-        let new_day = draft.header.read(analyzer, &unit);
+        let new_day = draft.header.update(analyzer, &unit);
         let is_full = draft.words.len() >= SESSION_WORDS_BYTES;
         if is_full && draft.first + draft.pieces.len() + NEIGHBOURS < from {
             // Needed neither for the session's words nor as context of a written turn. In a huge session that is nearly
@@ -133,23 +133,23 @@ impl Drafter {
         draft.bodies.push_str(&draft.header.role);
         let text_from = draft.bodies.len();
 
-        let mut gather = Gather::new(&mut draft.words, &mut draft.plain, &mut draft.pairs);
-        gather.is_full = is_full;
-        gather.turn = Some(Turn {
+        let mut session_text = SessionText::new(&mut draft.words, &mut draft.plain, &mut draft.pairs);
+        session_text.is_full = is_full;
+        session_text.turn = Some(TurnText {
             body: &mut draft.bodies,
             stops: &mut draft.stops,
-            head_to: cut_after(&unit.text),
+            head_to: head_bytes(&unit.text),
             head_end: text_from,
-            tail_from: cut_before(&unit.text),
+            tail_from: tail_offset(&unit.text),
             tail_start: None,
         });
-        analyzer.analyze(&unit.text, &mut gather);
-        gather.border();
+        analyzer.analyze(&unit.text, &mut session_text);
+        session_text.border();
         let (head_end, tail_start) =
-            gather.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
+            session_text.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
         let end = draft.bodies.len();
         let mut author = String::new();
-        authors_of(analyzer, &unit, &mut author);
+        pack_authors(analyzer, &unit, &mut author);
         draft.pieces.push_back(Piece {
             unit,
             body: body_from..end,
@@ -172,14 +172,14 @@ impl Drafter {
     ) -> Option<TantivyDocument> {
         let draft = &mut self.draft;
         loop {
-            let behind = (draft.first + draft.pieces.len()).checked_sub(draft.told + 1)?;
+            let behind = (draft.first + draft.pieces.len()).checked_sub(draft.finished + 1)?;
             if behind < NEIGHBOURS && !is_last {
                 return None;
             }
-            let ordinal = draft.told;
+            let ordinal = draft.finished;
             let document = (ordinal >= from).then(|| draft.turn(fields, entry, place, ordinal)).flatten();
-            draft.told += 1;
-            draft.let_go();
+            draft.finished += 1;
+            draft.drop_finished();
             if document.is_some() {
                 return document;
             }
@@ -203,9 +203,9 @@ impl Drafter {
         document.add_text(fields.episode_of, entry.session.as_str());
         document.add_u64(fields.kind, kind::SESSION);
         document.add_text(fields.episode, &episode);
-        for (field, deeds) in [(fields.commits, &commits), (fields.changed, &changed)] {
-            if !deeds.is_empty() {
-                document.add_text(field, deeds);
+        for (field, tokens) in [(fields.commits, &commits), (fields.changed, &changed)] {
+            if !tokens.is_empty() {
+                document.add_text(field, tokens);
             }
         }
         if draft.is_cut {
@@ -242,7 +242,7 @@ impl Draft {
         for text in [&mut bodies, &mut stops, &mut words] {
             text.clear();
             // Releases what a huge session allocated.
-            text.shrink_to(4 * TOLD_BYTES);
+            text.shrink_to(4 * FINISHED_BYTES);
         }
         pieces.clear();
         *self = Self { bodies, stops, pieces, words, ..Self::default() };
@@ -297,13 +297,13 @@ impl Draft {
     }
 
     /// Drops units that are no longer context of an unfinished turn.
-    fn let_go(&mut self) {
-        while self.first + NEIGHBOURS < self.told && self.pieces.pop_front().is_some() {
+    fn drop_finished(&mut self) {
+        while self.first + NEIGHBOURS < self.finished && self.pieces.pop_front().is_some() {
             self.first += 1;
         }
         let Some(piece) = self.pieces.front() else { return };
         let (body, stops) = (piece.body.start, piece.stops.start);
-        if body < TOLD_BYTES {
+        if body < FINISHED_BYTES {
             return;
         }
         self.bodies.drain(..body);
@@ -320,26 +320,26 @@ impl Draft {
 
 /// Appends packed author names: the speakers in a unit; of a tool's line, the names in its first line, and file names
 /// without folders.
-fn authors_of(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
+fn pack_authors(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
     match unit.role {
         Role::User | Role::Assistant => {
             turns::speakers(&unit.text, &mut |name| analyzer.analyze(name, &mut Tokens(out)));
         }
         Role::Tool => {
             let line = unit.text.lines().next().unwrap_or_default();
-            analyzer.analyze(&line[..cut_after(line)], &mut Files(out));
+            analyzer.analyze(&line[..head_bytes(line)], &mut FileNames(out));
         }
         Role::Thinking | Role::Harness => {}
     }
 }
 
 /// Length in bytes of the first [`CONTEXT_CHARS`] characters.
-fn cut_after(text: &str) -> usize {
+fn head_bytes(text: &str) -> usize {
     text.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| at)
 }
 
 /// Byte offset of the last [`CONTEXT_CHARS`] characters.
-fn cut_before(text: &str) -> usize {
+fn tail_offset(text: &str) -> usize {
     text.char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at)
 }
 
@@ -354,7 +354,7 @@ struct Header {
 
 impl Header {
     /// Updates the header for `unit`; true if the unit has a time and its day differs from the previous unit's.
-    fn read(&mut self, analyzer: &mut Analyzer, unit: &Unit) -> bool {
+    fn update(&mut self, analyzer: &mut Analyzer, unit: &Unit) -> bool {
         if self.speaker != Some(unit.role) {
             self.speaker = Some(unit.role);
             self.role.clear();

@@ -35,24 +35,24 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn prints(&self) -> Result<BTreeMap<String, Print>, Error> {
+    pub fn session_digests(&self) -> Result<BTreeMap<String, SessionDigest>, Error> {
         let snapshot = self.snapshot();
-        let mut prints: BTreeMap<String, Print> = BTreeMap::new();
+        let mut session_digests: BTreeMap<String, SessionDigest> = BTreeMap::new();
         for number in 0..snapshot.segments.len() {
             segment_lines(&snapshot, number, &mut |(session, ..), line| {
-                let print = prints.entry(session).or_default();
+                let entry = session_digests.entry(session).or_default();
                 let digest = Sha256::digest(line.as_bytes());
                 let word = digest.iter().take(16).fold(0, |word: u128, byte| word << 8 | u128::from(*byte));
-                *print = Print { documents: print.documents + 1, sum: print.sum.wrapping_add(word) };
+                *entry = SessionDigest { documents: entry.documents + 1, sum: entry.sum.wrapping_add(word) };
             })?;
         }
-        Ok(prints)
+        Ok(session_digests)
     }
 }
 
 /// Digest of the documents of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Print {
+pub struct SessionDigest {
     /// Number of documents.
     pub documents: u64,
     sum: u128,
@@ -77,9 +77,9 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
         let ordinal = segment.ordinal.first(doc).unwrap_or(0);
         let pairs = segment.pairs.as_ref().and_then(|pairs| pairs.first(doc));
         let head = snapshot.head_at(address);
-        let titles = segment.titles.shown(doc);
+        let titles = segment.titles.describe(doc);
         let digest = digests.get(&doc).copied().unwrap_or(0);
-        let graph = segment.graph.as_ref().and_then(|columns| columns.shown(doc));
+        let graph = segment.graph.as_ref().and_then(|columns| columns.describe(doc));
         let tried = stored.get_first(snapshot.fields.outcomes).is_some();
         let kind = match (is_turn, &graph) {
             _ if tried => (4, "outcomes"),
@@ -99,7 +99,7 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
 
 impl GraphColumns {
     /// Kind of the document and its columns as text; `None` if it is neither mention nor assertion.
-    fn shown(&self, doc: u32) -> Option<((u8, &'static str), String)> {
+    fn describe(&self, doc: u32) -> Option<((u8, &'static str), String)> {
         let subject = self.subject.first(doc)?;
         let number = |column: &Option<Column<u64>>| column.as_ref().and_then(|column| column.first(doc));
         let moment = |column: &Option<Column<i64>>| column.as_ref().and_then(|column| column.first(doc));

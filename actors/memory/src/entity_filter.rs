@@ -17,20 +17,20 @@ use super::snapshot::{Segment, Snapshot};
 use super::{Error, Searcher};
 
 /// The ids of sessions.
-pub type Sessions = BTreeSet<Box<str>>;
+pub type SessionIds = BTreeSet<Box<str>>;
 
 /// Sessions that meet a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Having {
+pub struct SessionMatches {
     /// Their ids.
-    pub sessions: Sessions,
+    pub sessions: SessionIds,
     /// True if a limit was reached, so that sessions may be missing.
     pub is_partial: bool,
 }
 
 /// How well a name matches; only the best level found counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
+enum Match {
     /// Equal.
     Whole,
     /// Contains all the words.
@@ -47,20 +47,20 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn with_file(&self, name: &str) -> Result<Having, Error> {
+    pub fn sessions_with_file(&self, name: &str) -> Result<SessionMatches, Error> {
         let snapshot = self.snapshot();
-        let wanted = cleaned(name);
-        let mut found = Having::default();
+        let wanted = normalise(name);
+        let mut found = SessionMatches::default();
         if wanted.is_empty() {
             return Ok(found);
         }
-        with_name(&snapshot, &format!("{NAME_PREFIX}{wanted}"), &mut found.sessions)?;
+        add_with_name(&snapshot, &format!("{NAME_PREFIX}{wanted}"), &mut found.sessions)?;
         if found.sessions.is_empty() {
-            found = with_names(&snapshot, &wanted)?;
+            found = find_names(&snapshot, &wanted)?;
         }
         if found.sessions.is_empty() && !wanted.contains(['/', '*']) {
             // A name of letters alone, such as `Makefile`, is indexed as a word.
-            return self.with_thing(Label::File, name);
+            return self.sessions_with_entity(Label::File, name);
         }
         Ok(found)
     }
@@ -71,18 +71,18 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn with_thing(&self, label: Label, name: &str) -> Result<Having, Error> {
+    pub fn sessions_with_entity(&self, label: Label, name: &str) -> Result<SessionMatches, Error> {
         let snapshot = self.snapshot();
         let wanted = name.trim().to_lowercase();
-        let mut found = Having::default();
+        let mut found = SessionMatches::default();
         if !wanted.contains(char::is_alphanumeric) {
             return Ok(found);
         }
-        let words = Phrase::read(name).stems;
+        let words = Phrase::parse(name).stems;
         let mention = Term::from_field_u64(snapshot.fields.kind, kind::MENTION);
-        let [mut whole, mut by_words, mut parts] = [Sessions::new(), Sessions::new(), Sessions::new()];
+        let [mut whole, mut by_words, mut parts] = [SessionIds::new(), SessionIds::new(), SessionIds::new()];
         // How the name of each entity matches.
-        let mut known: BTreeMap<u64, Option<Fit>> = BTreeMap::new();
+        let mut known: BTreeMap<u64, Option<Match>> = BTreeMap::new();
         for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments))
         {
             let index = reader.inverted_index(snapshot.fields.kind)?;
@@ -90,7 +90,9 @@ impl Searcher {
             while postings.doc() != TERMINATED {
                 let doc = postings.doc();
                 postings.advance();
-                let Some(subject) = of_label(segment, doc, label).filter(|_| !reader.is_deleted(doc)) else { continue };
+                let Some(subject) = entity_with_label(segment, doc, label).filter(|_| !reader.is_deleted(doc)) else {
+                    continue;
+                };
                 let fit = match known.get(&subject) {
                     Some(fit) => *fit,
                     None if known.len() >= THINGS_LOOKED => {
@@ -99,15 +101,15 @@ impl Searcher {
                     }
                     None => {
                         let document: TantivyDocument = snapshot.searcher.doc(DocAddress::new(number, doc))?;
-                        let fit = fit(text(&document, snapshot.fields.title), &wanted, &words);
+                        let fit = match_name(text(&document, snapshot.fields.title), &wanted, &words);
                         known.insert(subject, fit);
                         fit
                     }
                 };
                 let sessions = match fit {
-                    Some(Fit::Whole) => &mut whole,
-                    Some(Fit::Words) => &mut by_words,
-                    Some(Fit::Part) => &mut parts,
+                    Some(Match::Whole) => &mut whole,
+                    Some(Match::Words) => &mut by_words,
+                    Some(Match::Part) => &mut parts,
                     None => continue,
                 };
                 sessions.extend(segment.id_of(doc).map(Box::from));
@@ -120,21 +122,21 @@ impl Searcher {
 }
 
 /// Matches a name against lower-cased text and its words.
-fn fit(name: &str, wanted: &str, words: &[String]) -> Option<Fit> {
+fn match_name(name: &str, wanted: &str, words: &[String]) -> Option<Match> {
     let lowered = name.to_lowercase();
     if !lowered.contains(wanted) {
         return None;
     }
-    let there = Phrase::read(name).stems;
+    let there = Phrase::parse(name).stems;
     match lowered == wanted {
-        true => Some(Fit::Whole),
-        false if !words.is_empty() && words.iter().all(|word| there.contains(word)) => Some(Fit::Words),
-        false => Some(Fit::Part),
+        true => Some(Match::Whole),
+        false if !words.is_empty() && words.iter().all(|word| there.contains(word)) => Some(Match::Words),
+        false => Some(Match::Part),
     }
 }
 
 /// A path in the form of indexed names: lower-cased, without a leading `./` and slashes.
-fn cleaned(name: &str) -> String {
+fn normalise(name: &str) -> String {
     let lowered = name.trim().to_lowercase();
     let bare = lowered.trim_start_matches("./").trim_matches('/');
     bare.chars().take(MAX_NAME_CHARS).collect()
@@ -142,8 +144,8 @@ fn cleaned(name: &str) -> String {
 
 /// Sessions that mention a file whose name matches as a pattern, by the end of a path, or by a part of one. Linear in
 /// the number of names.
-fn with_names(snapshot: &Snapshot, wanted: &str) -> Result<Having, Error> {
-    let mut found = Having::default();
+fn find_names(snapshot: &Snapshot, wanted: &str) -> Result<SessionMatches, Error> {
+    let mut found = SessionMatches::default();
     let start = NAME_PREFIX.to_string();
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let index = reader.inverted_index(snapshot.fields.entity)?;
@@ -159,18 +161,18 @@ fn with_names(snapshot: &Snapshot, wanted: &str) -> Result<Having, Error> {
                 found.is_partial = true;
                 break;
             }
-            if fits(name, wanted) {
+            if path_matches(name, wanted) {
                 let postings = index.read_postings_from_terminfo(stream.value(), IndexRecordOption::Basic)?;
-                files(reader, segment, postings, &mut found.sessions);
+                add_file_mentions(reader, segment, postings, &mut found.sessions);
             }
         }
     }
     Ok(found)
 }
 
-fn fits(name: &str, wanted: &str) -> bool {
+fn path_matches(name: &str, wanted: &str) -> bool {
     match wanted.contains('*') {
-        true => pattern(wanted, name),
+        true => matches_pattern(wanted, name),
         false => {
             name.contains(wanted)
                 || name.contains('/') && wanted.strip_suffix(name).is_some_and(|before| before.ends_with('/'))
@@ -179,7 +181,7 @@ fn fits(name: &str, wanted: &str) -> bool {
 }
 
 /// Matches a name against a pattern in which each star stands for any text.
-fn pattern(pattern: &str, name: &str) -> bool {
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();
@@ -195,22 +197,27 @@ fn pattern(pattern: &str, name: &str) -> bool {
 }
 
 /// Adds the sessions that mention a file of exactly this name.
-fn with_name(snapshot: &Snapshot, token: &str, sessions: &mut Sessions) -> Result<(), Error> {
+fn add_with_name(snapshot: &Snapshot, token: &str, sessions: &mut SessionIds) -> Result<(), Error> {
     let term = Term::from_field_text(snapshot.fields.entity, token);
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let index = reader.inverted_index(snapshot.fields.entity)?;
         if let Some(postings) = index.read_postings(&term, IndexRecordOption::Basic)? {
-            files(reader, segment, postings, sessions);
+            add_file_mentions(reader, segment, postings, sessions);
         }
     }
     Ok(())
 }
 
 /// Adds the sessions of those documents that mention files.
-fn files(reader: &SegmentReader, segment: &Segment, mut postings: SegmentPostings, sessions: &mut Sessions) {
+fn add_file_mentions(
+    reader: &SegmentReader,
+    segment: &Segment,
+    mut postings: SegmentPostings,
+    sessions: &mut SessionIds,
+) {
     while postings.doc() != TERMINATED {
         let doc = postings.doc();
-        if of_label(segment, doc, Label::File).is_some()
+        if entity_with_label(segment, doc, Label::File).is_some()
             && !reader.is_deleted(doc)
             && let Some(id) = segment.id_of(doc)
             && !sessions.contains(id)
@@ -222,7 +229,7 @@ fn files(reader: &SegmentReader, segment: &Segment, mut postings: SegmentPosting
 }
 
 /// Key of the entity that a document mentions, if it has this label.
-fn of_label(segment: &Segment, doc: DocId, label: Label) -> Option<u64> {
+fn entity_with_label(segment: &Segment, doc: DocId, label: Label) -> Option<u64> {
     let columns = segment.graph.as_ref()?;
     (columns.label(doc) == Some(label)).then(|| columns.subject.first(doc)).flatten()
 }
@@ -250,9 +257,9 @@ mod tests {
             ("a*a", "a", false),
             ("*", "anything", true),
         ] {
-            assert_eq!(fits(name, wanted), expected, "{wanted} {name}");
+            assert_eq!(path_matches(name, wanted), expected, "{wanted} {name}");
         }
-        assert_eq!(cleaned(" ./Src/Auth.rs "), "src/auth.rs");
-        assert_eq!(cleaned("/srv/a/"), "srv/a");
+        assert_eq!(normalise(" ./Src/Auth.rs "), "src/auth.rs");
+        assert_eq!(normalise("/srv/a/"), "srv/a");
     }
 }

@@ -9,14 +9,14 @@ use baton_conversation::record::SessionId;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 
-use super::limits::{KIN_SAMPLE, MAX_KIN};
+use super::limits::{MAX_RELATED, RELATED_SAMPLE};
 use super::schema::{link_text, record_key};
 use super::snapshot::Snapshot;
 use super::{Error, MAX_LINKS, Searcher};
 
 /// A session that shares records with another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kin {
+pub struct RelatedSession {
     /// The related session.
     pub session: SessionId,
     /// Number of distinct shared records with indexed text.
@@ -39,25 +39,25 @@ pub fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
 }
 
 impl Searcher {
-    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most [`MAX_KIN`] of
+    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most [`MAX_RELATED`] of
     /// each relation. Only indexed sessions are known.
     ///
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn naming(&self, session: &SessionId) -> Result<Vec<(Link, SessionId)>, Error> {
+    pub fn sessions_naming(&self, session: &SessionId) -> Result<Vec<(Link, SessionId)>, Error> {
         let snapshot = self.snapshot();
         let mut naming = Vec::new();
         for link in Link::ALL {
             let term = Term::from_field_text(snapshot.fields.link, &link_text(link, session));
             let found = snapshot.sessions_with(&term)?;
-            naming.extend(found.into_iter().filter_map(SessionId::new).take(MAX_KIN).map(|id| (link, id)));
+            naming.extend(found.into_iter().filter_map(SessionId::new).take(MAX_RELATED).map(|id| (link, id)));
         }
         Ok(naming)
     }
 
     /// The other sessions with records of the same ids as `session`, most shared first, then by id; at most
-    /// [`MAX_KIN`]. Counts are exact.
+    /// [`MAX_RELATED`]. Counts are exact.
     ///
     /// Candidates are found by a sample of the session's records: the first, the last, and some between. A fork holds
     /// the first records of its origin, so it is found whatever its length. Only indexed sessions are known, including
@@ -66,7 +66,7 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn kin(&self, session: &SessionId) -> Result<Vec<Kin>, Error> {
+    pub fn related_sessions(&self, session: &SessionId) -> Result<Vec<RelatedSession>, Error> {
         let snapshot = self.snapshot();
         let own = snapshot.records(session.as_str())?;
         let mut met: BTreeMap<Box<str>, u64> = BTreeMap::new();
@@ -79,29 +79,29 @@ impl Searcher {
         }
         let mut met: Vec<(Box<str>, u64)> = met.into_iter().collect();
         met.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        met.truncate(MAX_KIN);
+        met.truncate(MAX_RELATED);
         let own: BTreeSet<u64> = own.into_iter().collect();
-        let mut kin = Vec::with_capacity(met.len());
+        let mut related = Vec::with_capacity(met.len());
         for (id, _) in met {
             let theirs: BTreeSet<u64> = snapshot.records(&id)?.into_iter().collect();
             let shared = theirs.intersection(&own).count() as u64;
             let session = SessionId::new(&id).ok_or_else(|| Error::Broken("a session has no usable id".to_owned()))?;
-            kin.push(Kin { session, shared });
+            related.push(RelatedSession { session, shared });
         }
-        kin.sort_by(|a, b| Reverse(a.shared).cmp(&Reverse(b.shared)).then_with(|| a.session.cmp(&b.session)));
-        Ok(kin)
+        related.sort_by(|a, b| Reverse(a.shared).cmp(&Reverse(b.shared)).then_with(|| a.session.cmp(&b.session)));
+        Ok(related)
     }
 }
 
-/// At most [`KIN_SAMPLE`] of the keys: a quarter from the start, a quarter from the end, the rest spread evenly
+/// At most [`RELATED_SAMPLE`] of the keys: a quarter from the start, a quarter from the end, the rest spread evenly
 /// between.
 fn sample(keys: &[u64]) -> Vec<u64> {
-    if keys.len() <= KIN_SAMPLE {
+    if keys.len() <= RELATED_SAMPLE {
         return keys.to_vec();
     }
-    let edge = KIN_SAMPLE / 4;
+    let edge = RELATED_SAMPLE / 4;
     let between = keys.len() - 2 * edge;
-    let spread = (0..KIN_SAMPLE - 2 * edge).map(|at| edge + at * between / (KIN_SAMPLE - 2 * edge));
+    let spread = (0..RELATED_SAMPLE - 2 * edge).map(|at| edge + at * between / (RELATED_SAMPLE - 2 * edge));
     let places = (0..edge).chain(spread).chain(keys.len() - edge..keys.len());
     places.filter_map(|at| keys.get(at).copied()).collect()
 }
@@ -113,7 +113,7 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn marks(&self, session: &SessionId) -> Result<Vec<u64>, Error> {
+    pub fn record_marks(&self, session: &SessionId) -> Result<Vec<u64>, Error> {
         self.snapshot().records(session.as_str())
     }
 
@@ -122,7 +122,7 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn holders_of(&self, record: &str) -> Result<Vec<SessionId>, Error> {
+    pub fn holders_of_record(&self, record: &str) -> Result<Vec<SessionId>, Error> {
         let snapshot = self.snapshot();
         Ok(snapshot.holders(record_key(record))?.into_iter().filter_map(SessionId::new).collect())
     }
@@ -181,7 +181,7 @@ mod tests {
         for count in [0, 1, 255, 256, 257, 1_000, 100_000] {
             let keys: Vec<u64> = (0..count).collect();
             let sample = sample(&keys);
-            assert_eq!(sample.len(), keys.len().min(KIN_SAMPLE), "{count}");
+            assert_eq!(sample.len(), keys.len().min(RELATED_SAMPLE), "{count}");
             assert_eq!((sample.first(), sample.last()), (keys.first(), keys.last()), "{count}");
             assert!(sample.is_sorted_by(|a, b| a < b), "{count}: each once");
             let widest = sample.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);

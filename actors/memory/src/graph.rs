@@ -13,7 +13,7 @@
 
 mod center;
 mod group;
-mod one;
+mod lookup;
 mod time;
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -27,7 +27,7 @@ use super::limits::{DETAIL_SESSIONS, GROUP_EPISODES, GROUP_SESSIONS, SIFTED_FACT
 use super::schema::{Fields, kind};
 use super::{Entry, Error, Searcher};
 
-pub use self::one::SaidBy;
+pub use self::lookup::SessionGraph;
 pub use self::time::{Sieve, Window};
 
 /// A question for entities or facts.

@@ -47,9 +47,9 @@ pub(super) const MAX_SESSIONS: usize = 200;
 /// Maximum number of turns of one session in an answer.
 pub(super) const MAX_TURNS_PER_SESSION: usize = 20;
 /// Words of a query that form bigrams and near pairs.
-pub(super) const BESIDE_WORDS: usize = 16;
+pub(super) const PAIR_WORDS: usize = 16;
 /// Work limit (session documents times pairs) for estimating how many sessions contain a pair.
-pub(super) const BESIDE_WORK: usize = 20_000;
+pub(super) const PAIR_WORK: usize = 20_000;
 /// Grams of a query that are searched for.
 pub(super) const QUERY_GRAMS: usize = 256;
 /// Words whose stems are cached while the snippets of one answer are cut.
@@ -69,9 +69,9 @@ pub(super) const DETAIL_SESSIONS: usize = 10;
 /// Episodes that an answer names for one fact.
 pub(super) const GROUP_EPISODES: usize = 50;
 /// Records of a session sampled to find related sessions; each costs one look-up in the index.
-pub(super) const KIN_SAMPLE: usize = 256;
+pub(super) const RELATED_SAMPLE: usize = 256;
 /// Related sessions returned; more forks of one session than anyone makes.
-pub(super) const MAX_KIN: usize = 64;
+pub(super) const MAX_RELATED: usize = 64;
 /// Words and names that a prefix expands to; those in most documents.
 pub(super) const PREFIX_TERMS: usize = 50;
 /// Words and names of one segment that are examined for a prefix: more than share one in any; a million take some 50

@@ -64,14 +64,14 @@ impl Reason {
 }
 
 /// Reasons in a turn's own text; [`Reason::Context`] if there are none.
-pub(super) fn of_turn(text: &str, is_tool: bool, plan: &Plan, analyzer: &mut Analyzer) -> BTreeSet<Reason> {
+pub(super) fn turn_reasons(text: &str, is_tool: bool, plan: &Plan, analyzer: &mut Analyzer) -> BTreeSet<Reason> {
     let mut reasons = BTreeSet::new();
     for Found { wanted, at } in find(analyzer, text, &plan.wanted) {
         reasons.insert(Reason::Text);
-        if is_path(around(text, &at)) {
+        if is_path(run_around(text, &at)) {
             reasons.insert(Reason::File);
         }
-        if is_error_code(&plan.wanted[wanted].token) || is_tool && is_failure(line(text, &at)) {
+        if is_error_code(&plan.wanted[wanted].token) || is_tool && is_failure(line_around(text, &at)) {
             reasons.insert(Reason::Error);
         }
     }
@@ -88,7 +88,11 @@ pub(super) fn is_in_title(title: &str, plan: &Plan, analyzer: &mut Analyzer) -> 
 }
 
 /// Those of the sessions with an entity that the query names: a file, an error code, a dotted name.
-pub(super) fn with_entity(snapshot: &Snapshot, plan: &Plan, sessions: &[&str]) -> Result<BTreeSet<Box<str>>, Error> {
+pub(super) fn sessions_with_named_entity(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    sessions: &[&str],
+) -> Result<BTreeSet<Box<str>>, Error> {
     let mut found = BTreeSet::new();
     if plan.names.is_empty() {
         return Ok(found);
@@ -127,7 +131,7 @@ pub(super) fn with_entity(snapshot: &Snapshot, plan: &Plan, sessions: &[&str]) -
 }
 
 /// The run of characters around a token without white space, quotes, brackets or commas.
-fn around<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
+fn run_around<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '<' | '>' | '[' | ']' | ',');
     let start = text[..at.start]
         .rfind(ends)
@@ -136,7 +140,7 @@ fn around<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
     &text[start..end]
 }
 
-fn line<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
+fn line_around<'a>(text: &'a str, at: &Range<usize>) -> &'a str {
     let start = text[..at.start].rfind('\n').map_or(0, |before| before + 1);
     let end = text[at.end..].find('\n').map_or(text.len(), |after| at.end + after);
     &text[start..end]
@@ -193,7 +197,7 @@ mod tests {
         let check = |text: &str, is_tool: bool, tokens: &[&str], expected: &str| {
             let wanted = |token: &&str| Wanted { token: (*token).to_owned(), weight: 1.0, frequency: 1 };
             let plan = Plan { wanted: tokens.iter().map(wanted).collect(), ..Plan::default() };
-            let reasons = of_turn(text, is_tool, &plan, &mut Analyzer::default());
+            let reasons = turn_reasons(text, is_tool, &plan, &mut Analyzer::default());
             let names: Vec<&str> = reasons.into_iter().map(Reason::as_str).collect();
             assert_eq!(names.join(" "), expected, "{text} {tokens:?}");
         };

@@ -13,7 +13,7 @@ use super::analyzer::Analyzer;
 use super::copies::Copies;
 use super::limits::{NEAREST_TURNS, PHRASE_TEXTS};
 use super::query::{Plan, Query};
-use super::required_terms::Demand;
+use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::snapshot::Snapshot;
 use super::turns::{Admission, Known, Scored};
@@ -32,7 +32,7 @@ pub(super) struct Nearness {
     /// True if it is much nearer than the average turn.
     pub(super) is_close: bool,
     /// True if neither the turn nor its neighbours contain a word of the query.
-    pub(super) is_alone: bool,
+    pub(super) only_by_vector: bool,
 }
 
 /// Turns of one session found by words, by vector, or both.
@@ -43,7 +43,7 @@ pub(super) struct Joined {
     /// Sum of the best scores by words, as without vectors.
     pub(super) best: Score,
     /// Its nearest turn's cosine relative to the best of all.
-    pub(super) meant: Score,
+    pub(super) similarity: Score,
     pub(super) near: BTreeMap<DocAddress, Nearness>,
 }
 
@@ -58,9 +58,9 @@ pub(super) fn join(
     counted: usize,
 ) -> Result<Option<BTreeMap<Box<str>, Joined>>, Error> {
     let Some(meaning) = query.meaning else { return Ok(None) };
-    let cosines = Cosines::read(meaning, snapshot);
+    let cosines = Cosines::compute(meaning, snapshot);
     let mut nearest = nearest(snapshot, query, &cosines)?;
-    copies.leave_out_copied(&mut nearest)?;
+    copies.remove_copied(&mut nearest)?;
     let known: BTreeSet<DocAddress> = by_words.iter().map(|turn| turn.address).collect();
     let mut others: Vec<DocAddress> =
         nearest.iter().map(|turn| turn.address).filter(|address| !known.contains(address)).collect();
@@ -85,15 +85,15 @@ pub(super) fn join(
         }
         let cosine = cosines.of(turn.address).unwrap_or(0.0).max(0.0);
         let share = cosine / best_cosine;
-        joined.meant = joined.meant.max(share);
-        let nearness = Nearness { share, is_close: cosine >= close && cosine > 0.0, is_alone: turn.score <= 0.0 };
+        joined.similarity = joined.similarity.max(share);
+        let nearness = Nearness { share, is_close: cosine >= close && cosine > 0.0, only_by_vector: turn.score <= 0.0 };
         joined.near.insert(turn.address, nearness);
         joined.turns.push(turn);
     }
     for joined in sessions.values_mut() {
         for turn in &mut joined.turns {
             let share = joined.near.get(&turn.address).map_or(0.0, |near| near.share);
-            turn.score = score_weights::turn(turn.score, best_words, share);
+            turn.score = score_weights::turn_score(turn.score, best_words, share);
         }
         let ordinal = |turn: &Scored| {
             snapshot.segments.get(turn.address.segment_ord as usize)?.ordinal.first(turn.address.doc_id)
@@ -105,15 +105,15 @@ pub(super) fn join(
 
 /// The nearest turns that meet the requirements, with their cosines; at most [`NEAREST_TURNS`].
 fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<Vec<Scored>, Error> {
-    let demand = Demand::read(&query.demands, snapshot)?;
+    let filter = TurnFilter::new(&query.requirements, snapshot)?;
     let known = Known::default();
-    let limit = if demand.needs_text() { NEAREST_TURNS.max(PHRASE_TEXTS) } else { NEAREST_TURNS };
+    let limit = if filter.needs_text() { NEAREST_TURNS.max(PHRASE_TEXTS) } else { NEAREST_TURNS };
     let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
     // Turns with a negative cosine are not near, however few others there are.
     let mut threshold = 0.0;
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
-        let gate = demand.gate(snapshot, reader, segment)?;
-        let mut admission = Admission::new(segment, query, &gate, &known);
+        let segment_filter = filter.for_segment(snapshot, reader, segment)?;
+        let mut admission = Admission::new(segment, query, &segment_filter, &known);
         for (doc, score) in cosines.of_segment(number) {
             if score > threshold && !reader.is_deleted(doc) && admission.admits(doc) {
                 heap.push(Scored { score, address: DocAddress::new(number, doc) });
@@ -125,12 +125,12 @@ fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<
         }
     }
     let mut nearest = heap.into_sorted_vec();
-    if demand.needs_text() {
+    if filter.needs_text() {
         let mut analyzer = Analyzer::default();
         let mut admitted = Vec::new();
         for turn in nearest {
             let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
-            if demand.admits_text(&[text(&document, snapshot.fields.text)], &mut analyzer) {
+            if filter.admits_text(&[text(&document, snapshot.fields.text)], &mut analyzer) {
                 admitted.push(turn);
             }
         }

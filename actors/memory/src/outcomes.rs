@@ -20,7 +20,7 @@ use super::{Entry, Error, Searcher, query};
 
 /// Selects sessions.
 #[derive(Clone, Copy, Debug)]
-pub enum By<'a> {
+pub enum Selector<'a> {
     /// Sessions with one of these keys; see [`keys`].
     Keys(&'a [String]),
     /// Sessions with a failure that has words of this text; those with the rarest words if there are too many.
@@ -33,7 +33,7 @@ pub enum By<'a> {
 #[derive(Clone, Copy)]
 pub struct WitnessQuery<'a> {
     /// Which sessions to read.
-    pub by: By<'a>,
+    pub by: Selector<'a>,
     /// Restricts them to this group, this project, or projects below this directory.
     pub project: Option<&'a str>,
     /// True for ids of sessions to leave out.
@@ -117,9 +117,9 @@ impl Searcher {
 fn candidates(snapshot: &Snapshot, asked: &WitnessQuery<'_>) -> Result<Vec<Candidate>, Error> {
     let fields = &snapshot.fields;
     let terms: Vec<(Term, f32)> = match asked.by {
-        By::Keys(keys) => keys.iter().map(|key| (Term::from_field_text(fields.tried, key), 0.0)).collect(),
-        By::All => vec![(Term::from_field_u64(fields.kind, kind::OUTCOMES), 0.0)],
-        By::Failure(text) => {
+        Selector::Keys(keys) => keys.iter().map(|key| (Term::from_field_text(fields.tried, key), 0.0)).collect(),
+        Selector::All => vec![(Term::from_field_u64(fields.kind, kind::OUTCOMES), 0.0)],
+        Selector::Failure(text) => {
             let wanted = query::words(text, fields.failed, snapshot.outcomes, snapshot)?.unwrap_or_default();
             let term = |wanted: query::Wanted| (Term::from_field_text(fields.failed, &wanted.token), wanted.weight);
             wanted.into_iter().take(FAILURE_TERMS).map(term).collect()

@@ -5,8 +5,8 @@ use tantivy::index::SegmentReader;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
-use super::entity_filter::{Having, Sessions};
-use super::required_terms::{Demand, is_told_by_index, narrowed};
+use super::entity_filter::{SessionIds, SessionMatches};
+use super::required_terms::{TurnFilter, docs_with_token, index_decides};
 use super::schema::kind;
 use super::sequence::Phrase;
 use super::snapshot::Snapshot;
@@ -20,32 +20,32 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn saying(&self, what: &Without) -> Result<Having, Error> {
+    pub fn sessions_saying(&self, what: &Without) -> Result<SessionMatches, Error> {
         let snapshot = self.snapshot();
         let fields = &snapshot.fields;
         let (Without::Word(text) | Without::Phrase(text)) = what;
-        let phrase = Phrase::read(text);
-        let mut said = Having::default();
+        let phrase = Phrase::parse(text);
+        let mut found = SessionMatches::default();
         match (what, phrase.stems.as_slice(), phrase.stops.as_slice()) {
             (_, [], []) => {}
-            (Without::Word(_), [stem], []) if is_told_by_index(stem) => {
+            (Without::Word(_), [stem], []) if index_decides(stem) => {
                 for field in [fields.body, fields.words, fields.episode] {
-                    with_token(&snapshot, field, stem, &mut said.sessions)?;
+                    add_with_token(&snapshot, field, stem, &mut found.sessions)?;
                 }
             }
             (Without::Word(_), [], [stop]) => {
-                with_token(&snapshot, fields.stops, stop, &mut said.sessions)?;
-                let demand = Demand::of_phrase(text, &snapshot)?;
-                in_episodes(&snapshot, &demand, &phrase, &mut Texts::default(), &mut said)?;
+                add_with_token(&snapshot, fields.stops, stop, &mut found.sessions)?;
+                let filter = TurnFilter::for_phrase(text, &snapshot)?;
+                add_by_episode(&snapshot, &filter, &phrase, &mut Texts::default(), &mut found)?;
             }
-            _ => word_for_word(&snapshot, text, &phrase, &mut said)?,
+            _ => add_with_phrase(&snapshot, text, &phrase, &mut found)?,
         }
-        Ok(said)
+        Ok(found)
     }
 }
 
 /// Adds the sessions of all documents that contain a token.
-fn with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut Sessions) -> Result<(), Error> {
+fn add_with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut SessionIds) -> Result<(), Error> {
     let term = Term::from_field_text(field, token);
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let Some(mut postings) = reader.inverted_index(field)?.read_postings(&term, IndexRecordOption::Basic)? else {
@@ -68,47 +68,47 @@ fn with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut Ses
 }
 
 /// Adds the sessions that contain a text word for word.
-fn word_for_word(snapshot: &Snapshot, text: &str, phrase: &Phrase, said: &mut Having) -> Result<(), Error> {
-    let demand = Demand::of_phrase(text, snapshot)?;
+fn add_with_phrase(snapshot: &Snapshot, text: &str, phrase: &Phrase, found: &mut SessionMatches) -> Result<(), Error> {
+    let filter = TurnFilter::for_phrase(text, snapshot)?;
     let mut texts = Texts::default();
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
-        let gate = demand.gate(snapshot, reader, segment)?;
-        for doc in gate.required() {
+        let segment_filter = filter.for_segment(snapshot, reader, segment)?;
+        for doc in segment_filter.required() {
             let Some(id) = segment.id_of(*doc).filter(|_| !reader.is_deleted(*doc)) else { continue };
-            if said.sessions.contains(id) || !gate.admits_session(id) {
+            if found.sessions.contains(id) || !segment_filter.admits_session(id) {
                 continue;
             }
-            let says = texts.admits(&demand, snapshot, DocAddress::new(number, *doc))?;
-            if !take(said, id, says) {
+            let says = texts.admits(&filter, snapshot, DocAddress::new(number, *doc))?;
+            if !record_result(found, id, says) {
                 return Ok(());
             }
         }
     }
-    in_episodes(snapshot, &demand, phrase, &mut texts, said)
+    add_by_episode(snapshot, &filter, phrase, &mut texts, found)
 }
 
 /// Adds the sessions whose title or episode contains it.
-fn in_episodes(
+fn add_by_episode(
     snapshot: &Snapshot,
-    demand: &Demand,
+    filter: &TurnFilter,
     phrase: &Phrase,
     texts: &mut Texts,
-    said: &mut Having,
+    found: &mut SessionMatches,
 ) -> Result<(), Error> {
     let fields = &snapshot.fields;
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
-        let mut docs = with_term(reader, &Term::from_field_u64(fields.kind, kind::SESSION))?;
+        let mut docs = docs_with_term(reader, &Term::from_field_u64(fields.kind, kind::SESSION))?;
         // Stop words are indexed only for turns.
         for stem in &phrase.stems {
-            docs = narrowed(reader, Some(docs), fields.episode, stem)?;
+            docs = docs_with_token(reader, Some(docs), fields.episode, stem)?;
         }
         for doc in docs {
             let Some(id) = segment.id_of(doc).filter(|_| !reader.is_deleted(doc)) else { continue };
-            if said.sessions.contains(id) {
+            if found.sessions.contains(id) {
                 continue;
             }
-            let says = texts.admits_episode(demand, snapshot, DocAddress::new(number, doc))?;
-            if !take(said, id, says) {
+            let says = texts.admits_episode(filter, snapshot, DocAddress::new(number, doc))?;
+            if !record_result(found, id, says) {
                 return Ok(());
             }
         }
@@ -117,19 +117,19 @@ fn in_episodes(
 }
 
 /// Records the result for a session; false if the budget is spent.
-fn take(said: &mut Having, id: &str, says: Option<bool>) -> bool {
+fn record_result(found: &mut SessionMatches, id: &str, says: Option<bool>) -> bool {
     match says {
         Some(true) => {
-            said.sessions.insert(id.into());
+            found.sessions.insert(id.into());
         }
         Some(false) => {}
-        None => said.is_partial = true,
+        None => found.is_partial = true,
     }
     says.is_some()
 }
 
 /// The documents that contain a term, ascending.
-fn with_term(reader: &SegmentReader, term: &Term) -> Result<Vec<DocId>, Error> {
+fn docs_with_term(reader: &SegmentReader, term: &Term) -> Result<Vec<DocId>, Error> {
     let index = reader.inverted_index(term.field())?;
     let mut docs = Vec::new();
     if let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? {

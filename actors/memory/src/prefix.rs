@@ -31,7 +31,7 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    pub(super) fn read(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let lowered = text.to_lowercase();
         let is_name = !lowered.chars().all(char::is_alphanumeric);
         let mut stems = Stems::default();
@@ -57,7 +57,7 @@ impl Prefix {
 
     /// Tokens of a field that begin with the prefix: words, in any of their forms, or names. At most [`PREFIX_TERMS`],
     /// those in most documents.
-    pub(super) fn expanded(&self, field: Field, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+    pub(super) fn expand(&self, field: Field, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
         let mut counted: BTreeMap<String, u64> = BTreeMap::new();
         for reader in snapshot.searcher.segment_readers() {
             let index = reader.inverted_index(field)?;
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_stem_of_whatever_begins_so_is_looked_for() {
         let check = |text: &str, stem: &str| {
-            let prefix = Prefix::read(text);
+            let prefix = Prefix::parse(text);
             let is_there = stem.starts_with(&prefix.start) || prefix.stems.contains(stem);
             assert!(is_there, "{text}: {stem} is none of {:?}", prefix.stems);
         };
@@ -166,10 +166,10 @@ mod tests {
         for (text, start, stems) in
             [("src/auth", "=src/auth", 0), ("refresh_tok", "=refresh_tok", 0), ("e03", "e03", 1), ("検索", "検索", 1)]
         {
-            let prefix = Prefix::read(text);
+            let prefix = Prefix::parse(text);
             assert_eq!((prefix.start.as_str(), prefix.stems.len()), (start, stems), "{text}: {:?}", prefix.stems);
         }
-        let parse_file = Prefix::read("parseFile");
+        let parse_file = Prefix::parse("parseFile");
         assert!(!parse_file.stems.contains("file"), "{:?}", parse_file.stems);
     }
 }

@@ -76,7 +76,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    fn say(&mut self, text: &str) {
+    fn set_token(&mut self, text: &str) {
         self.token.text.clear();
         self.token.text.push_str(text);
         self.token.position = self.position;
@@ -86,7 +86,7 @@ impl<'a> Lines<'a> {
     fn next_token(&mut self) -> bool {
         while let Some(line) = self.line() {
             if !line.is_empty() {
-                self.say(line);
+                self.set_token(line);
                 return true;
             }
             self.position += NEAR_WORDS;

@@ -2,7 +2,7 @@
 //!
 //! Both are counted at query time from the word positions of sessions. Most bigrams of a text occur once, so an index
 //! of them would cost more than all the rest, and one of near pairs eight times that. The number of sessions with a
-//! pair is counted over the first `limits::BESIDE_WORK` (divided by the number of pairs) session documents and scaled
+//! pair is counted over the first `limits::PAIR_WORK` (divided by the number of pairs) session documents and scaled
 //! up; with fewer sessions it is exact.
 
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Score, TERMINATED, Term};
 
 use super::Error;
-use super::limits::BESIDE_WORK;
+use super::limits::PAIR_WORK;
 use super::pretokenized::NEAR_WORDS;
 use super::schema::kind;
 use super::snapshot::{Snapshot, by_segment};
 
 /// The two kinds of pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Beside {
+pub(super) enum PairKind {
     /// The second word right after the first; every occurrence counts.
     Bigram,
     /// Within [`NEAR_WORDS`] of each other, in any order; counts once per session.
@@ -45,7 +45,7 @@ pub(super) struct Scores {
 
 /// Counts of one pair.
 struct Tally<'a> {
-    kind: Beside,
+    kind: PairKind,
     pair: &'a Pair,
     /// Number of examined sessions that contain it.
     frequency: u64,
@@ -63,7 +63,7 @@ struct Occurrences {
 
 /// Number of documents examined, and of near pairs in them.
 #[derive(Default)]
-struct Looked {
+struct Examined {
     documents: u64,
     pairs: u64,
 }
@@ -77,37 +77,37 @@ pub(super) fn scores(
 ) -> Result<Scores, Error> {
     let tally = |kind| move |pair| Tally { kind, pair, frequency: 0, found: Vec::new() };
     let mut tallies: Vec<Tally<'_>> =
-        bigrams.iter().map(tally(Beside::Bigram)).chain(near.iter().map(tally(Beside::Near))).collect();
+        bigrams.iter().map(tally(PairKind::Bigram)).chain(near.iter().map(tally(PairKind::Near))).collect();
     let mut scores = Scores { bigrams: vec![0.0; sessions.len()], near: vec![0.0; sessions.len()] };
     if tallies.is_empty() {
         return Ok(scores);
     }
-    let looked = count(snapshot, &mut tallies, sessions)?;
+    let examined = count(snapshot, &mut tallies, sessions)?;
     let fields = &snapshot.fields;
     let words =
         snapshot.searcher.segment_readers().iter().try_fold(0, |sum, reader| {
             reader.inverted_index(fields.words).map(|index| sum + index.total_num_tokens())
         })?;
     let words_average = words as Score / snapshot.sessions.max(1) as Score;
-    let pairs_average = looked.pairs as Score / looked.documents.max(1) as Score;
+    let pairs_average = examined.pairs as Score / examined.documents.max(1) as Score;
     let mut lengths = Vec::with_capacity(sessions.len());
     for address in sessions {
         lengths.push((words_length(snapshot, *address)?, pairs_length(snapshot, *address)));
     }
     for tally in tallies {
-        let scaled = tally.frequency as f64 * snapshot.sessions as f64 / looked.documents.max(1) as f64;
+        let scaled = tally.frequency as f64 * snapshot.sessions as f64 / examined.documents.max(1) as f64;
         let frequency = (scaled.round() as u64).max(tally.found.len() as u64);
         let (average, scores) = match tally.kind {
-            Beside::Bigram => (words_average, &mut scores.bigrams),
-            Beside::Near => (pairs_average, &mut scores.near),
+            PairKind::Bigram => (words_average, &mut scores.bigrams),
+            PairKind::Near => (pairs_average, &mut scores.near),
         };
         let all = snapshot.sessions.max(frequency);
         let weight = Bm25Weight::for_one_term_without_explain(frequency, all, average.max(1.0));
         for (at, times) in tally.found {
             let (words, pairs) = lengths[at];
             scores[at] += match tally.kind {
-                Beside::Bigram => weight.score(words, times),
-                Beside::Near => weight.score(pairs, 1),
+                PairKind::Bigram => weight.score(words, times),
+                PairKind::Near => weight.score(pairs, 1),
             };
         }
     }
@@ -115,16 +115,16 @@ pub(super) fn scores(
 }
 
 /// Counts every pair in the given sessions and in as many others as the work limit allows.
-fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]) -> Result<Looked, Error> {
+fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]) -> Result<Examined, Error> {
     let wanted = by_segment(sessions);
-    let mut left = (BESIDE_WORK / tallies.len()).max(256) as u64;
-    let mut looked = Looked::default();
+    let mut left = (PAIR_WORK / tallies.len()).max(256) as u64;
+    let mut examined = Examined::default();
     for number in 0..snapshot.segments.len() {
         let documents = wanted.get(&(number as u32)).map_or(&[][..], Vec::as_slice);
         let (until, here) = horizon(snapshot, number, left)?;
         left -= here.documents;
-        looked.documents += here.documents;
-        looked.pairs += here.pairs;
+        examined.documents += here.documents;
+        examined.pairs += here.pairs;
         if here.documents == 0 && documents.is_empty() {
             continue;
         }
@@ -133,7 +133,7 @@ fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]
             let (one, other) = (tally.pair.one.as_str(), tally.pair.other.as_str());
             let (Some(one), Some(other)) = (words.get(one), words.get(other)) else { continue };
             let kind = tally.kind;
-            one.beside(other, kind, |doc, times| {
+            one.for_each_pair(other, kind, |doc, times| {
                 tally.frequency += u64::from(doc < until);
                 if let Ok(place) = documents.binary_search_by_key(&doc, |(doc, _)| *doc) {
                     tally.found.push((documents[place].1, times));
@@ -141,7 +141,7 @@ fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]
             });
         }
     }
-    Ok(looked)
+    Ok(examined)
 }
 
 /// Length of a session in words, as a BM25 field norm.
@@ -158,18 +158,18 @@ fn pairs_length(snapshot: &Snapshot, address: DocAddress) -> u8 {
 }
 
 /// The end (exclusive) of the documents to examine in a segment, at most `left` session documents, with their totals.
-fn horizon(snapshot: &Snapshot, number: usize, left: u64) -> Result<(u32, Looked), Error> {
-    let mut looked = Looked::default();
+fn horizon(snapshot: &Snapshot, number: usize, left: u64) -> Result<(u32, Examined), Error> {
+    let mut examined = Examined::default();
     let index = snapshot.searcher.segment_readers()[number].inverted_index(snapshot.fields.kind)?;
     let term = Term::from_field_u64(snapshot.fields.kind, kind::SESSION);
-    let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { return Ok((0, looked)) };
+    let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { return Ok((0, examined)) };
     let pairs = &snapshot.segments[number].pairs;
-    while postings.doc() != TERMINATED && looked.documents < left {
-        looked.documents += 1;
-        looked.pairs += pairs.as_ref().and_then(|pairs| pairs.first(postings.doc())).unwrap_or(0);
+    while postings.doc() != TERMINATED && examined.documents < left {
+        examined.documents += 1;
+        examined.pairs += pairs.as_ref().and_then(|pairs| pairs.first(postings.doc())).unwrap_or(0);
         postings.advance();
     }
-    Ok((postings.doc(), looked))
+    Ok((postings.doc(), examined))
 }
 
 /// Occurrences of the words of all pairs in a segment, in documents before `until` and in `documents`.
@@ -221,11 +221,11 @@ impl Occurrences {
     }
 
     /// Calls `each` with every document in which the pair occurs, and the number of occurrences.
-    fn beside(&self, other: &Self, kind: Beside, mut each: impl FnMut(u32, u32)) {
+    fn for_each_pair(&self, other: &Self, kind: PairKind, mut each: impl FnMut(u32, u32)) {
         let (mut a, mut b) = (0, 0);
         while let (Some((one, _)), Some((two, _))) = (self.documents.get(a), other.documents.get(b)) {
             if one == two {
-                let times = kind.times(self.positions(a), other.positions(b));
+                let times = kind.count(self.positions(a), other.positions(b));
                 if times > 0 {
                     each(*one, times);
                 }
@@ -237,9 +237,9 @@ impl Occurrences {
     }
 }
 
-impl Beside {
+impl PairKind {
     /// Number of occurrences, given the ascending positions of both words.
-    fn times(self, one: &[u32], other: &[u32]) -> u32 {
+    fn count(self, one: &[u32], other: &[u32]) -> u32 {
         let (mut a, mut b, mut times) = (0, 0, 0);
         while let (Some(x), Some(y)) = (one.get(a), other.get(b)) {
             match self {
@@ -264,8 +264,8 @@ mod tests {
     #[test]
     fn near_means_within_eight_words_either_way() {
         let check = |one: &[u32], other: &[u32], times| {
-            assert_eq!(Beside::Near.times(one, other), times, "{one:?} {other:?}");
-            assert_eq!(Beside::Near.times(other, one), times, "{other:?} {one:?}");
+            assert_eq!(PairKind::Near.count(one, other), times, "{one:?} {other:?}");
+            assert_eq!(PairKind::Near.count(other, one), times, "{other:?} {one:?}");
         };
         check(&[], &[], 0);
         check(&[1], &[], 0);
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_bigram_is_the_second_right_after_the_first() {
         let check = |one: &[u32], other: &[u32], times| {
-            assert_eq!(Beside::Bigram.times(one, other), times, "{one:?} {other:?}");
+            assert_eq!(PairKind::Bigram.count(one, other), times, "{one:?} {other:?}");
         };
         check(&[], &[1], 0);
         check(&[1], &[2], 1);

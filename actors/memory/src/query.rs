@@ -11,11 +11,11 @@ use tantivy::schema::Field;
 use super::Error;
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::dates::{self, Date};
-use super::limits::{BESIDE_WORDS, ENTITY_NAMES, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
+use super::limits::{ENTITY_NAMES, PAIR_WORDS, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
 use super::prefix::Prefix;
 use super::pretokenized::{END, NEAR_WORDS, Packed};
 use super::proximity::Pair;
-use super::required_terms::Demands;
+use super::required_terms::Requirements;
 use super::snapshot::Snapshot;
 use super::vectors::Meaning;
 
@@ -36,7 +36,7 @@ pub struct Query<'a> {
     /// total order.
     pub elder: &'a dyn Fn(&str, &str) -> Ordering,
     /// What turns must and must not contain.
-    pub demands: Demands<'a>,
+    pub requirements: Requirements<'a>,
     /// Prefixes of words and names to search for in addition to the text.
     pub prefixes: &'a [String],
     /// The asking session, which ranks last.
@@ -57,7 +57,7 @@ impl<'a> Query<'a> {
             turns_per_session: 3,
             exclude: &|_| false,
             elder: &|one, other| one.cmp(other),
-            demands: Demands::default(),
+            requirements: Requirements::default(),
             prefixes: &[],
             last: None,
             favour: None,
@@ -88,7 +88,7 @@ pub(super) struct Plan {
     /// Names, whether turns contain them or not, to look up among the entities of sessions.
     pub(super) names: Vec<String>,
     /// Words and names to find in commit messages and changed files; the first [`QUERY_TERMS`].
-    pub(super) deeds: Vec<String>,
+    pub(super) activity: Vec<String>,
     /// Pairs of consecutive words, to find in whole sessions.
     pub(super) bigrams: Vec<Pair>,
     /// 4-grams of words, to find in whole sessions.
@@ -102,7 +102,7 @@ pub(super) struct Plan {
 }
 
 #[derive(Default)]
-struct Heard {
+struct QueryTokens {
     tokens: Vec<String>,
     stems: Vec<String>,
     plain: Vec<String>,
@@ -110,17 +110,17 @@ struct Heard {
     read: usize,
 }
 
-impl Heard {
+impl QueryTokens {
     /// Counts a token; true while it is within [`QUERY_TOKENS`].
-    fn room(&mut self) -> bool {
+    fn has_room(&mut self) -> bool {
         self.read += 1;
         self.read <= QUERY_TOKENS
     }
 }
 
-impl Listener for Heard {
+impl Listener for QueryTokens {
     fn word(&mut self, plain: &str, stem: &str, _at: Range<usize>) {
-        if self.room() {
+        if self.has_room() {
             self.tokens.push(stem.to_owned());
             self.stems.push(stem.to_owned());
             self.plain.push(plain.to_owned());
@@ -128,13 +128,13 @@ impl Listener for Heard {
     }
 
     fn stop(&mut self, word: &str, _at: Range<usize>) {
-        if self.room() {
+        if self.has_room() {
             self.stops.push(word.to_owned());
         }
     }
 
     fn name(&mut self, token: &str, _at: Range<usize>) {
-        if self.room() {
+        if self.has_room() {
             self.tokens.push(token.to_owned());
         }
     }
@@ -147,22 +147,22 @@ impl Plan {
     }
 
     /// Parses a query text. Tokens that the index does not contain are dropped.
-    pub(super) fn read(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
-        let mut heard = Heard::default();
-        Analyzer::default().analyze(head(text, QUERY_BYTES), &mut heard);
-        let stops_only = heard.tokens.is_empty();
+    pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
+        let mut found = QueryTokens::default();
+        Analyzer::default().analyze(head(text, QUERY_BYTES), &mut found);
+        let stops_only = found.tokens.is_empty();
         let (tokens, field) = match stops_only {
-            true => (heard.stops, snapshot.fields.stops),
-            false => (heard.tokens, snapshot.fields.body),
+            true => (found.stops, snapshot.fields.stops),
+            false => (found.tokens, snapshot.fields.body),
         };
         let tokens = distinct(tokens);
         let names = tokens.iter().filter(|token| token.starts_with(NAME_PREFIX)).take(ENTITY_NAMES).cloned().collect();
         let wanted = rarest(&tokens, field, snapshot.turns, snapshot)?;
         let episode = rarest(&tokens, snapshot.fields.episode, snapshot.sessions, snapshot)?;
 
-        let stems = &heard.stems[..heard.stems.len().min(BESIDE_WORDS)];
+        let stems = &found.stems[..found.stems.len().min(PAIR_WORDS)];
         let mut grams = Vec::new();
-        Packed::Grams.for_each(&packed(&distinct(heard.plain)), |token| grams.push(token.to_owned()));
+        Packed::Grams.for_each(&packed(&distinct(found.plain)), |token| grams.push(token.to_owned()));
         let mut grams = distinct(grams);
         grams.truncate(QUERY_GRAMS);
         Ok(Self {
@@ -173,9 +173,9 @@ impl Plan {
             bigrams: bigrams(stems),
             grams,
             near: near_pairs(stems),
-            dates: dates::named(head(text, QUERY_BYTES)),
+            dates: dates::find(head(text, QUERY_BYTES)),
             authors: if stops_only { Vec::new() } else { authors(&tokens, snapshot)? },
-            deeds: tokens.into_iter().take(QUERY_TERMS).collect(),
+            activity: tokens.into_iter().take(QUERY_TERMS).collect(),
         })
     }
 }
@@ -190,17 +190,17 @@ impl Plan {
         if self.stops_only {
             (self.wanted, self.stops_only) = (Vec::new(), false);
         }
-        let prefixes: Vec<Prefix> = prefixes.iter().map(|prefix| Prefix::read(prefix)).collect();
+        let prefixes: Vec<Prefix> = prefixes.iter().map(|prefix| Prefix::parse(prefix)).collect();
         let fields = &snapshot.fields;
         for (field, documents, wanted) in
             [(fields.body, snapshot.turns, &mut self.wanted), (fields.episode, snapshot.sessions, &mut self.episode)]
         {
             let most = wanted.len() + 2 * PREFIX_TERMS;
             for prefix in &prefixes {
-                let tokens = prefix.expanded(field, snapshot)?;
+                let tokens = prefix.expand(field, snapshot)?;
                 let new: Vec<String> =
                     tokens.into_iter().filter(|token| wanted.iter().all(|it| it.token != *token)).collect();
-                wanted.append(&mut weighed(&new, field, documents, snapshot)?);
+                wanted.append(&mut weighted(&new, field, documents, snapshot)?);
             }
             wanted.truncate(most);
         }
@@ -274,9 +274,9 @@ pub(super) fn words(
     documents: u64,
     snapshot: &Snapshot,
 ) -> Result<Option<Vec<Wanted>>, Error> {
-    let mut heard = Heard::default();
-    Analyzer::default().analyze(head(text, QUERY_BYTES), &mut heard);
-    let tokens = distinct(heard.tokens);
+    let mut found = QueryTokens::default();
+    Analyzer::default().analyze(head(text, QUERY_BYTES), &mut found);
+    let tokens = distinct(found.tokens);
     if tokens.is_empty() {
         return Ok(None);
     }
@@ -285,14 +285,14 @@ pub(super) fn words(
 
 /// Those of `tokens` that `field` contains, weighted among `documents` documents: the rarest [`QUERY_TERMS`].
 fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
-    let mut wanted = weighed(tokens, field, documents, snapshot)?;
+    let mut wanted = weighted(tokens, field, documents, snapshot)?;
     wanted.sort_by(|a, b| a.frequency.cmp(&b.frequency).then_with(|| a.token.cmp(&b.token)));
     wanted.truncate(QUERY_TERMS);
     Ok(wanted)
 }
 
 /// Those of `tokens` that `field` contains, weighted among `documents` documents.
-fn weighed(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
+fn weighted(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
     let mut wanted = Vec::with_capacity(tokens.len());
     for token in tokens {
         let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;

@@ -22,7 +22,7 @@ use super::snapshot::{Segment, Snapshot};
 
 /// Requirements of a query; by default none.
 #[derive(Clone, Copy, Default)]
-pub struct Demands<'a> {
+pub struct Requirements<'a> {
     /// Texts that a turn must contain word for word.
     pub phrases: &'a [String],
     /// Words and phrases that a turn must not contain.
@@ -35,60 +35,60 @@ pub struct Demands<'a> {
 
 /// The requirements as they are checked against the index.
 #[derive(Default)]
-pub(super) struct Demand {
+pub(super) struct TurnFilter {
     phrases: Vec<Phrase>,
     /// Single words that must not occur, each with the field that has it.
-    barred: Vec<(Field, String)>,
-    barred_phrases: Vec<Phrase>,
+    excluded: Vec<(Field, String)>,
+    excluded_phrases: Vec<Phrase>,
     after: Option<i64>,
     before: Option<i64>,
     /// The sessions that have the words of all phrases in a row; `None` if that was not determined.
     sessions: Option<BTreeSet<Box<str>>>,
 }
 
-impl Demand {
-    pub(super) fn read(asked: &Demands<'_>, snapshot: &Snapshot) -> Result<Self, Error> {
-        let mut demand = Self {
-            phrases: asked.phrases.iter().map(|text| Phrase::read(text)).collect(),
+impl TurnFilter {
+    pub(super) fn new(asked: &Requirements<'_>, snapshot: &Snapshot) -> Result<Self, Error> {
+        let mut filter = Self {
+            phrases: asked.phrases.iter().map(|text| Phrase::parse(text)).collect(),
             after: asked.after.map(|at| at.0),
             before: asked.before.map(|at| at.0),
             ..Self::default()
         };
         for without in asked.without {
             let (Without::Word(text) | Without::Phrase(text)) = without;
-            let phrase = Phrase::read(text);
+            let phrase = Phrase::parse(text);
             match (without, phrase.stems.as_slice(), phrase.stops.as_slice()) {
                 (_, [], []) => {}
-                (Without::Word(_), [stem], []) if is_told_by_index(stem) => {
-                    demand.barred.push((snapshot.fields.body, stem.clone()));
+                (Without::Word(_), [stem], []) if index_decides(stem) => {
+                    filter.excluded.push((snapshot.fields.body, stem.clone()));
                 }
-                (Without::Word(_), [], [stop]) => demand.barred.push((snapshot.fields.stops, stop.clone())),
-                _ => demand.barred_phrases.push(phrase),
+                (Without::Word(_), [], [stop]) => filter.excluded.push((snapshot.fields.stops, stop.clone())),
+                _ => filter.excluded_phrases.push(phrase),
             }
         }
-        demand.sessions = demand.sessions(snapshot)?;
-        Ok(demand)
+        filter.sessions = filter.sessions(snapshot)?;
+        Ok(filter)
     }
 
     /// The requirement to contain a text word for word.
-    pub(super) fn of_phrase(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
-        let mut demand = Self { phrases: vec![Phrase::read(text)], ..Self::default() };
-        demand.sessions = demand.sessions(snapshot)?;
-        Ok(demand)
+    pub(super) fn for_phrase(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
+        let mut filter = Self { phrases: vec![Phrase::parse(text)], ..Self::default() };
+        filter.sessions = filter.sessions(snapshot)?;
+        Ok(filter)
     }
 
     /// True if nothing is required.
-    pub(super) fn is_none(&self) -> bool {
-        !self.needs_text() && self.barred.is_empty() && !self.is_dated()
+    pub(super) fn is_empty(&self) -> bool {
+        !self.needs_text() && self.excluded.is_empty() && !self.is_dated()
     }
 
     /// True if the text of a turn must be read to decide.
     pub(super) fn needs_text(&self) -> bool {
-        !self.phrases.is_empty() || !self.barred_phrases.is_empty()
+        !self.phrases.is_empty() || !self.excluded_phrases.is_empty()
     }
 
     /// The first stop word of each phrase that consists of stop words only.
-    pub(super) fn unheard(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn stop_word_phrases(&self) -> impl Iterator<Item = &str> {
         let stops_only = self.phrases.iter().filter(|phrase| phrase.stems.is_empty());
         stops_only.filter_map(|phrase| phrase.stops.first()).map(String::as_str)
     }
@@ -97,7 +97,7 @@ impl Demand {
     /// their words already.
     pub(super) fn admits_text(&self, texts: &[&str], analyzer: &mut Analyzer) -> bool {
         let mut is_in = |phrase: &Phrase| texts.iter().any(|text| phrase.is_in(text, analyzer));
-        self.phrases.iter().all(&mut is_in) && !self.barred_phrases.iter().any(&mut is_in)
+        self.phrases.iter().all(&mut is_in) && !self.excluded_phrases.iter().any(&mut is_in)
     }
 
     /// Checks the time and the excluded words of a session found by its title and episode alone. Its phrases are
@@ -110,7 +110,7 @@ impl Demand {
         }
         let fields = &snapshot.fields;
         let index = snapshot.searcher.segment_reader(address.segment_ord).inverted_index(fields.episode)?;
-        for (_, token) in &self.barred {
+        for (_, token) in &self.excluded {
             let term = Term::from_field_text(fields.episode, token);
             let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
             if postings.doc() <= address.doc_id && postings.seek(address.doc_id) == address.doc_id {
@@ -136,7 +136,7 @@ impl Demand {
     fn sessions(&self, snapshot: &Snapshot) -> Result<Option<BTreeSet<Box<str>>>, Error> {
         let mut all: Option<BTreeSet<Box<str>>> = None;
         for phrase in self.phrases.iter().filter(|phrase| phrase.stems.len() > 1) {
-            let Some(sessions) = in_a_row(snapshot, &phrase.stems)? else { continue };
+            let Some(sessions) = sessions_with_sequence(snapshot, &phrase.stems)? else { continue };
             all = Some(match all {
                 None => sessions,
                 Some(known) => known.into_iter().filter(|id| sessions.contains(id)).collect(),
@@ -146,41 +146,41 @@ impl Demand {
     }
 
     /// The filter for the turns of one segment.
-    pub(super) fn gate<'a>(
+    pub(super) fn for_segment<'a>(
         &'a self,
         snapshot: &Snapshot,
         reader: &SegmentReader,
         segment: &'a Segment,
-    ) -> Result<Gate<'a>, Error> {
+    ) -> Result<SegmentFilter<'a>, Error> {
         let fields = &snapshot.fields;
         let mut required: Option<Vec<DocId>> = None;
         for phrase in &self.phrases {
             let stems = phrase.stems.iter().map(|stem| (fields.body, stem));
             for (field, token) in stems.chain(phrase.stops.iter().map(|stop| (fields.stops, stop))) {
-                required = Some(narrowed(reader, required, field, token)?);
+                required = Some(docs_with_token(reader, required, field, token)?);
             }
         }
-        let mut barred = Vec::new();
-        for (field, token) in &self.barred {
-            barred.append(&mut narrowed(reader, None, *field, token)?);
+        let mut excluded = Vec::new();
+        for (field, token) in &self.excluded {
+            excluded.append(&mut docs_with_token(reader, None, *field, token)?);
         }
-        barred.sort_unstable();
-        barred.dedup();
-        Ok(Gate { demand: self, segment, required, barred })
+        excluded.sort_unstable();
+        excluded.dedup();
+        Ok(SegmentFilter { filter: self, segment, required, excluded })
     }
 }
 
 /// Filters the turns of a segment by their words and their time.
-pub(super) struct Gate<'a> {
-    demand: &'a Demand,
+pub(super) struct SegmentFilter<'a> {
+    filter: &'a TurnFilter,
     segment: &'a Segment,
     /// Turns with all words of all phrases, ascending; `None` for all turns.
     required: Option<Vec<DocId>>,
     /// Turns with an excluded word, ascending.
-    barred: Vec<DocId>,
+    excluded: Vec<DocId>,
 }
 
-impl Gate<'_> {
+impl SegmentFilter<'_> {
     /// The only turns that may pass, if they are known and at most `most`.
     pub(super) fn few(&self, most: usize) -> Option<&[DocId]> {
         self.required.as_deref().filter(|required| required.len() <= most)
@@ -188,9 +188,9 @@ impl Gate<'_> {
 
     pub(super) fn admits(&self, doc: DocId) -> bool {
         self.required.as_ref().is_none_or(|required| required.binary_search(&doc).is_ok())
-            && self.barred.binary_search(&doc).is_err()
-            && (!self.demand.is_dated()
-                || self.demand.is_in_time(self.segment.at.as_ref().and_then(|at| at.first(doc))))
+            && self.excluded.binary_search(&doc).is_err()
+            && (!self.filter.is_dated()
+                || self.filter.is_in_time(self.segment.at.as_ref().and_then(|at| at.first(doc))))
     }
 
     /// Turns with all words of all phrases, ascending; empty if no phrase is required.
@@ -200,19 +200,19 @@ impl Gate<'_> {
 
     /// True if turns of the session may pass.
     pub(super) fn admits_session(&self, id: &str) -> bool {
-        self.demand.sessions.as_ref().is_none_or(|sessions| sessions.contains(id))
+        self.filter.sessions.as_ref().is_none_or(|sessions| sessions.contains(id))
     }
 }
 
 /// True if a stem's postings are exactly the turns that say it. Bodies also contain each turn's date and role, so
 /// numbers, months and roles are not decided by the index.
-pub(super) fn is_told_by_index(stem: &str) -> bool {
-    let beside = Phrase::read(&format!("user assistant thinking tool harness {}", MONTHS.join(" ")));
+pub(super) fn index_decides(stem: &str) -> bool {
+    let beside = Phrase::parse(&format!("user assistant thinking tool harness {}", MONTHS.join(" ")));
     !stem.bytes().all(|byte| byte.is_ascii_digit()) && !beside.stems.iter().any(|known| known == stem)
 }
 
 /// Those of `docs`, or of all documents, that contain a token, ascending.
-pub(super) fn narrowed(
+pub(super) fn docs_with_token(
     reader: &SegmentReader,
     docs: Option<Vec<DocId>>,
     field: Field,
@@ -240,7 +240,7 @@ pub(super) fn narrowed(
 
 /// Sessions whose words contain these stems in a row, and sessions of which only the first words are indexed. `None` if
 /// even the rarest stem is in more than [`PHRASE_SESSIONS`] sessions.
-fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box<str>>>, Error> {
+fn sessions_with_sequence(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box<str>>>, Error> {
     let field = snapshot.fields.words;
     let terms: Vec<Term> = stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
     let mut rarest = u64::MAX;
@@ -253,7 +253,7 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
     let mut sessions = BTreeSet::new();
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let index = reader.inverted_index(field)?;
-        cut_short(&index, field, |doc| sessions.extend(segment.id_of(doc).map(Box::from)))?;
+        for_each_cut(&index, field, |doc| sessions.extend(segment.id_of(doc).map(Box::from)))?;
         let mut words = Vec::with_capacity(terms.len());
         for term in &terms {
             words.extend(index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?);
@@ -298,13 +298,13 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
     Ok(Some(sessions))
 }
 
-/// Calls `told` with the documents of sessions whose words were cut.
-fn cut_short(index: &InvertedIndexReader, words: Field, mut told: impl FnMut(DocId)) -> Result<(), Error> {
+/// Calls `each` with the documents of sessions whose words were cut.
+fn for_each_cut(index: &InvertedIndexReader, words: Field, mut each: impl FnMut(DocId)) -> Result<(), Error> {
     let Some(mut cut) = index.read_postings(&Term::from_field_text(words, CUT), IndexRecordOption::Basic)? else {
         return Ok(());
     };
     while cut.doc() != TERMINATED {
-        told(cut.doc());
+        each(cut.doc());
         cut.advance();
     }
     Ok(())

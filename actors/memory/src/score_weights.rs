@@ -23,12 +23,12 @@ pub(super) fn divide_by_best(scores: &mut [Score]) {
 
 /// Weight of similarity by vector; similarity by words weighs 1. Adding up ranks instead was measured, and is worse
 /// than words alone.
-const MEANT: Score = 0.8;
+const SIMILARITY: Score = 0.8;
 
 /// A turn's score: by words relative to the best, plus the weighted similarity by vector.
-pub(super) fn turn(words: Score, best_words: Score, meant: Score) -> Score {
+pub(super) fn turn_score(words: Score, best_words: Score, similarity: Score) -> Score {
     let words = if best_words > 0.0 { words / best_words } else { 0.0 };
-    words + MEANT * meant
+    words + SIMILARITY * similarity
 }
 
 /// Parts of a session's score, each at most 1.
@@ -51,7 +51,7 @@ pub(super) struct Parts {
     /// Recency, relative to the newest session compared.
     pub(super) recent: Score,
     /// Its nearest turn's similarity by vector, relative to the nearest of all; 0 without vectors.
-    pub(super) meant: Score,
+    pub(super) similarity: Score,
 }
 
 impl Parts {
@@ -71,7 +71,7 @@ impl Parts {
             + CHANGED * self.changed
             + DATE * self.date
             + RECENT * self.recent
-            + MEANT * self.meant
+            + SIMILARITY * self.similarity
     }
 }
 

@@ -15,7 +15,7 @@ use super::limits::{
 };
 use super::nearest::{self, Joined, Nearness};
 use super::query::{Plan, Query};
-use super::required_terms::Demand;
+use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
@@ -29,7 +29,7 @@ const FAVOUR: Score = 1.1;
 
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Searched {
+pub struct SearchResult {
     /// Sessions in the order of their rank, within each its best turns first.
     pub hits: Vec<Hit>,
     /// True if passages were left unread that may contain a required phrase.
@@ -99,7 +99,7 @@ struct Candidate {
     /// Sum of the scores of its best turns.
     best: Score,
     /// Similarity of its nearest turn to the query's vector, relative to the nearest of all.
-    meant: Score,
+    similarity: Score,
     /// Similarity of each turn that was compared with the query's vector.
     near: BTreeMap<DocAddress, Nearness>,
     /// The parts of its score.
@@ -110,19 +110,19 @@ struct Candidate {
 impl Candidate {
     fn new(id: Box<str>, document: Option<DocAddress>, turns: Vec<Scored>) -> Self {
         let best = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
-        let (meant, near) = (0.0, BTreeMap::new());
-        Self { id, document, turns, best, meant, near, parts: Parts::default(), score: 0.0 }
+        let (similarity, near) = (0.0, BTreeMap::new());
+        Self { id, document, turns, best, similarity, near, parts: Parts::default(), score: 0.0 }
     }
 }
 
 impl Searcher {
-    /// Like [`Self::searched`], without the flag for unread passages.
+    /// Like [`Self::search_detailed`], without the flag for unread passages.
     ///
     /// # Errors
     ///
     /// When the index cannot be read.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<Hit>, Error> {
-        Ok(self.searched(query)?.hits)
+        Ok(self.search_detailed(query)?.hits)
     }
 
     /// Answers a query. Any text is valid; one without a letter or digit finds nothing.
@@ -130,37 +130,37 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn searched(&self, query: &Query<'_>) -> Result<Searched, Error> {
+    pub fn search_detailed(&self, query: &Query<'_>) -> Result<SearchResult, Error> {
         let snapshot = self.snapshot();
-        let mut plan = Plan::read(query.text, &snapshot)?;
+        let mut plan = Plan::parse(query.text, &snapshot)?;
         plan.expand(query.prefixes, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
-            return Ok(Searched::default());
+            return Ok(SearchResult::default());
         }
-        let (mut candidates, is_cut) = candidates(&snapshot, &plan, query, limit)?;
-        score(&snapshot, &plan, &mut candidates, limit)?;
-        favour(&snapshot, query.favour, &mut candidates);
+        let (mut candidates, is_cut) = find_candidates(&snapshot, &plan, query, limit)?;
+        score_sessions(&snapshot, &plan, &mut candidates, limit)?;
+        raise_favoured(&snapshot, query.favour, &mut candidates);
         let asking = query.last.map(SessionId::as_str);
         let rank = |candidate: &Candidate| asking == Some(&*candidate.id);
         candidates
             .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| a.id.cmp(&b.id)));
         candidates.truncate(limit);
-        name(&snapshot, &plan, &mut candidates)?;
+        raise_named_authors(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
-            show(&snapshot, &plan, &mut analyzer, rank, candidate, turns, &mut hits)?;
+            append_hits(&snapshot, &plan, &mut analyzer, rank, candidate, turns, &mut hits)?;
         }
         let ids: Vec<&str> = candidates.iter().map(|candidate| &*candidate.id).collect();
-        let with_entity = matched::with_entity(&snapshot, &plan, &ids)?;
+        let with_entity = matched::sessions_with_named_entity(&snapshot, &plan, &ids)?;
         for hit in &mut hits {
             hit.matched.extend(with_entity.contains(hit.session_id.as_str()).then_some(Reason::Entity));
             // Required phrases were checked in the text itself.
-            hit.matched.extend((!query.demands.phrases.is_empty()).then_some(Reason::Phrase));
+            hit.matched.extend((!query.requirements.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        Ok(Searched { hits, is_cut })
+        Ok(SearchResult { hits, is_cut })
     }
 
     /// Hits for the given sessions, in the given order, each with the beginning of its episode. Sessions that are not
@@ -169,7 +169,7 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn listed(&self, sessions: &[SessionId]) -> Result<Vec<Hit>, Error> {
+    pub fn hits_for(&self, sessions: &[SessionId]) -> Result<Vec<Hit>, Error> {
         let snapshot = self.snapshot();
         let mut analyzer = Analyzer::default();
         let mut hits = Vec::new();
@@ -177,7 +177,7 @@ impl Searcher {
             let document = snapshot.session(id.as_str())?;
             let candidate = Candidate::new(id.as_str().into(), document, Vec::new());
             let rank = hits.len() + 1;
-            show(&snapshot, &Plan::default(), &mut analyzer, rank, &candidate, 0, &mut hits)?;
+            append_hits(&snapshot, &Plan::default(), &mut analyzer, rank, &candidate, 0, &mut hits)?;
         }
         hits.iter_mut().for_each(|hit| hit.matched.clear());
         Ok(hits)
@@ -186,22 +186,22 @@ impl Searcher {
 
 /// The sessions of the best turns, each with its turns. If these do not fill the page, turns with lower scores are
 /// added, then sessions found only by their episode. The flag is true if unread texts may contain more.
-fn candidates(
+fn find_candidates(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
     limit: usize,
 ) -> Result<(Vec<Candidate>, bool), Error> {
     let mut candidates = Vec::new();
-    let demand = Demand::read(&query.demands, snapshot)?;
+    let filter = TurnFilter::new(&query.requirements, snapshot)?;
     let mut known = Known::default();
     let mut copies = Copies::new(snapshot, query);
     if !plan.wanted.is_empty() {
         let mut limit_turns = BEST_TURNS;
         for _ in 0..TURN_PASSES {
-            let mut best = turns::best(snapshot, plan, query, &demand, &mut known, limit_turns)?;
+            let mut best = turns::best(snapshot, plan, query, &filter, &mut known, limit_turns)?;
             let taken = best.turns.len();
-            copies.leave_out(plan, &mut best.turns)?;
+            copies.remove_copies(plan, &mut best.turns)?;
             let left = best.turns.len();
             for (id, turns) in by_session(snapshot, best.turns) {
                 candidates.push(Candidate::new(id.clone(), None, turns));
@@ -217,8 +217,8 @@ fn candidates(
     }
     if candidates.len() < limit && !plan.episode.is_empty() {
         // A session all of whose turns are copies has nothing to show.
-        known.sessions.append(&mut copies.left_out);
-        for found in turns::best_episodes(snapshot, plan, query, &demand, &mut known)? {
+        known.sessions.append(&mut copies.with_copies);
+        for found in turns::best_episodes(snapshot, plan, query, &filter, &mut known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
             if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {
                 candidates.push(Candidate::new(id.into(), Some(found.address), Vec::new()));
@@ -228,22 +228,22 @@ fn candidates(
     if query.meaning.is_some() {
         let by_words = candidates.iter().flat_map(|candidate| candidate.turns.iter().copied()).collect();
         if let Some(joined) = nearest::join(snapshot, plan, query, &mut copies, by_words, COUNTED_TURNS)? {
-            add_meant(&mut candidates, joined);
+            add_nearest(&mut candidates, joined);
         }
     }
     Ok((candidates, known.texts.is_cut))
 }
 
 /// Replaces the candidates' turns by those joined with the nearest ones, and adds sessions found only by their vectors.
-fn add_meant(candidates: &mut Vec<Candidate>, mut joined: BTreeMap<Box<str>, Joined>) {
+fn add_nearest(candidates: &mut Vec<Candidate>, mut joined: BTreeMap<Box<str>, Joined>) {
     for candidate in &mut *candidates {
-        if let Some(Joined { turns, best, meant, near }) = joined.remove(&candidate.id) {
-            (candidate.turns, candidate.best, candidate.meant, candidate.near) = (turns, best, meant, near);
+        if let Some(Joined { turns, best, similarity, near }) = joined.remove(&candidate.id) {
+            (candidate.turns, candidate.best, candidate.similarity, candidate.near) = (turns, best, similarity, near);
         }
     }
-    candidates.extend(joined.into_iter().map(|(id, Joined { turns, best, meant, near })| {
+    candidates.extend(joined.into_iter().map(|(id, Joined { turns, best, similarity, near })| {
         let candidate = Candidate::new(id, None, turns);
-        Candidate { best, meant, near, ..candidate }
+        Candidate { best, similarity, near, ..candidate }
     }));
 }
 
@@ -265,13 +265,18 @@ fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec
 }
 
 /// Keeps the best sessions by their turns, and computes the whole score of each.
-fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limit: usize) -> Result<(), Error> {
-    let best = match candidates.iter().any(|candidate| candidate.meant > 0.0) {
+fn score_sessions(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    candidates: &mut Vec<Candidate>,
+    limit: usize,
+) -> Result<(), Error> {
+    let best = match candidates.iter().any(|candidate| candidate.similarity > 0.0) {
         true => candidates.iter().map(|candidate| candidate.best).fold(0.0, Score::max),
         // Undivided: division could make different scores equal.
         false => 1.0,
     };
-    let lead = |candidate: &Candidate| score_weights::turn(candidate.best, best, candidate.meant);
+    let lead = |candidate: &Candidate| score_weights::turn_score(candidate.best, best, candidate.similarity);
     candidates.sort_by(|a, b| lead(b).total_cmp(&lead(a)).then_with(|| a.id.cmp(&b.id)));
     candidates.truncate(limit.max(BEST_SESSIONS));
     for candidate in &mut *candidates {
@@ -285,19 +290,19 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
     let documents: Vec<DocAddress> = candidates.iter().filter_map(|candidate| candidate.document).collect();
     let whole = session_bm25::parts(snapshot, plan, &documents)?;
     for ((candidate, turns), whole) in candidates.iter_mut().zip(turns).zip(whole) {
-        candidate.parts = Parts { turns, meant: candidate.meant, ..whole };
+        candidate.parts = Parts { turns, similarity: candidate.similarity, ..whole };
         candidate.score = candidate.parts.sum();
     }
     Ok(())
 }
 
 /// Moves turns of authors that the query names to the front of their sessions.
-fn name(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Result<(), Error> {
+fn raise_named_authors(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Result<(), Error> {
     if plan.authors.is_empty() {
         return Ok(());
     }
     let mut turns: Vec<&mut Scored> = candidates.iter_mut().flat_map(|candidate| &mut candidate.turns).collect();
-    authors::raise(snapshot, plan, &mut turns)?;
+    authors::raise_named(snapshot, plan, &mut turns)?;
     for candidate in candidates {
         candidate.turns.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
@@ -305,7 +310,7 @@ fn name(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Resul
 }
 
 /// Multiplies the scores of sessions in the favoured place by [`FAVOUR`].
-fn favour(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Candidate]) {
+fn raise_favoured(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Candidate]) {
     let Some(favoured) = place else { return };
     for candidate in candidates {
         let head = candidate.document.and_then(|address| snapshot.head_at(address));
@@ -316,7 +321,7 @@ fn favour(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Candidate]
 }
 
 /// Appends the hits of one session.
-fn show(
+fn append_hits(
     snapshot: &Snapshot,
     plan: &Plan,
     analyzer: &mut Analyzer,
@@ -342,7 +347,7 @@ fn show(
         title: text(&document, fields.title).to_owned(),
         snippet: String::new(),
         line: None,
-        at: moment(&document, fields.at),
+        at: stored_time(&document, fields.at),
         role: None,
         matched: BTreeSet::new(),
         by_model: false,
@@ -356,13 +361,13 @@ fn show(
     }
     for turn in candidate.turns.iter().take(turns) {
         let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
-        let role = role(text(&document, fields.role));
+        let role = parse_role(text(&document, fields.role));
         let said = text(&document, fields.text);
-        let mut matched = matched::of_turn(said, role == Some(Role::Tool), plan, analyzer);
+        let mut matched = matched::turn_reasons(said, role == Some(Role::Tool), plan, analyzer);
         matched.extend(in_title);
         if let Some(near) = candidate.near.get(&turn.address) {
-            matched.extend((near.is_close || near.is_alone).then_some(Reason::Vector));
-            if near.is_alone {
+            matched.extend((near.is_close || near.only_by_vector).then_some(Reason::Vector));
+            if near.only_by_vector {
                 matched.remove(&Reason::Context);
             }
         }
@@ -370,7 +375,7 @@ fn show(
             kind: Kind::Turn,
             snippet: snippet::cut(analyzer, said, &plan.wanted),
             line: document.get_first(fields.line).and_then(|value| value.as_u64()),
-            at: moment(&document, fields.at),
+            at: stored_time(&document, fields.at),
             role,
             matched,
             ..hit.clone()
@@ -379,11 +384,11 @@ fn show(
     Ok(())
 }
 
-fn moment(document: &TantivyDocument, field: Field) -> Option<Timestamp> {
+fn stored_time(document: &TantivyDocument, field: Field) -> Option<Timestamp> {
     document.get_first(field).and_then(|value| value.as_i64()).map(Timestamp)
 }
 
-fn role(name: &str) -> Option<Role> {
+fn parse_role(name: &str) -> Option<Role> {
     [Role::User, Role::Assistant, Role::Thinking, Role::Tool, Role::Harness]
         .into_iter()
         .find(|role| role.as_str() == name)

@@ -39,7 +39,7 @@ impl Searcher {
     }
 
     /// True if both query the same memory, whatever is committed to it.
-    pub fn is_of(&self, other: &Self) -> bool {
+    pub fn is_same_memory(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.published, &other.published)
     }
 

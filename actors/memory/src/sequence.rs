@@ -21,7 +21,7 @@ pub(super) struct Phrase {
 }
 
 impl Phrase {
-    pub(super) fn read(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let mut phrase = Self { lowered: text.to_lowercase(), ..Self::default() };
         Analyzer::default().analyze(text, &mut phrase);
         phrase
@@ -32,7 +32,7 @@ impl Phrase {
         if self.words.is_empty() {
             return false;
         }
-        let mut search = Search { phrase: self, begun: Vec::new(), found: false };
+        let mut search = Search { phrase: self, partial: Vec::new(), found: false };
         analyzer.analyze(text, &mut search);
         search.found || !self.lowered.is_ascii() && text.to_lowercase().contains(&self.lowered)
     }
@@ -58,7 +58,7 @@ impl Listener for Phrase {
 struct Search<'a> {
     phrase: &'a Phrase,
     /// Number of words matched by each partial match; at most one entry per word of the phrase.
-    begun: Vec<usize>,
+    partial: Vec<usize>,
     found: bool,
 }
 
@@ -68,13 +68,13 @@ impl Search<'_> {
             return;
         }
         let words = &self.phrase.words;
-        self.begun.push(0);
-        self.begun.retain_mut(|length| {
+        self.partial.push(0);
+        self.partial.retain_mut(|length| {
             let fits = words.get(*length).is_some_and(|wanted| wanted == word);
             *length += 1;
             fits
         });
-        self.found = self.begun.contains(&words.len());
+        self.found = self.partial.contains(&words.len());
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_phrase_is_in_a_text_word_for_word() {
         let check = |phrase: &str, text: &str, expected: bool| {
-            let found = Phrase::read(phrase).is_in(text, &mut Analyzer::default());
+            let found = Phrase::parse(phrase).is_in(text, &mut Analyzer::default());
             assert_eq!(found, expected, "{phrase:?} in {text:?}");
         };
         check("refresh token", "The Refresh Token expires", true);

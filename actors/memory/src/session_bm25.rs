@@ -27,8 +27,8 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     let mut near = beside.near;
     let fields = &snapshot.fields;
     let mut grams = field_scores(snapshot, fields.grams, &plan.grams, sessions)?;
-    let mut commits = field_scores(snapshot, fields.commits, &plan.deeds, sessions)?;
-    let mut changed = field_scores(snapshot, fields.changed, &plan.deeds, sessions)?;
+    let mut commits = field_scores(snapshot, fields.commits, &plan.activity, sessions)?;
+    let mut changed = field_scores(snapshot, fields.changed, &plan.activity, sessions)?;
     for scores in [&mut bigrams, &mut near, &mut grams, &mut commits, &mut changed] {
         divide_by_best(scores);
     }
@@ -40,7 +40,7 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     let newest = spans.iter().flatten().map(|(_, to)| to.0).max().unwrap_or(0);
     for (parts, span) in parts.iter_mut().zip(spans) {
         let Some((from, to)) = span else { continue };
-        parts.date = if plan.dates.iter().any(|date| date.meets(from, to)) { 1.0 } else { 0.0 };
+        parts.date = if plan.dates.iter().any(|date| date.overlaps(from, to)) { 1.0 } else { 0.0 };
         parts.recent = 0.5_f64.powf(newest.saturating_sub(to.0) as f64 / HALF_LIFE_MS) as Score;
     }
     Ok(parts)

@@ -93,7 +93,7 @@ pub(super) struct Head {
 
 impl Place {
     /// Parses what [`document::place`](super::document::place) wrote.
-    pub(super) fn read(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let (group, project) = text.split_once(PLACE_BORDER).unwrap_or((text, ""));
         Self { group: group.into(), project: (!project.is_empty()).then(|| project.into()) }
     }
@@ -115,7 +115,7 @@ impl Place {
 
 impl Snapshot {
     /// Reads the columns of a searcher's segments, reusing those that `previous` has opened already.
-    pub(super) fn take(searcher: Searcher, fields: Fields, previous: Option<&Self>) -> Result<Self, Error> {
+    pub(super) fn open(searcher: Searcher, fields: Fields, previous: Option<&Self>) -> Result<Self, Error> {
         let known: BTreeMap<SegmentId, &Arc<Segment>> =
             previous.iter().flat_map(|snapshot| &snapshot.segments).map(|segment| (segment.id, segment)).collect();
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
@@ -183,7 +183,7 @@ impl Segment {
         Ok(Self {
             id: reader.segment_id(),
             ids: dictionary(&session)?,
-            places: dictionary(&place)?.iter().map(|text| Place::read(text)).collect(),
+            places: dictionary(&place)?.iter().map(|text| Place::parse(text)).collect(),
             session: session.ords().clone(),
             place: place.ords().clone(),
             ordinal: columns.u64(column::ORDINAL)?,
@@ -244,7 +244,7 @@ impl TitleColumns {
     }
 
     /// Both columns of a document, for the dump.
-    pub(super) fn shown(&self, doc: u32) -> String {
+    pub(super) fn describe(&self, doc: u32) -> String {
         let all = |column: &Option<Column<u64>>| -> Vec<u64> {
             column.iter().flat_map(|column| column.values_for_doc(doc)).collect()
         };
@@ -252,7 +252,7 @@ impl TitleColumns {
     }
 
     /// The documents that give a title to the holder of a record, each with the index among its titles.
-    pub(super) fn naming(&self, key: u64) -> impl Iterator<Item = (u32, u32)> {
+    pub(super) fn titles_for(&self, key: u64) -> impl Iterator<Item = (u32, u32)> {
         let from = self.leaves.partition_point(|(known, ..)| *known < key);
         let found = self.leaves.get(from..).unwrap_or_default().iter();
         found.take_while(move |(known, ..)| *known == key).map(|(_, doc, number)| (*doc, *number))

@@ -19,23 +19,23 @@ const CUT: char = '…';
 /// the beginning if it has none.
 pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> String {
     let line = one_line(query::head(text, SEARCHED_BYTES));
-    let within = around(&line, passage(analyzer, &line, wanted), SNIPPET_CHARS);
-    shown(&line, within, &[])
+    let within = widen(&line, passage(analyzer, &line, wanted), SNIPPET_CHARS);
+    render(&line, within, &[])
 }
 
 /// The same for an episode's text, with [`MODEL_MARK`] after each part that is known only from a model; true if there
 /// is any.
 pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> (String, bool) {
-    let (line, claims) = apart(query::head(text, SEARCHED_BYTES));
+    let (line, claims) = mark_claims(query::head(text, SEARCHED_BYTES));
     let passage = passage(analyzer, &line, wanted);
     let (mark, mut marks) = (MODEL_MARK.chars().count(), 0);
     loop {
-        let within = around(&line, passage.clone(), SNIPPET_CHARS.saturating_sub(mark * marks));
+        let within = widen(&line, passage.clone(), SNIPPET_CHARS.saturating_sub(mark * marks));
         let is_shown = |claim: &&Range<usize>| claim.start < within.end && within.start < claim.end;
         let claims: Vec<Range<usize>> = claims.iter().filter(is_shown).cloned().collect();
         // The marks must fit too.
         if claims.len() <= marks {
-            return (shown(&line, within, &claims), !claims.is_empty());
+            return (render(&line, within, &claims), !claims.is_empty());
         }
         marks += 1;
     }
@@ -50,7 +50,7 @@ fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted]) -> Range<usiz
 
 /// Joins a text to one line, and returns the byte ranges known only from a model: from [`MODEL_BEGINS`] to
 /// [`MODEL_ENDS`], or to the end of the text's line.
-fn apart(text: &str) -> (String, Vec<Range<usize>>) {
+fn mark_claims(text: &str) -> (String, Vec<Range<usize>>) {
     let (mut line, mut claims) = (String::with_capacity(text.len()), Vec::new());
     for source in text.lines() {
         let mut is_claim = false;
@@ -106,7 +106,7 @@ fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> 
 }
 
 /// Extends the passage to at most `most` characters, at word boundaries if possible; a line that fits is taken whole.
-fn around(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
+fn widen(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
     if line.chars().nth(most).is_none() {
         return 0..line.len();
     }
@@ -128,7 +128,7 @@ fn around(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
 }
 
 /// The given range of a line, with ellipses where the line continues, and marks after the claims of a model.
-fn shown(line: &str, within: Range<usize>, claims: &[Range<usize>]) -> String {
+fn render(line: &str, within: Range<usize>, claims: &[Range<usize>]) -> String {
     let text = &line[within.clone()];
     let begin = within.start + (text.len() - text.trim_start().len());
     let end = (within.start + text.trim_end().len()).max(begin);
@@ -136,18 +136,18 @@ fn shown(line: &str, within: Range<usize>, claims: &[Range<usize>]) -> String {
     if within.start > 0 {
         out.push(CUT);
     }
-    let (mut told, mut goes_on) = (begin, within.end < line.len());
+    let (mut written, mut goes_on) = (begin, within.end < line.len());
     for claim in claims {
-        let upto = claim.end.clamp(told, end);
-        out.push_str(&line[told..upto]);
+        let upto = claim.end.clamp(written, end);
+        out.push_str(&line[written..upto]);
         if claim.end > end && goes_on {
             out.push(CUT);
             goes_on = false;
         }
         out.push_str(MODEL_MARK);
-        told = upto;
+        written = upto;
     }
-    out.push_str(&line[told..end]);
+    out.push_str(&line[written..end]);
     if goes_on {
         out.push(CUT);
     }

@@ -86,7 +86,7 @@ impl Store {
         let wiped = if fs::read_dir(dir)?.next().is_none() {
             None
         } else {
-            match guarded(|| Self::reopen(dir, version)) {
+            match catch_panic(|| Self::reopen(dir, version)) {
                 Ok(store) => return Ok(Opened { checkpoint: store.committed, store, wiped: None }),
                 Err(error) if Obstacle::in_message(&error.to_string()) != Obstacle::Other => return Err(error),
                 Err(error) => Some(error.to_string()),
@@ -111,7 +111,7 @@ impl Store {
 
     /// Deletes everything in `dir` and creates an empty memory there.
     fn create(dir: &Path) -> Result<Self, Error> {
-        empty(dir)?;
+        delete_contents(dir)?;
         let (schema, _) = schema::build();
         let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         Index::builder().schema(schema).settings(settings).create_in_dir(dir)?;
@@ -121,7 +121,7 @@ impl Store {
     /// Opens the memory in `dir` if it is intact and of this version.
     fn reopen(dir: &Path, version: u32) -> Result<Self, Error> {
         // Before tantivy opens any of the files.
-        let bytes = size(dir)?;
+        let bytes = total_size(dir)?;
         let index = Index::open_in_dir(dir)?;
         if index.schema() != schema::build().0 {
             return Err(Error::Broken("its fields are of another version".to_owned()));
@@ -147,7 +147,7 @@ impl Store {
         let fields = schema::build().1;
         let stamp = index.load_metas()?.opstamp;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let snapshot = Snapshot::take(reader.searcher(), fields, None)?;
+        let snapshot = Snapshot::open(reader.searcher(), fields, None)?;
         Ok(Self {
             dir: dir.to_owned(),
             index,
@@ -203,7 +203,7 @@ impl Store {
         let session = entry.session.as_str();
         let place = document::place(entry);
         let new =
-            Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::read(&place) };
+            Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::parse(&place) };
         let old = self.head(session)?;
         let from = kept_units(old.as_ref(), &new, entry.changed_from);
         let fields = self.fields;
@@ -225,17 +225,17 @@ impl Store {
         let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };
         let (drafter, queue) = (&mut self.drafter, &self.queue);
         let mut batch = Vec::with_capacity(WRITE_BATCH_DOCS.min(entry.units.count() + 1));
-        let tell = |document, batch: &mut Vec<_>| {
+        let add = |document, batch: &mut Vec<_>| {
             batch.push(document);
             if batch.len() == WRITE_BATCH_DOCS { write(writer, queue, std::mem::take(batch)) } else { Ok(()) }
         };
         drafter.begin(entry);
         entry.units.each(&mut |unit| {
             drafter.unit(unit, from);
-            drafter.turn(&fields, entry, &place, from, false).map_or(Ok(()), |document| tell(document, &mut batch))
+            drafter.turn(&fields, entry, &place, from, false).map_or(Ok(()), |document| add(document, &mut batch))
         })?;
         while let Some(document) = drafter.turn(&fields, entry, &place, from, true) {
-            tell(document, &mut batch)?;
+            add(document, &mut batch)?;
         }
         batch.push(drafter.session(&fields, entry, &place));
         batch.extend(graph::documents(drafter, &fields, entry, &place));
@@ -343,7 +343,7 @@ impl Store {
     fn publish(&mut self) -> Result<(), Error> {
         self.is_published = false;
         self.reader.reload()?;
-        let snapshot = Snapshot::take(self.reader.searcher(), self.fields, Some(&self.snapshot()))?;
+        let snapshot = Snapshot::open(self.reader.searcher(), self.fields, Some(&self.snapshot()))?;
         *self.published.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(snapshot);
         self.is_published = true;
         Ok(())
@@ -354,7 +354,7 @@ impl Store {
             Some(writer) => writer,
             None => {
                 let writer = self.new_writer()?;
-                self.look_again()?;
+                self.check_last_commit()?;
                 writer
             }
         };
@@ -368,7 +368,7 @@ impl Store {
     /// # Errors
     ///
     /// When the index was committed further; `committed` then has the new checkpoint.
-    fn look_again(&mut self) -> Result<(), Error> {
+    fn check_last_commit(&mut self) -> Result<(), Error> {
         let metas = self.index.load_metas()?;
         if metas.opstamp == self.stamp && self.is_published {
             return Ok(());
@@ -456,12 +456,12 @@ fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
 }
 
 /// Reading a damaged file may panic; that counts as an unreadable memory.
-fn guarded<T>(open: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+fn catch_panic<T>(open: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(Error::Broken("reading it panicked".to_owned())))
 }
 
 /// Total size of the files in a directory. Refuses pipes and devices, since opening one may block forever.
-fn size(dir: &Path) -> Result<u64, Error> {
+fn total_size(dir: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
@@ -475,7 +475,7 @@ fn size(dir: &Path) -> Result<u64, Error> {
 }
 
 /// Deletes everything in a directory.
-fn empty(dir: &Path) -> io::Result<()> {
+fn delete_contents(dir: &Path) -> io::Result<()> {
     let paths: Vec<PathBuf> =
         fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     for path in paths {

@@ -1,12 +1,12 @@
 //! The memory from the point of view of its owner and its callers.
 
-mod demands;
 mod facts;
-mod families;
 mod flips;
+mod forks;
 mod graph;
 mod outcomes;
 mod ranking;
+mod requirements;
 mod titles;
 mod upkeep;
 mod vectors;

@@ -9,7 +9,7 @@ use tantivy::{DocAddress, TantivyDocument};
 use super::Error;
 use super::analyzer::Analyzer;
 use super::limits::READ_BYTES;
-use super::required_terms::Demand;
+use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::snapshot::Snapshot;
 
@@ -38,30 +38,30 @@ impl Texts {
     /// Checks a turn's text. `None` if the budget is spent.
     pub(super) fn admits(
         &mut self,
-        demand: &Demand,
+        filter: &TurnFilter,
         snapshot: &Snapshot,
         address: DocAddress,
     ) -> Result<Option<bool>, Error> {
         let Some(document) = self.read(snapshot, address)? else { return Ok(None) };
-        Ok(Some(demand.admits_text(&[text(&document, snapshot.fields.text)], &mut self.analyzer)))
+        Ok(Some(filter.admits_text(&[text(&document, snapshot.fields.text)], &mut self.analyzer)))
     }
 
     /// Checks a session found by its title and episode alone. `None` if the budget is spent.
     pub(super) fn admits_episode(
         &mut self,
-        demand: &Demand,
+        filter: &TurnFilter,
         snapshot: &Snapshot,
         address: DocAddress,
     ) -> Result<Option<bool>, Error> {
-        if !demand.admits_episode(snapshot, address)? {
+        if !filter.admits_episode(snapshot, address)? {
             return Ok(Some(false));
         }
-        if !demand.needs_text() {
+        if !filter.needs_text() {
             return Ok(Some(true));
         }
         let Some(document) = self.read(snapshot, address)? else { return Ok(None) };
         let texts = [snapshot.fields.title, snapshot.fields.text].map(|field| text(&document, field));
-        Ok(Some(demand.admits_text(&texts, &mut self.analyzer)))
+        Ok(Some(filter.admits_text(&texts, &mut self.analyzer)))
     }
 
     fn read(&mut self, snapshot: &Snapshot, address: DocAddress) -> Result<Option<TantivyDocument>, Error> {

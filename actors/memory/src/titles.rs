@@ -137,7 +137,7 @@ impl Snapshot {
         let readers = self.searcher.segment_readers();
         let mut look = |key: u64| {
             for (number, segment) in &naming {
-                for (doc, which) in segment.titles.naming(key) {
+                for (doc, which) in segment.titles.titles_for(key) {
                     let is_gone = readers.get(*number as usize).is_none_or(|reader| reader.is_deleted(doc));
                     let Some(giver) = segment.id_of(doc).filter(|id| !is_gone && *id != session) else { continue };
                     let at = segment.at.as_ref().and_then(|at| at.first(doc)).unwrap_or(i64::MIN);

@@ -14,7 +14,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, Score, Term};
 
 use super::query::{Plan, Query, Wanted};
-use super::required_terms::{Demand, Gate};
+use super::required_terms::{SegmentFilter, TurnFilter};
 use super::snapshot::{Segment, Snapshot};
 use super::texts::Texts;
 use super::{Error, limits};
@@ -81,7 +81,7 @@ pub(super) fn best(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
-    demand: &Demand,
+    filter: &TurnFilter,
     known: &mut Known,
     limit: usize,
 ) -> Result<Best, Error> {
@@ -89,23 +89,23 @@ pub(super) fn best(
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
     let mut terms = terms_of(&plan.wanted, &searched);
     // A turn may contain nothing of the query but a phrase of stop words.
-    terms.extend(demand.unheard().map(|stop| Term::from_field_text(fields.stops, stop)));
+    terms.extend(filter.stop_word_phrases().map(|stop| Term::from_field_text(fields.stops, stop)));
     let weight = weight_of(snapshot, terms, &TurnCounts(snapshot))?;
-    if !demand.needs_text() {
-        let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, limit), limit)?;
+    if !filter.needs_text() {
+        let turns = collect(snapshot, query, filter, known, &*weight, Walk::of(&plan.wanted, limit), limit)?;
         return Ok(Best { more: turns.len() == limit, turns });
     }
     let mut admitted: Vec<Scored> = Vec::new();
     let mut read: BTreeSet<DocAddress> = BTreeSet::new();
     for taken in [limit.max(limits::PHRASE_TEXTS), limits::PHRASE_CANDIDATES] {
-        let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
+        let turns = collect(snapshot, query, filter, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
         let is_all = turns.len() < taken;
         for turn in turns {
             // The second pass finds the turns accepted in the first again.
             if read.contains(&turn.address) {
                 continue;
             }
-            match known.texts.admits(demand, snapshot, turn.address)? {
+            match known.texts.admits(filter, snapshot, turn.address)? {
                 Some(true) => {
                     read.insert(turn.address);
                     admitted.push(turn);
@@ -132,19 +132,19 @@ pub(super) fn best_episodes(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
-    demand: &Demand,
+    filter: &TurnFilter,
     known: &mut Known,
 ) -> Result<Vec<Scored>, Error> {
     let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
     // For sessions, required phrases are checked in their texts, not by the index.
     let limit = query.sessions.min(limits::MAX_SESSIONS);
-    let taken = if demand.is_none() { limit } else { limit.max(limits::EPISODES_LOOKED) };
+    let taken = if filter.is_empty() { limit } else { limit.max(limits::EPISODES_LOOKED) };
     let walk = Walk::of(&plan.episode, taken);
-    let found = collect(snapshot, query, &Demand::default(), known, &*weight, walk, taken)?;
+    let found = collect(snapshot, query, &TurnFilter::default(), known, &*weight, walk, taken)?;
     let is_all = found.len() < taken;
     let mut admitted = Vec::new();
     for found in found {
-        match known.texts.admits_episode(demand, snapshot, found.address)? {
+        match known.texts.admits_episode(filter, snapshot, found.address)? {
             Some(true) => admitted.push(found),
             Some(false) => {}
             None => return Ok(admitted),
@@ -234,7 +234,7 @@ impl Walk {
 fn collect(
     snapshot: &Snapshot,
     query: &Query<'_>,
-    demand: &Demand,
+    filter: &TurnFilter,
     known: &Known,
     weight: &dyn Weight,
     by: Walk,
@@ -248,8 +248,8 @@ fn collect(
     order.sort_by_key(|number| std::cmp::Reverse(readers[*number].max_doc()));
     for number in order {
         let (reader, segment) = (&readers[number], &snapshot.segments[number]);
-        let gate = demand.gate(snapshot, reader, segment)?;
-        let mut admitted = Admission::new(segment, query, &gate, known);
+        let segment_filter = filter.for_segment(snapshot, reader, segment)?;
+        let mut admitted = Admission::new(segment, query, &segment_filter, known);
         let least = threshold;
         let mut take = |doc: DocId, score: Score| {
             let address = DocAddress::new(number as u32, doc);
@@ -264,7 +264,7 @@ fn collect(
             }
             threshold
         };
-        match gate.few(limits::PHRASE_TURNS) {
+        match segment_filter.few(limits::PHRASE_TURNS) {
             None if by == Walk::Pruned => weight.for_each_pruning(least, reader, &mut take)?,
             None => {
                 let mut least = least;
@@ -295,20 +295,32 @@ fn collect(
 pub(super) struct Admission<'a> {
     segment: &'a Arc<Segment>,
     query: &'a Query<'a>,
-    gate: &'a Gate<'a>,
+    segment_filter: &'a SegmentFilter<'a>,
     known: &'a Known,
     sessions: Vec<Option<bool>>,
     places: Vec<Option<bool>>,
 }
 
 impl<'a> Admission<'a> {
-    pub(super) fn new(segment: &'a Arc<Segment>, query: &'a Query<'a>, gate: &'a Gate<'a>, known: &'a Known) -> Self {
+    pub(super) fn new(
+        segment: &'a Arc<Segment>,
+        query: &'a Query<'a>,
+        segment_filter: &'a SegmentFilter<'a>,
+        known: &'a Known,
+    ) -> Self {
         let places = if query.project.is_some() { segment.places.len() } else { 0 };
-        Self { segment, query, gate, known, sessions: vec![None; segment.ids.len()], places: vec![None; places] }
+        Self {
+            segment,
+            query,
+            segment_filter,
+            known,
+            sessions: vec![None; segment.ids.len()],
+            places: vec![None; places],
+        }
     }
 
     pub(super) fn admits(&mut self, doc: u32) -> bool {
-        self.gate.admits(doc) && self.admits_place(doc) && self.admits_session(doc)
+        self.segment_filter.admits(doc) && self.admits_place(doc) && self.admits_session(doc)
     }
 
     fn admits_place(&mut self, doc: u32) -> bool {
@@ -326,7 +338,7 @@ impl<'a> Admission<'a> {
             return false;
         };
         *known.get_or_insert_with(|| {
-            !self.known.sessions.contains(id) && self.gate.admits_session(id) && !(self.query.exclude)(id)
+            !self.known.sessions.contains(id) && self.segment_filter.admits_session(id) && !(self.query.exclude)(id)
         })
     }
 }

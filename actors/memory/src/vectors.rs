@@ -5,7 +5,7 @@
 //! text, the only connection between the two.
 //!
 //! Guarantees: vectors for which [`Table::add`] has returned survive a power cut. A torn or damaged part of a file
-//! costs the vectors in it and no others. [`Vectors::keep`] leaves nothing in any file of a text that is not live.
+//! costs the vectors in it and no others. [`Vectors::retain`] leaves nothing in any file of a text that is not live.
 //! Queries read vectors while others are added. All components are bytes; the angle between two vectors is off by less
 //! than a hundredth.
 //!
@@ -102,7 +102,7 @@ pub struct Vectors {
 
 impl Vectors {
     /// The vectors in `dir`, which need not exist. Reads nothing.
-    pub fn at(dir: &Path) -> Self {
+    pub fn new(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), current: RwLock::default(), files: Mutex::default() }
     }
 
@@ -117,21 +117,21 @@ impl Vectors {
     ///
     /// When the file cannot be read or the directory cannot be created; then no vectors are in use.
     pub fn select(&self, model: Option<&Model>) -> Result<Option<Arc<Table>>, Error> {
-        let _files = self.files();
+        let _files = self.lock_files();
         let current = self.current();
         if let (Some(table), Some(model)) = (&current, model)
             && table.model() == model
         {
             return Ok(current);
         }
-        self.put(None);
+        self.set_current(None);
         let Some(model) = model else { return Ok(None) };
         if model.name.is_empty() || model.name.len() > MODEL_BYTES {
             return Err(Error::Name);
         }
-        durable::create_private_folder(&self.dir).map_err(refused(&self.dir))?;
+        durable::create_private_folder(&self.dir).map_err(io_error(&self.dir))?;
         let table = Arc::new(Table::open(&self.dir.join(file_name(model)), model)?);
-        self.put(Some(table.clone()));
+        self.set_current(Some(table.clone()));
         Ok(Some(table))
     }
 
@@ -141,21 +141,21 @@ impl Vectors {
     /// # Errors
     ///
     /// When a file cannot be rewritten; it then keeps its contents.
-    pub fn keep(&self, live: impl FnOnce() -> HashSet<Key>) -> Result<u64, Error> {
-        let _files = self.files();
+    pub fn retain(&self, live: impl FnOnce() -> HashSet<Key>) -> Result<u64, Error> {
+        let _files = self.lock_files();
         let (current, paths) = (self.current(), self.paths()?);
         if paths.is_empty() && current.is_none() {
             return Ok(0);
         }
         let live = &live();
         if let Some(table) = &current {
-            table.taking_out();
+            table.announce_removal();
         }
         let mut dropped = 0;
         for path in paths {
             dropped += match &current {
-                Some(table) if table.path() == path => table.keep(live)?,
-                _ => file::keep(&path, live)?,
+                Some(table) if table.path() == path => table.retain(live)?,
+                _ => file::retain(&path, live)?,
             };
         }
         Ok(dropped)
@@ -166,22 +166,22 @@ impl Vectors {
     /// # Errors
     ///
     /// When a file cannot be deleted.
-    pub fn leave_others(&self) -> Result<u64, Error> {
-        let _files = self.files();
+    pub fn delete_others(&self) -> Result<u64, Error> {
+        let _files = self.lock_files();
         let Some(current) = self.current() else { return Ok(0) };
         let mut gone = 0;
         for path in self.paths()?.iter().filter(|path| **path != current.path()) {
-            fs::remove_file(path).map_err(refused(path))?;
+            fs::remove_file(path).map_err(io_error(path))?;
             gone += 1;
         }
         Ok(gone)
     }
 
-    fn files(&self) -> MutexGuard<'_, ()> {
+    fn lock_files(&self) -> MutexGuard<'_, ()> {
         self.files.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn put(&self, table: Option<Arc<Table>>) {
+    fn set_current(&self, table: Option<Arc<Table>>) {
         *self.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = table;
     }
 
@@ -189,14 +189,14 @@ impl Vectors {
     fn paths(&self) -> Result<Vec<PathBuf>, Error> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(refused(&self.dir))?,
+            entries => entries.map_err(io_error(&self.dir))?,
         };
         let mut paths = Vec::new();
         for entry in entries {
-            let path = entry.map_err(refused(&self.dir))?.path();
+            let path = entry.map_err(io_error(&self.dir))?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if name.ends_with(durable::BEING_WRITTEN) {
-                fs::remove_file(&path).map_err(refused(&path))?;
+                fs::remove_file(&path).map_err(io_error(&path))?;
             } else if name.ends_with(EXTENSION) && paths.len() < MAX_FILES {
                 paths.push(path);
             }
@@ -229,7 +229,7 @@ fn file_name(model: &Model) -> String {
     format!("{:016x}.{EXTENSION}", first_word(&digest))
 }
 
-fn refused(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::Disk { path, source }
 }

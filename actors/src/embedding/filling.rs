@@ -141,7 +141,7 @@ impl Filler<'_> {
             while missing.count() > 0 && (looked.elapsed() < STALE || missing.is_newest(&searcher)) {
                 let most = self.batch;
                 let taken = blocking(self.around, move || {
-                    let texts = missing.take(most, BATCH_BYTES);
+                    let texts = missing.next_batch(most, BATCH_BYTES);
                     (missing, texts)
                 });
                 let Some((rest, texts)) = taken.await else { continue 'look };
@@ -182,7 +182,7 @@ impl Filler<'_> {
         let (table, settings) = (self.around.table.now(), self.around.settings.now());
         let (asking, vectors, unusable) = (searcher.clone(), self.in_use.table.clone(), self.unusable.clone());
         let looked = blocking(self.around, move || {
-            let kept = vectors.kept();
+            let kept = vectors.removals();
             (asking.missing(&vectors, &|id| is_hidden(&table, &settings, &[], id), &unusable), kept)
         });
         let (missing, kept) = looked.await?;
@@ -195,7 +195,7 @@ impl Filler<'_> {
 
     /// Whether the memory is still the one that the searcher is of.
     fn is_current(&self, searcher: &Searcher) -> bool {
-        self.around.indexer.searcher().is_ok_and(|current| current.is_of(searcher))
+        self.around.indexer.searcher().is_ok_and(|current| current.is_same_memory(searcher))
     }
 
     fn count(&self, missing: &Missing) {
@@ -299,10 +299,10 @@ impl Filler<'_> {
         }
         let (searcher, vectors, table) = (searcher.clone(), self.embedder.vectors.clone(), self.in_use.table.clone());
         let tidied = blocking(self.around, move || -> Result<(u64, u64), Error> {
-            let others = vectors.leave_others()?;
+            let others = vectors.delete_others()?;
             let live = searcher.live_texts();
-            let dead = table.dead(&live);
-            let dropped = if dead * DEAD_SHARE > table.count() { vectors.keep(|| live)? } else { 0 };
+            let dead = table.count_dead(&live);
+            let dropped = if dead * DEAD_SHARE > table.count() { vectors.retain(|| live)? } else { 0 };
             Ok((others, dropped))
         });
         match tidied.await {

@@ -19,7 +19,7 @@ use baton_redaction::redact;
 use self::succession::Succession;
 use super::Services;
 use baton_config::settings::Settings;
-use baton_memory::{Error, Kin, Searcher};
+use baton_memory::{Error, RelatedSession, Searcher};
 
 /// Subagents of a session that are listed and counted: more than one session ever had.
 pub(super) const CHILDREN_MAX: usize = 512;
@@ -58,7 +58,7 @@ pub(super) struct Family {
     /// The session.
     id: SessionId,
     /// Sessions that hold records of it and may be shown.
-    kin: Vec<Kin>,
+    kin: Vec<RelatedSession>,
     /// What its own transcript says of others.
     links: Vec<(Link, SessionId)>,
     /// What the transcripts of others say of it.
@@ -79,9 +79,13 @@ impl Family {
         let children = table.iter().filter(|(_, row)| row.state.parent() == Some(id) && is_shown(row, settings));
         Ok(Self {
             id: id.clone(),
-            kin: shown_kin(searcher.kin(id)?, table, settings),
+            kin: shown_kin(searcher.related_sessions(id)?, table, settings),
             links,
-            naming: searcher.naming(id)?.into_iter().filter(|(_, other)| knows(table, settings, other)).collect(),
+            naming: searcher
+                .sessions_naming(id)?
+                .into_iter()
+                .filter(|(_, other)| knows(table, settings, other))
+                .collect(),
             children: children.map(|(child, _)| child.clone()).take(CHILDREN_MAX).collect(),
         })
     }
@@ -171,7 +175,8 @@ impl Family {
         let mut continued_by = said(&self.links, Link::ContinuedIn);
         continued_by.extend(said(&self.naming, Link::ForkedFrom));
         if continues.is_empty() {
-            let open: Vec<Kin> = self.kin.iter().filter(|kin| !continued_by.contains(&kin.session)).cloned().collect();
+            let open: Vec<RelatedSession> =
+                self.kin.iter().filter(|kin| !continued_by.contains(&kin.session)).cloned().collect();
             continues.extend(nearest_elder(&self.id, &open, table));
         }
         let younger = self.kin.iter().filter(|kin| {
@@ -181,7 +186,7 @@ impl Family {
         });
         let younger: Vec<SessionId> = younger.map(|kin| kin.session.clone()).take(YOUNGER_MAX).collect();
         for other in younger {
-            let kin = shown_kin(searcher.kin(&other)?, table, settings);
+            let kin = shown_kin(searcher.related_sessions(&other)?, table, settings);
             if nearest_elder(&other, &kin, table).as_ref() == Some(&self.id) {
                 continued_by.push(other);
             }
@@ -233,7 +238,7 @@ impl Relations {
 }
 
 /// The elder of a family that a session has most records of, of equals the eldest: what it is a fork of.
-fn nearest_elder(id: &SessionId, kin: &[Kin], table: &SessionTable) -> Option<SessionId> {
+fn nearest_elder(id: &SessionId, kin: &[RelatedSession], table: &SessionTable) -> Option<SessionId> {
     let elders = kin.iter().filter(|kin| elder(table, kin.session.as_str(), id.as_str()) == Ordering::Less);
     let nearest = elders
         .min_by(|a, b| b.shared.cmp(&a.shared).then_with(|| elder(table, a.session.as_str(), b.session.as_str())));
@@ -248,7 +253,7 @@ fn knows(table: &SessionTable, settings: &Settings, id: &SessionId) -> bool {
     table.get(id).is_some_and(|row| is_shown(row, settings))
 }
 
-fn shown_kin(kin: Vec<Kin>, table: &SessionTable, settings: &Settings) -> Vec<Kin> {
+fn shown_kin(kin: Vec<RelatedSession>, table: &SessionTable, settings: &Settings) -> Vec<RelatedSession> {
     kin.into_iter().filter(|kin| knows(table, settings, &kin.session)).collect()
 }
 

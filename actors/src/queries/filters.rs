@@ -22,15 +22,15 @@ use baton_redaction::redact;
 
 use super::resolve;
 use baton_config::settings::Settings;
-use baton_memory::{Error, Having, Searcher, Sessions};
+use baton_memory::{Error, Searcher, SessionIds, SessionMatches};
 
 /// The filters of a question, resolved against what there is now.
 pub(super) struct Narrowing {
     /// Of each field that is named: its directories, names or sessions, one of which must fit.
     projects: Option<Vec<String>>,
     not_projects: Vec<String>,
-    things: Vec<Sessions>,
-    not_things: Vec<Sessions>,
+    things: Vec<SessionIds>,
+    not_things: Vec<SessionIds>,
     /// What was found to fit nothing, each a sentence without its full stop.
     pub(super) notes: Vec<String>,
 }
@@ -67,7 +67,7 @@ impl Narrowing {
             notes,
         };
         for field in [Field::File, Field::Tool, Field::Branch] {
-            let mut fitting: Option<Sessions> = None;
+            let mut fitting: Option<SessionIds> = None;
             for name in question.values(field, false) {
                 let mut sessions = narrowing.taken(having(searcher, field, name)?, field.as_str(), name);
                 if sessions.is_empty() {
@@ -85,7 +85,7 @@ impl Narrowing {
             // Where no passage is looked for, what must not be said must be said nowhere.
             for without in &question.without {
                 let (Without::Word(text) | Without::Phrase(text)) = without;
-                let sessions = narrowing.taken(searcher.saying(without)?, "text", text);
+                let sessions = narrowing.taken(searcher.sessions_saying(without)?, "text", text);
                 narrowing.not_things.push(sessions);
             }
         }
@@ -93,7 +93,7 @@ impl Narrowing {
     }
 
     /// What was found to have to do with something; that it may not be all is noted.
-    fn taken(&mut self, found: Having, field: &str, name: &str) -> Sessions {
+    fn taken(&mut self, found: SessionMatches, field: &str, name: &str) -> SessionIds {
         if found.is_partial {
             self.notes.push(format!(
                 "not everything was compared with the {field} {name:?}: there is too much; more of it helps"
@@ -158,11 +158,11 @@ impl Narrowing {
     }
 }
 
-fn having(searcher: &Searcher, field: Field, name: &str) -> Result<Having, Error> {
+fn having(searcher: &Searcher, field: Field, name: &str) -> Result<SessionMatches, Error> {
     match field {
-        Field::File => searcher.with_file(name),
-        Field::Tool => searcher.with_thing(Label::Tool, name),
-        _ => searcher.with_thing(Label::Branch, name),
+        Field::File => searcher.sessions_with_file(name),
+        Field::Tool => searcher.sessions_with_entity(Label::Tool, name),
+        _ => searcher.sessions_with_entity(Label::Branch, name),
     }
 }
 

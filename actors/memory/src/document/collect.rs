@@ -8,9 +8,9 @@ use crate::plain_words::PlainWords;
 use crate::pretokenized::END;
 
 /// Collects names, and the file names at the end of paths.
-pub(super) struct Files<'a>(pub(super) &'a mut String);
+pub(super) struct FileNames<'a>(pub(super) &'a mut String);
 
-impl Listener for Files<'_> {
+impl Listener for FileNames<'_> {
     fn word(&mut self, _plain: &str, _stem: &str, _at: Range<usize>) {}
 
     fn name(&mut self, token: &str, _at: Range<usize>) {
@@ -47,16 +47,16 @@ impl Listener for Tokens<'_> {
 }
 
 /// Collects the words of a session and, while a unit is read, the body of its turn.
-pub(super) struct Gather<'a> {
+pub(super) struct SessionText<'a> {
     words: &'a mut String,
     plain: &'a mut PlainWords,
     pairs: &'a mut PairCount,
-    pub(super) turn: Option<Turn<'a>>,
+    pub(super) turn: Option<TurnText<'a>>,
     /// True once the session has enough words.
     pub(super) is_full: bool,
 }
 
-pub(super) struct Turn<'a> {
+pub(super) struct TurnText<'a> {
     pub(super) body: &'a mut String,
     pub(super) stops: &'a mut String,
     /// Byte of the text where the head ends, and the end of the head in the packed body.
@@ -67,7 +67,7 @@ pub(super) struct Turn<'a> {
     pub(super) tail_start: Option<usize>,
 }
 
-impl<'a> Gather<'a> {
+impl<'a> SessionText<'a> {
     pub(super) fn new(words: &'a mut String, plain: &'a mut PlainWords, pairs: &'a mut PairCount) -> Self {
         Self { words, plain, pairs, turn: None, is_full: false }
     }
@@ -81,7 +81,7 @@ impl<'a> Gather<'a> {
     }
 }
 
-impl Turn<'_> {
+impl TurnText<'_> {
     fn push(&mut self, token: &str, at: Range<usize>) {
         if at.start >= self.tail_from {
             self.tail_start.get_or_insert(self.body.len());
@@ -94,7 +94,7 @@ impl Turn<'_> {
     }
 }
 
-impl Listener for Gather<'_> {
+impl Listener for SessionText<'_> {
     fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
         if !self.is_full {
             self.words.push_str(stem);

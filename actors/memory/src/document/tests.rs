@@ -6,7 +6,7 @@ use tantivy::schema::Value;
 use super::*;
 
 /// Body, context and stop words of each turn from `from` on.
-fn told(units: &[Unit], from: usize) -> Vec<[String; 3]> {
+fn turns_from(units: &[Unit], from: usize) -> Vec<[String; 3]> {
     let (session, graph, units) = (SessionId::new("a").unwrap(), Graph::default(), units.to_vec());
     let entry = Entry {
         session: &session,
@@ -34,7 +34,7 @@ fn told(units: &[Unit], from: usize) -> Vec<[String; 3]> {
         drafter.unit(unit.clone(), from);
         documents.extend(drafter.turn(&fields, &entry, "g", from, false));
         let draft = &drafter.draft;
-        assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < TOLD_BYTES + 100_000);
+        assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < FINISHED_BYTES + 100_000);
     }
     while let Some(document) = drafter.turn(&fields, &entry, "g", from, true) {
         documents.push(document);
@@ -60,14 +60,14 @@ fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
             ),
         })
         .collect();
-    let all = told(&units, 0);
+    let all = turns_from(&units, 0);
     assert_eq!(all.len(), units.len());
-    assert!(all.iter().map(|[body, ..]| body.len()).sum::<usize>() > 2 * TOLD_BYTES);
+    assert!(all.iter().map(|[body, ..]| body.len()).sum::<usize>() > 2 * FINISHED_BYTES);
     for at in (0..units.len()).step_by(97).chain([1, 2, 2_997, 2_998, 2_999]) {
         let first = at.saturating_sub(NEIGHBOURS);
-        let near = told(&units[first..units.len().min(at + 1 + NEIGHBOURS)], 0);
+        let near = turns_from(&units[first..units.len().min(at + 1 + NEIGHBOURS)], 0);
         assert_eq!(all[at], near[at - first], "turn {at}");
     }
-    assert_eq!(told(&units, 2_990), all[2_990..]);
-    assert_eq!(told(&units, units.len()).len(), 0);
+    assert_eq!(turns_from(&units, 2_990), all[2_990..]);
+    assert_eq!(turns_from(&units, units.len()).len(), 0);
 }

@@ -18,9 +18,9 @@ impl Checkpoint {
     /// `v<version> <position> <chain in hex> <check in hex>`. It has its own check because no checksum of the index
     /// covers it.
     pub(super) fn encode(self, version: u32) -> String {
-        let said = format!("v{version} {} {}", self.position, hex(&self.chain));
-        let check = check_of(&said);
-        format!("{said} {check}")
+        let body = format!("v{version} {} {}", self.position, hex(&self.chain));
+        let check = checksum(&body);
+        format!("{body} {check}")
     }
 
     pub(super) fn decode(payload: &str, version: u32) -> Result<Self, Error> {
@@ -30,8 +30,8 @@ impl Checkpoint {
         if written != format!("v{version}") {
             return Err(Error::Broken(format!("it has version {written}, this program writes v{version}")));
         }
-        let (said, check) = payload.rsplit_once(' ').ok_or_else(broken)?;
-        if check != check_of(said) {
+        let (body, check) = payload.rsplit_once(' ').ok_or_else(broken)?;
+        if check != checksum(body) {
             return Err(broken());
         }
         let position = words.next().and_then(|word| word.parse().ok()).ok_or_else(broken)?;
@@ -45,8 +45,8 @@ impl Checkpoint {
 }
 
 /// Detects changed bytes in a checkpoint.
-fn check_of(said: &str) -> String {
-    hex(&Sha256::digest(said)[..4])
+fn checksum(body: &str) -> String {
+    hex(&Sha256::digest(body)[..4])
 }
 
 fn hex(bytes: &[u8]) -> String {

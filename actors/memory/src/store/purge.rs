@@ -62,7 +62,7 @@ impl Store {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn everything(&self) -> Result<Vec<String>, Error> {
+    pub fn raw_contents(&self) -> Result<Vec<String>, Error> {
         let snapshot = self.snapshot();
         let schema = snapshot.searcher.schema();
         let mut found = Vec::new();

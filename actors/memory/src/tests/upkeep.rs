@@ -79,7 +79,7 @@ fn a_removed_session_is_gone() {
 
 /// True if a word is in any file, including deleted documents.
 fn is_in_files(memory: &Memory, word: &str) -> bool {
-    memory.store.everything().unwrap().iter().any(|found| found.contains(word))
+    memory.store.raw_contents().unwrap().iter().any(|found| found.contains(word))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use baton_ask::query::Without;
 
 use super::*;
 use crate::vectors::{Meaning, Model, Table, Vectors, passage};
-use crate::{Demands, Reason};
+use crate::{Reason, Requirements};
 
 /// Groups of words with the same meaning.
 const SAME: [&[&str]; 4] =
@@ -35,7 +35,7 @@ struct Meant {
 impl Meant {
     fn of(sessions: &[Session]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let vectors = Vectors::at(folder.path());
+        let vectors = Vectors::new(folder.path());
         let table = vectors.select(Some(&Model { name: "made".to_owned(), dimensions: None })).unwrap().unwrap();
         let meant = Self { memory: Memory::of(sessions), folder, vectors, table };
         meant.fill(usize::MAX);
@@ -45,9 +45,9 @@ impl Meant {
     /// Adds at most `most` vectors; returns their number.
     fn fill(&self, most: usize) -> usize {
         let mut missing = self.memory.searcher.missing(&self.table, &|_| false, &HashSet::new());
-        let texts = missing.take(most.min(1_000), usize::MAX).unwrap();
+        let texts = missing.next_batch(most.min(1_000), usize::MAX).unwrap();
         let made: Vec<_> = texts.iter().map(|text| (text.key, embed(&text.text))).collect();
-        assert!(self.table.add(&made, self.table.kept()).unwrap());
+        assert!(self.table.add(&made, self.table.removals()).unwrap());
         made.len()
     }
 
@@ -106,13 +106,16 @@ fn what_is_left_out_is_not_found_by_its_meaning_either() {
     check(Query { exclude: &hidden, ..Query::new("fix car") }, &["kitchen"]);
     check(Query { project: Some("/srv/blog"), ..Query::new("fix car") }, &["web"]);
     let phrases = ["mend the automobile".to_owned()];
-    check(Query { demands: Demands { phrases: &phrases, ..Demands::default() }, ..Query::new("fix car") }, &["garage"]);
+    check(
+        Query { requirements: Requirements { phrases: &phrases, ..Requirements::default() }, ..Query::new("fix car") },
+        &["garage"],
+    );
     let without = [Without::Word("automobile".to_owned()), Without::Phrase("wheels off".to_owned())];
-    let demands = Demands { without: &without, ..Demands::default() };
-    let query = Query { demands, ..Query::new("fix car") };
+    let requirements = Requirements { without: &without, ..Requirements::default() };
+    let query = Query { requirements, ..Query::new("fix car") };
     assert!(meant.ask(query).iter().all(|hit| !hit.snippet.contains("automobile") && !hit.snippet.contains("wheels")));
-    let after = Demands { after: Some(Timestamp(4_000_000_000_000)), ..Demands::default() };
-    check(Query { demands: after, ..Query::new("fix car") }, &[]);
+    let after = Requirements { after: Some(Timestamp(4_000_000_000_000)), ..Requirements::default() };
+    check(Query { requirements: after, ..Query::new("fix car") }, &[]);
     check(Query { sessions: 0, ..Query::new("fix car") }, &[]);
     assert_eq!(ids(&meant.ask(Query { sessions: 1, ..Query::new("fix car") })), ["garage"]);
 }
@@ -120,7 +123,7 @@ fn what_is_left_out_is_not_found_by_its_meaning_either() {
 #[test]
 fn without_vectors_nothing_is_another_than_it_was() {
     let meant = Meant::of(&garage());
-    let empty = Vectors::at(&meant.folder.path().join("other"));
+    let empty = Vectors::new(&meant.folder.path().join("other"));
     let table = empty.select(Some(&Model { name: "none".to_owned(), dimensions: None })).unwrap().unwrap();
     assert!(Meaning::new(table.clone(), &embed("car")).is_none(), "there is nothing to compare it with");
     table.add(&[(1, embed("nothing of the memory"))], 0).unwrap();
@@ -168,7 +171,7 @@ fn vectors_go_with_the_last_session_that_says_it() {
     meant.memory.store.commit(checkpoint(2)).unwrap();
     let key = |text: &str| crate::vectors::key(passage(text).unwrap());
     let live = meant.memory.searcher.live_texts();
-    assert_eq!(meant.vectors.keep(|| live.clone()).unwrap(), 2);
+    assert_eq!(meant.vectors.retain(|| live.clone()).unwrap(), 2);
     assert!(meant.table.holds(key("How do I mend the automobile?")));
     assert!(!meant.table.holds(key("Take the wheels off first")) && !live.contains(&key("the brakes squeak")));
     assert_eq!(meant.sessions("fix car")[0], "copy");
@@ -192,7 +195,7 @@ fn vectors_are_found_wherever_the_index_moves_their_turns() {
     meant.memory.store.idle().unwrap();
     meant.memory.store.remove(&SessionId::new("s7").unwrap()).unwrap();
     meant.memory.store.commit(checkpoint(99)).unwrap();
-    meant.vectors.keep(|| meant.memory.searcher.live_texts()).unwrap();
+    meant.vectors.retain(|| meant.memory.searcher.live_texts()).unwrap();
     for number in (0..40).filter(|number| *number != 7) {
         let text = format!("engine{number} oil");
         let hit = &meant.ask(Query::new(&text))[0];

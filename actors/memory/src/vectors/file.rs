@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::quantised::width;
 use super::rows::Rows;
-use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, MODEL_BYTES, refused};
+use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, MODEL_BYTES, io_error};
 use baton_base::durable;
 
 const MAGIC: &[u8; 8] = b"batonv1\n";
@@ -39,27 +39,27 @@ pub(super) struct Found {
 pub(super) fn read(path: &Path, model: Option<&str>) -> Result<Option<Found>, Error> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(refused(path))?,
+        file => file.map_err(io_error(path))?,
     };
-    let length = file.metadata().map_err(refused(path))?.len();
+    let length = file.metadata().map_err(io_error(path))?.len();
     let mut input = BufReader::with_capacity(1 << 18, file);
-    let Some((name, dimensions)) = read_head(&mut input).map_err(refused(path))? else { return Ok(None) };
+    let Some((name, dimensions)) = read_head(&mut input).map_err(io_error(path))? else { return Ok(None) };
     if model.is_some_and(|model| model != name) {
         return Ok(None);
     }
-    let mut rows = Rows::of(dimensions);
+    let mut rows = Rows::new(dimensions);
     let mut at = head(&name, dimensions).len() as u64;
     let (mut end, mut whole) = (at, at);
     let mut frame = Vec::new();
-    while let Some(bytes) = read_frame(&mut input, dimensions, &mut frame, length - at).map_err(refused(path))? {
+    while let Some(bytes) = read_frame(&mut input, dimensions, &mut frame, length - at).map_err(io_error(path))? {
         at += bytes as u64;
         let (content, check) = frame.split_at(frame.len() - CHECK);
-        if sum(content) != check || rows.bytes() > MAX_BYTES {
+        if checksum(content) != check || rows.bytes() > MAX_BYTES {
             continue;
         }
         (end, whole) = (at, whole + bytes as u64);
         for row in content[4..].chunks_exact(12 + width(dimensions)) {
-            let (Some(key), Some(worth)) = (number(&row[..8]), number(&row[8..12])) else { continue };
+            let (Some(key), Some(worth)) = (read_number(&row[..8]), read_number(&row[8..12])) else { continue };
             let components: Vec<i8> = row[12..].iter().map(|byte| byte.cast_signed()).collect();
             let worth = f32::from_bits(worth as u32);
             if worth.is_finite() {
@@ -77,7 +77,7 @@ fn read_frame(input: &mut impl Read, dimensions: usize, frame: &mut Vec<u8>, lef
     }
     frame.resize(4, 0);
     input.read_exact(frame)?;
-    let count = number(frame).unwrap_or(0) as usize;
+    let count = read_number(frame).unwrap_or(0) as usize;
     let bytes = 4 + count.saturating_mul(12 + width(dimensions)) + CHECK;
     if count == 0 || count > FRAME_ROWS || bytes as u64 > left {
         return Ok(None);
@@ -97,12 +97,12 @@ fn read_head(input: &mut impl Read) -> io::Result<Option<(String, usize)>> {
         }
     };
     let Some(start) = take(12)? else { return Ok(None) };
-    let named = number(&start[8..]).unwrap_or(0) as usize;
+    let named = read_number(&start[8..]).unwrap_or(0) as usize;
     if &start[..8] != MAGIC || named > MODEL_BYTES {
         return Ok(None);
     }
     let (Some(name), Some(dimensions), Some(check)) = (take(named)?, take(4)?, take(CHECK)?) else { return Ok(None) };
-    let dimensions = number(&dimensions).unwrap_or(0) as usize;
+    let dimensions = read_number(&dimensions).unwrap_or(0) as usize;
     let Ok(name) = String::from_utf8(name) else { return Ok(None) };
     let is_whole = head(&name, dimensions).ends_with(&check) && (1..=MAX_DIMENSIONS).contains(&dimensions);
     Ok(is_whole.then_some((name, dimensions)))
@@ -113,7 +113,7 @@ fn head(model: &str, dimensions: usize) -> Vec<u8> {
     bytes.extend((model.len() as u32).to_le_bytes());
     bytes.extend(model.as_bytes());
     bytes.extend((dimensions as u32).to_le_bytes());
-    let check = sum(&bytes);
+    let check = checksum(&bytes);
     bytes.extend(check);
     bytes
 }
@@ -129,7 +129,7 @@ pub(super) fn frame<'a>(rows: impl Iterator<Item = (Key, f32, &'a [i8])>) -> Vec
         count += 1;
     }
     bytes[..4].copy_from_slice(&count.to_le_bytes());
-    let check = sum(&bytes);
+    let check = checksum(&bytes);
     bytes.extend(check);
     bytes
 }
@@ -159,7 +159,7 @@ pub(super) fn write(path: &Path, model: &str, rows: &Rows) -> Result<u64, Error>
         durable::sync_parent(path)?;
         Ok(bytes)
     };
-    write().inspect_err(|_| drop(std::fs::remove_file(&temporary))).map_err(refused(path))
+    write().inspect_err(|_| drop(std::fs::remove_file(&temporary))).map_err(io_error(path))
 }
 
 /// Appends a frame durably at `end`, the end of the last intact frame; anything after that is cut off. Returns the new
@@ -173,31 +173,31 @@ pub(super) fn append(path: &Path, end: u64, frame: &[u8]) -> Result<u64, Error> 
         file.sync_data()?;
         Ok(end + frame.len() as u64)
     };
-    write().map_err(refused(path))
+    write().map_err(io_error(path))
 }
 
 /// Removes vectors of texts that are not live from a file that is not in use; returns their number. A file without a
 /// valid head is deleted, since its contents are unknown.
-pub(super) fn keep(path: &Path, live: &HashSet<Key>) -> Result<u64, Error> {
-    let name = File::open(path).and_then(|file| read_head(&mut BufReader::new(file))).map_err(refused(path))?;
+pub(super) fn retain(path: &Path, live: &HashSet<Key>) -> Result<u64, Error> {
+    let name = File::open(path).and_then(|file| read_head(&mut BufReader::new(file))).map_err(io_error(path))?;
     let (Some((name, _)), Some(found)) = (name, read(path, None)?) else {
-        std::fs::remove_file(path).map_err(refused(path))?;
+        std::fs::remove_file(path).map_err(io_error(path))?;
         return Ok(0);
     };
-    let dead = found.rows.dead(live);
+    let dead = found.rows.count_dead(live);
     if dead > 0 || found.lost > 0 {
-        write(path, &name, &found.rows.kept(live))?;
+        write(path, &name, &found.rows.retained(live))?;
     }
     Ok(dead as u64)
 }
 
-fn sum(bytes: &[u8]) -> [u8; CHECK] {
+fn checksum(bytes: &[u8]) -> [u8; CHECK] {
     let mut check = [0; CHECK];
     check.copy_from_slice(&Sha256::digest(bytes)[..CHECK]);
     check
 }
 
-fn number(bytes: &[u8]) -> Option<u64> {
+fn read_number(bytes: &[u8]) -> Option<u64> {
     let mut word = [0; 8];
     word.get_mut(..bytes.len())?.copy_from_slice(bytes);
     Some(u64::from_le_bytes(word))

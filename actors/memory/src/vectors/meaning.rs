@@ -24,7 +24,7 @@ impl Meaning {
         if table.dimensions() != Some(vector.len()) {
             return None;
         }
-        let (components, worth) = quantised::asked(vector)?;
+        let (components, worth) = quantised::quantise_query(vector)?;
         Some(Self { table, components, worth })
     }
 }
@@ -36,7 +36,7 @@ pub(crate) struct Cosines {
 }
 
 impl Cosines {
-    pub(crate) fn read(meaning: &Meaning, snapshot: &Snapshot) -> Self {
+    pub(crate) fn compute(meaning: &Meaning, snapshot: &Snapshot) -> Self {
         let rows = meaning.table.rows();
         let by_place = rows.cosines(&meaning.components, meaning.worth);
         let places = meaning.table.places(snapshot, &rows);
@@ -44,13 +44,13 @@ impl Cosines {
     }
 
     pub(crate) fn of(&self, address: DocAddress) -> Option<f32> {
-        let place = *self.places.get(address.segment_ord as usize)?.of.get(address.doc_id as usize)?;
+        let place = *self.places.get(address.segment_ord as usize)?.rows.get(address.doc_id as usize)?;
         self.by_place.get(place as usize).copied()
     }
 
     /// The documents of a segment that have a vector, ascending, each with its cosine.
     pub(crate) fn of_segment(&self, number: u32) -> impl Iterator<Item = (DocId, f32)> {
-        let places = self.places.get(number as usize).map_or(&[][..], |places| places.of.as_slice());
+        let places = self.places.get(number as usize).map_or(&[][..], |places| places.rows.as_slice());
         let with_vector = (0..).zip(places).filter(|(_, place)| **place != NONE);
         with_vector.map(|(doc, place)| (doc, self.by_place.get(*place as usize).copied().unwrap_or(0.0)))
     }

@@ -87,7 +87,7 @@ impl Missing {
     /// # Errors
     ///
     /// When the memory cannot be read.
-    pub fn take(&mut self, most: usize, bytes: usize) -> Result<Vec<Passage>, Error> {
+    pub fn next_batch(&mut self, most: usize, bytes: usize) -> Result<Vec<Passage>, Error> {
         let mut taken: Vec<Passage> = Vec::new();
         let mut size = 0;
         while taken.len() < most

@@ -17,8 +17,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Places {
     epoch: u64,
     /// Number of rows examined so far.
-    upto: usize,
-    pub(super) of: Vec<u32>,
+    examined: usize,
+    pub(super) rows: Vec<u32>,
 }
 
 /// Places found so far, by segment.
@@ -33,15 +33,15 @@ pub(super) fn of_segments(known: &mut Known, snapshot: &Snapshot, rows: &Rows) -
     for (segment, reader) in snapshot.segments.iter().zip(readers) {
         let before = known.remove(&segment.id).filter(|places| places.epoch == rows.epoch);
         let places = match before {
-            Some(places) if places.upto == rows.len() => places,
+            Some(places) if places.examined == rows.len() => places,
             Some(mut places) => {
-                let from = places.upto;
+                let from = places.examined;
                 let new = news.entry(from).or_insert_with(|| {
                     rows.keys_from(from).iter().copied().zip((from..).map(|place| place as u32)).collect()
                 });
                 let changed = Arc::make_mut(&mut places);
-                changed.upto = rows.len();
-                for (doc, place) in (0..).zip(&mut changed.of).filter(|(_, place)| **place == NONE) {
+                changed.examined = rows.len();
+                for (doc, place) in (0..).zip(&mut changed.rows).filter(|(_, place)| **place == NONE) {
                     if let Some(new) = content(segment, doc).and_then(|key| new.get(&key)) {
                         *place = *new;
                     }
@@ -49,10 +49,10 @@ pub(super) fn of_segments(known: &mut Known, snapshot: &Snapshot, rows: &Rows) -
                 places
             }
             None => {
-                let of = (0..reader.max_doc())
+                let found = (0..reader.max_doc())
                     .map(|doc| content(segment, doc).and_then(|key| rows.place(key)).unwrap_or(NONE))
                     .collect();
-                Arc::new(Places { epoch: rows.epoch, upto: rows.len(), of })
+                Arc::new(Places { epoch: rows.epoch, examined: rows.len(), rows: found })
             }
         };
         in_order.push(places.clone());

@@ -4,7 +4,7 @@
 const LARGEST: f32 = 127.0;
 /// Largest component of a query's vector, which is finer. A product of [`super::MAX_DIMENSIONS`] components still fits
 /// into 32 bits.
-const LARGEST_ASKED: f32 = 1023.0;
+const LARGEST_QUERY: f32 = 1023.0;
 /// Lengths are rounded up to a multiple of this, so that products have no remainder.
 const LANES: usize = 16;
 
@@ -15,7 +15,7 @@ pub(super) fn width(dimensions: usize) -> usize {
 
 /// Appends a vector's components to `out`, padded with zeros, and returns the value of one unit. `None` for a vector
 /// without direction (all zeros, or not finite); then nothing is appended.
-pub(super) fn push(vector: &[f32], out: &mut Vec<i8>) -> Option<f32> {
+pub(super) fn quantise_into(vector: &[f32], out: &mut Vec<i8>) -> Option<f32> {
     let (factor, worth) = scale(vector, LARGEST)?;
     out.extend(vector.iter().map(|component| (component * factor).round() as i8));
     out.resize(out.len() + width(vector.len()) - vector.len(), 0);
@@ -23,8 +23,8 @@ pub(super) fn push(vector: &[f32], out: &mut Vec<i8>) -> Option<f32> {
 }
 
 /// Quantises a query's vector.
-pub(super) fn asked(vector: &[f32]) -> Option<(Vec<i16>, f32)> {
-    let (factor, worth) = scale(vector, LARGEST_ASKED)?;
+pub(super) fn quantise_query(vector: &[f32]) -> Option<(Vec<i16>, f32)> {
+    let (factor, worth) = scale(vector, LARGEST_QUERY)?;
     let mut components: Vec<i16> = vector.iter().map(|component| (component * factor).round() as i16).collect();
     components.resize(width(vector.len()), 0);
     Some((components, worth))
@@ -58,8 +58,8 @@ mod tests {
 
     fn cosine(one: &[f32], other: &[f32]) -> f32 {
         let mut row = Vec::new();
-        let worth = push(one, &mut row).unwrap();
-        let (asked, asked_worth) = asked(other).unwrap();
+        let worth = quantise_into(one, &mut row).unwrap();
+        let (asked, asked_worth) = quantise_query(other).unwrap();
         assert_eq!((row.len(), asked.len()), (width(one.len()), width(other.len())));
         product(&row, &asked) as f32 * worth * asked_worth
     }
@@ -85,8 +85,8 @@ mod tests {
     fn what_has_no_direction_is_no_vector() {
         for vector in [vec![], vec![0.0, 0.0], vec![f32::NAN, 1.0], vec![1.0, f32::INFINITY], vec![1e-44]] {
             let mut row = Vec::new();
-            assert_eq!((push(&vector, &mut row), row.len()), (None, 0), "{vector:?}");
-            assert_eq!(asked(&vector), None);
+            assert_eq!((quantise_into(&vector, &mut row), row.len()), (None, 0), "{vector:?}");
+            assert_eq!(quantise_query(&vector), None);
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn of(dimensions: usize) -> Self {
+    pub(super) fn new(dimensions: usize) -> Self {
         Self { width: width(dimensions), dimensions, ..Self::default() }
     }
 
@@ -77,19 +77,19 @@ impl Rows {
     }
 
     /// Number of vectors of texts that are not in `live`.
-    pub(super) fn dead(&self, live: &HashSet<Key>) -> usize {
+    pub(super) fn count_dead(&self, live: &HashSet<Key>) -> usize {
         self.keys.iter().filter(|key| !live.contains(key)).count()
     }
 
     /// A copy with only the vectors of texts in `live`, at new indexes.
-    pub(super) fn kept(&self, live: &HashSet<Key>) -> Self {
-        let mut kept = Self { epoch: self.epoch + 1, ..Self::of(self.dimensions) };
+    pub(super) fn retained(&self, live: &HashSet<Key>) -> Self {
+        let mut retained = Self { epoch: self.epoch + 1, ..Self::new(self.dimensions) };
         for (key, worth, components) in (0..self.len()).filter_map(|place| self.row(place)) {
             if live.contains(&key) {
-                kept.push(key, worth, components);
+                retained.push(key, worth, components);
             }
         }
-        kept
+        retained
     }
 
     /// Cosine of each vector with a query's. Reads every byte once, in order.
@@ -112,7 +112,7 @@ pub(super) fn quantise(given: &[(Key, Vec<f32>)]) -> Vec<(Key, f32, Vec<i8>)> {
         .iter()
         .filter_map(|(key, vector)| {
             let mut components = Vec::with_capacity(width(vector.len()));
-            let worth = quantised::push(vector, &mut components)?;
+            let worth = quantised::quantise_into(vector, &mut components)?;
             Some((*key, worth, components))
         })
         .collect()

@@ -24,7 +24,7 @@ struct Writing {
     /// End of the last intact frame; `None` if there is no file yet.
     end: Option<u64>,
     /// Number of times vectors were removed.
-    kept: u64,
+    removals: u64,
 }
 
 impl Table {
@@ -44,7 +44,7 @@ impl Table {
             model: model.clone(),
             path: path.to_owned(),
             rows: RwLock::new(rows),
-            writing: Mutex::new(Writing { end, kept: 0 }),
+            writing: Mutex::new(Writing { end, removals: 0 }),
             places: Mutex::default(),
         })
     }
@@ -80,11 +80,11 @@ impl Table {
     }
 
     /// Number of times vectors were removed so far, to pass to [`add`](Self::add).
-    pub fn kept(&self) -> u64 {
-        self.writing().kept
+    pub fn removals(&self) -> u64 {
+        self.writing().removals
     }
 
-    /// Adds vectors durably. `kept` is the value of [`kept`](Self::kept) from before the caller determined which texts
+    /// Adds vectors durably. `removals` is the value of [`removals`](Self::removals) from before the caller determined which texts
     /// are live. If vectors were removed since, returns `false` and adds nothing, as some of the texts may be gone.
     /// Vectors without direction are left out; texts that have a vector keep it.
     ///
@@ -92,9 +92,9 @@ impl Table {
     ///
     /// When a vector's length differs from the stored ones, when the limit is reached, or when the file cannot be
     /// written. After the last, vectors of frames already written stay.
-    pub fn add(&self, given: &[(Key, Vec<f32>)], kept: u64) -> Result<bool, Error> {
+    pub fn add(&self, given: &[(Key, Vec<f32>)], removals: u64) -> Result<bool, Error> {
         let mut writing = self.writing();
-        if writing.kept != kept {
+        if writing.removals != removals {
             return Ok(false);
         }
         let Some(length) = given.first().map(|(_, vector)| vector.len()) else { return Ok(true) };
@@ -110,7 +110,7 @@ impl Table {
         }
         let mut end = match writing.end {
             Some(end) => end,
-            None => file::write(&self.path, &self.model.name, &Rows::of(held))?,
+            None => file::write(&self.path, &self.model.name, &Rows::new(held))?,
         };
         writing.end = Some(end);
         for rows in new.chunks(file::FRAME_ROWS) {
@@ -119,7 +119,7 @@ impl Table {
             writing.end = Some(end);
             let mut all = self.rows.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             if all.dimensions() == 0 {
-                *all = Rows::of(held);
+                *all = Rows::new(held);
             }
             rows.iter().for_each(|(key, worth, components)| all.push(*key, *worth, components));
         }
@@ -127,24 +127,24 @@ impl Table {
     }
 
     /// Number of vectors of texts that are not in `live`.
-    pub fn dead(&self, live: &HashSet<Key>) -> usize {
-        self.rows().dead(live)
+    pub fn count_dead(&self, live: &HashSet<Key>) -> usize {
+        self.rows().count_dead(live)
     }
 
     /// Announces a removal: callers that determined live texts before must do so again.
-    pub(super) fn taking_out(&self) {
-        self.writing().kept += 1;
+    pub(super) fn announce_removal(&self) {
+        self.writing().removals += 1;
     }
 
     /// Removes vectors of texts that are not in `live` from memory and file; returns their number.
-    pub(super) fn keep(&self, live: &HashSet<Key>) -> Result<u64, Error> {
+    pub(super) fn retain(&self, live: &HashSet<Key>) -> Result<u64, Error> {
         let mut writing = self.writing();
-        let dead = self.dead(live);
+        let dead = self.count_dead(live);
         let torn = writing.end.is_some_and(|end| self.path.metadata().is_ok_and(|found| found.len() != end));
         if dead == 0 && !torn {
             return Ok(0);
         }
-        let kept = self.rows().kept(live);
+        let kept = self.rows().retained(live);
         writing.end = Some(file::write(&self.path, &self.model.name, &kept)?);
         *self.rows.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = kept;
         Ok(dead as u64)

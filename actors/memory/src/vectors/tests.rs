@@ -20,7 +20,7 @@ fn given(keys: impl IntoIterator<Item = Key>) -> Vec<(Key, Vec<f32>)> {
 }
 
 fn open(dir: &TempDir, name: &str) -> (Vectors, std::sync::Arc<Table>) {
-    let vectors = Vectors::at(dir.path());
+    let vectors = Vectors::new(dir.path());
     let table = vectors.select(Some(&model(name))).unwrap().unwrap();
     (vectors, table)
 }
@@ -65,7 +65,7 @@ fn each_model_has_vectors_of_its_own_until_another_has_taken_over() {
     assert_eq!(shorter.count(), 0);
     assert!(matches!(shorter.add(&given([1]), 0), Err(Error::Dimensions { held: 5, given: 6 })));
     assert_eq!(vectors.select(Some(&model("n"))).unwrap().unwrap().count(), 1);
-    assert_eq!(vectors.leave_others().unwrap(), 1);
+    assert_eq!(vectors.delete_others().unwrap(), 1);
     assert_eq!(open(&dir, "m").1.count(), 0);
     assert_eq!(open(&dir, "n").1.count(), 1);
     assert!(vectors.select(None).unwrap().is_none() && vectors.current().is_none());
@@ -113,7 +113,7 @@ fn a_changed_byte_costs_its_frame_alone() {
             continue;
         }
         // Nothing of texts that are not live stays in the file, damaged or not.
-        vectors.keep(|| HashSet::from([4])).unwrap();
+        vectors.retain(|| HashSet::from([4])).unwrap();
         assert_eq!(held(&open(&dir, "m").1), [4]);
     }
     let mut changed = bytes.clone();
@@ -142,17 +142,17 @@ fn what_is_not_live_is_in_no_file() {
     table.add(&given((0..9).map(far)), 0).unwrap();
     let live: HashSet<Key> = [1, 2, 5, 99].into_iter().chain([far(1), far(2), far(5)]).collect();
     assert!((0..9).map(far).all(in_files));
-    assert_eq!((table.dead(&live), vectors.keep(|| live.clone()).unwrap()), (12, 18));
+    assert_eq!((table.count_dead(&live), vectors.retain(|| live.clone()).unwrap()), (12, 18));
     assert!((0..9).map(far).all(|key| in_files(key) == live.contains(&key)));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     assert_eq!(held(&table), [1, 2, 5]);
     // A caller that determined live texts before the removal must do so again.
     assert!(!table.add(&given([3]), 0).unwrap() && !table.holds(3));
-    assert!(table.add(&given([3]), table.kept()).unwrap() && table.holds(3));
+    assert!(table.add(&given([3]), table.removals()).unwrap() && table.holds(3));
     assert_eq!(held(&open(&dir, "m").1), [1, 2, 5]);
-    assert_eq!(vectors.keep(|| live.clone()).unwrap(), 1);
-    assert_eq!(vectors.keep(|| live.clone()).unwrap(), 0);
-    assert_eq!(Vectors::at(&dir.path().join("never")).keep(|| live.clone()).unwrap(), 0);
+    assert_eq!(vectors.retain(|| live.clone()).unwrap(), 1);
+    assert_eq!(vectors.retain(|| live.clone()).unwrap(), 0);
+    assert_eq!(Vectors::new(&dir.path().join("never")).retain(|| live.clone()).unwrap(), 0);
 }
 
 #[test]

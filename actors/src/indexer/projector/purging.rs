@@ -88,7 +88,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Vectors of texts that nobody has said any more leave their files: the memory has all of the log up to the tombstones.
     fn purge_vectors(&self) -> Result<(), String> {
         let Some(vectors) = &self.options.vectors else { return Ok(()) };
-        let kept = vectors.keep(|| self.store.searcher().live_texts());
+        let kept = vectors.retain(|| self.store.searcher().live_texts());
         let dropped = kept.map_err(|error| format!("vectors are still there: {error}"))?;
         if dropped > 0 {
             tracing::info!(vectors = dropped, reason = "forgotten", "vectors deleted");

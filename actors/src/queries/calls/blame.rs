@@ -10,7 +10,7 @@ use super::Ended;
 use super::outcome_query::{Court, Heard, entries, judged, needed};
 use crate::queries::Services;
 use crate::queries::client::Out;
-use baton_memory::By;
+use baton_memory::Selector;
 
 /// Most sessions that are read.
 const SESSIONS: usize = 400;
@@ -21,7 +21,7 @@ const LISTED: usize = 10;
 
 fn hear(court: &Court, keys: Option<&BTreeSet<String>>) -> Result<Heard, Failure> {
     let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().cloned().collect());
-    court.hear(keys.as_deref().map_or(By::All, By::Keys), court.project.as_deref(), SESSIONS)
+    court.hear(keys.as_deref().map_or(Selector::All, Selector::Keys), court.project.as_deref(), SESSIONS)
 }
 
 /// A path that lies in the caller's directory is meant as it is there, if any session knows it so.

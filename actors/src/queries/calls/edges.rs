@@ -135,7 +135,7 @@ pub(in crate::queries) async fn of_episodes(
     let looking = services.clone();
     let said = look(services, move |searcher| {
         let (hidden, sight) = (told::hider(&looking), Sight::now(&looking, searcher.clone()));
-        let mut said = searcher.said_by(&owners, &hidden, MOST)?;
+        let mut said = searcher.graph_of_sessions(&owners, &hidden, MOST)?;
         for owner in &owners {
             said.facts.extend(sight.of_session(owner, &hidden)?);
         }

@@ -10,7 +10,7 @@ use super::Ended;
 use super::outcome_query::{entries, judged, needed};
 use crate::queries::Services;
 use crate::queries::client::Out;
-use baton_memory::By;
+use baton_memory::Selector;
 
 /// Most sessions that are read: those with the rarest words of the error.
 const SESSIONS: usize = 200;
@@ -29,7 +29,7 @@ pub(in crate::queries) async fn fix(
     let judge = move |court: &super::outcome_query::Court| {
         let error = outcomes::FixQuery::read(&text);
         let look = |words: &str| {
-            let heard = court.hear(By::Failure(words), court.project.as_deref(), SESSIONS)?;
+            let heard = court.hear(Selector::Failure(words), court.project.as_deref(), SESSIONS)?;
             Ok(answer::Fix { more_sessions: heard.more, ..outcomes::fix(&error, &heard.witnesses, limit) })
         };
         let told: answer::Fix = look(&error.line)?;

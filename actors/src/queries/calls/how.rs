@@ -10,7 +10,7 @@ use super::Ended;
 use super::outcome_query::{entries, judged, needed};
 use crate::queries::Services;
 use crate::queries::client::Out;
-use baton_memory::By;
+use baton_memory::Selector;
 
 /// Most sessions that are read: with as many runs every rate is known.
 const SESSIONS: usize = 400;
@@ -28,7 +28,7 @@ pub(in crate::queries) async fn how(
     let judge = move |court: &super::outcome_query::Court| {
         let keys = outcomes::how_keys(&command);
         let project = court.project.as_deref();
-        let heard = court.hear(By::Keys(&keys), project, SESSIONS)?;
+        let heard = court.hear(Selector::Keys(&keys), project, SESSIONS)?;
         let told = if let Some(own) = court.own.as_deref().filter(|_| project.is_none()) {
             let (mine, others): (Vec<Witness>, Vec<Witness>) =
                 heard.witnesses.into_iter().partition(|witness| witness.project.as_deref() == Some(own));

@@ -20,7 +20,7 @@ use super::{Ended, internal};
 use crate::queries::client::{Out, failure};
 use crate::queries::{Services, family, lazy, resolve};
 use baton_config::settings::Settings;
-use baton_memory::{By, Searcher, WitnessQuery};
+use baton_memory::{Searcher, Selector, WitnessQuery};
 
 /// Most entries of a list that can be asked for.
 const MOST: u32 = 100;
@@ -51,7 +51,7 @@ pub(super) struct Heard {
 
 impl Court {
     /// What sessions tried, of at most `limit` of them; what a fork has copied is heard once, from its elder.
-    pub(super) fn hear(&self, by: By<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
+    pub(super) fn hear(&self, by: Selector<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
         let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
         let mut heard =

@@ -10,7 +10,7 @@ use super::Ended;
 use super::outcome_query::{entries, judged};
 use crate::queries::Services;
 use crate::queries::client::{Out, failure};
-use baton_memory::By;
+use baton_memory::Selector;
 
 /// Most sessions that are read, the newest.
 const SESSIONS: usize = 2_000;
@@ -33,10 +33,10 @@ pub(in crate::queries) async fn patterns(
     let limit = entries(asked.limit, ENTRIES);
     let judge = move |court: &super::outcome_query::Court| {
         let mut project = court.project.as_deref().or(court.own.as_deref());
-        let mut heard = court.hear(By::All, project, SESSIONS)?;
+        let mut heard = court.hear(Selector::All, project, SESSIONS)?;
         if heard.witnesses.is_empty() && court.project.is_none() {
             project = None;
-            heard = court.hear(By::All, None, SESSIONS)?;
+            heard = court.hear(Selector::All, None, SESSIONS)?;
         }
         let told = outcomes::patterns(&heard.witnesses, project, limit, format);
         Ok(answer::Patterns { more_sessions: heard.more, ..told })

@@ -30,7 +30,7 @@ use baton_base::limits;
 use baton_base::io_remedy::Obstacle;
 use baton_config::settings::Settings;
 use baton_memory::vectors::Meaning;
-use baton_memory::{Demands, Query, Searcher};
+use baton_memory::{Query, Requirements, Searcher};
 
 /// Most sessions that a search answers with.
 const SEARCH_LIMIT: u32 = 100;
@@ -279,7 +279,7 @@ pub(super) fn find(
         };
         let outside = |id: &str| hidden(id) || project.is_some_and(|wanted| !is_in(id, wanted));
         let sessions = narrowing.latest(question, table, &outside, wanted.sessions);
-        let listed = searcher.listed(&sessions).map_err(broke)?;
+        let listed = searcher.hits_for(&sessions).map_err(broke)?;
         let filters = filters::filters(question);
         let hit = |hit| answer::Hit { matched: filters.clone(), ..called(hit) };
         return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
@@ -288,7 +288,7 @@ pub(super) fn find(
         .filter(|_| project.is_none())
         .map(|directory| baton_base::project::resolve_or_as_written(directory).project);
     let elder = |one: &str, other: &str| family::elder(table, one, other);
-    let demands = Demands {
+    let requirements = Requirements {
         phrases: &question.phrases,
         without: &question.without,
         after: question.after,
@@ -300,18 +300,18 @@ pub(super) fn find(
         turns_per_session: wanted.turns,
         exclude: &exclude,
         elder: &elder,
-        demands,
+        requirements,
         prefixes: &question.prefixes,
         favour: own.as_deref(),
         last: wanted.asking.as_ref(),
         meaning: wanted.meaning.as_ref(),
         ..Query::new(&question.words)
     };
-    let baton_memory::Searched { mut hits, is_cut } = searcher.searched(&query).map_err(broke)?;
+    let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
     let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
     if is_by_words {
-        let words = Query { demands: Demands { phrases: &[], ..demands }, ..query };
+        let words = Query { requirements: Requirements { phrases: &[], ..requirements }, ..query };
         hits = searcher.search(&words).map_err(broke)?;
     }
     match (is_cut, is_by_words && !hits.is_empty()) {

@@ -9,7 +9,7 @@ use super::{GoOn, Report};
 use crate::indexer;
 use crate::indexer::rebuild::Rebuilt;
 use baton_base::limits;
-use baton_memory::{Print, Searcher};
+use baton_memory::{Searcher, SessionDigest};
 
 /// How often both are brought to the end of a log that is written to, before that is left for a quieter moment.
 const TRIES: usize = 20;
@@ -65,15 +65,15 @@ pub(super) fn verify(
         if let Some(in_use) = in_use
             && made_of.journal.tail().position == at
         {
-            let prints = |memory: &Searcher| memory.prints().map_err(|error| error.to_string());
-            compare(&prints(&in_use)?, &prints(&fresh)?, report);
+            let digests = |memory: &Searcher| memory.session_digests().map_err(|error| error.to_string());
+            compare(&digests(&in_use)?, &digests(&fresh)?, report);
             return Ok(());
         }
     }
     Err("events come faster than it can be compared; ask again in a quieter moment".to_owned())
 }
 
-fn compare(in_use: &BTreeMap<String, Print>, fresh: &BTreeMap<String, Print>, report: &mut Report) {
+fn compare(in_use: &BTreeMap<String, SessionDigest>, fresh: &BTreeMap<String, SessionDigest>, report: &mut Report) {
     report.checked().documents += in_use.values().map(|print| print.documents).sum::<u64>();
     let fix = || "`baton stop`, delete `memory/`, then `baton daemon`: it is built anew".to_owned();
     let mut differing = 0;
@@ -85,7 +85,7 @@ fn compare(in_use: &BTreeMap<String, Print>, fresh: &BTreeMap<String, Print>, re
         }
         differing += 1;
         if differing <= TOLD {
-            let count = |print: Option<&Print>| print.map_or(0, |print| print.documents);
+            let count = |print: Option<&SessionDigest>| print.map_or(0, |print| print.documents);
             let what = match (count(has), count(should)) {
                 (has, should) if has != should => {
                     format!("the memory has {has} documents of it, one built anew {should}")

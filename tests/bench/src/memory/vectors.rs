@@ -47,16 +47,16 @@ pub(super) fn measure(
 ) -> Result<WithVectors, Error> {
     let refused = |error: baton_memory::vectors::Error| Error::Untrue(error.to_string());
     let model = Model { name: "words".to_owned(), dimensions: Some(dimensions) };
-    let table = Folder::at(folder).select(Some(&model)).map_err(refused)?;
+    let table = Folder::new(folder).select(Some(&model)).map_err(refused)?;
     let table = table.ok_or_else(|| Error::Untrue("there is no table of vectors".to_owned()))?;
     tell("making vectors");
     let mut storing = Duration::ZERO;
     let mut missing = searcher.missing(&table, &|_| false, &HashSet::new());
     while missing.count() > 0 {
-        let texts = missing.take(BATCH, usize::MAX).map_err(|error| Error::Untrue(error.to_string()))?;
+        let texts = missing.next_batch(BATCH, usize::MAX).map_err(|error| Error::Untrue(error.to_string()))?;
         let made: Vec<_> = texts.iter().map(|text| (text.key, words::vector(&text.text, dimensions))).collect();
         let since = Instant::now();
-        table.add(&made, table.kept()).map_err(refused)?;
+        table.add(&made, table.removals()).map_err(refused)?;
         storing += since.elapsed();
     }
     tell("asking with vectors");

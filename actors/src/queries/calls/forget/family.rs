@@ -64,7 +64,7 @@ pub(super) async fn add(
             if !looking.next() {
                 return Ok(BTreeMap::new());
             }
-            for kin in searcher.kin(&source.id).map_err(|error| error.to_string())? {
+            for kin in searcher.related_sessions(&source.id).map_err(|error| error.to_string())? {
                 met(kin.session, kin.shared, &source.id, None);
             }
             let row = rows.get(&source.id).map(|row| &row.state);
@@ -77,7 +77,7 @@ pub(super) async fn add(
             if !is_stored {
                 let mut shared: BTreeMap<SessionId, u64> = BTreeMap::new();
                 for record in &of_source {
-                    let holders = searcher.holders_of(record).map_err(|error| error.to_string())?;
+                    let holders = searcher.holders_of_record(record).map_err(|error| error.to_string())?;
                     holders.into_iter().for_each(|holder| *shared.entry(holder).or_default() += 1);
                 }
                 shared.into_iter().for_each(|(id, count)| met(id, count, &source.id, None));

@@ -29,7 +29,7 @@ pub(super) async fn lift(services: &Arc<Services>, sessions: Vec<SessionId>) -> 
 }
 
 fn marks(services: &Services, target: &Target) -> Vec<u64> {
-    let known = services.indexer.searcher().ok().and_then(|searcher| searcher.marks(&target.id).ok());
+    let known = services.indexer.searcher().ok().and_then(|searcher| searcher.record_marks(&target.id).ok());
     if let Some(marks) = known.filter(|marks| !marks.is_empty()) {
         return marks;
     }

@@ -15,7 +15,7 @@ const MOST_SUPPORTERS: usize = 500;
 
 /// Entities and facts of some sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SaidBy {
+pub struct SessionGraph {
     /// Entities that they mention, most supported first.
     pub nodes: Vec<Node>,
     /// Facts that they support, latest first.
@@ -76,12 +76,12 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn said_by(
+    pub fn graph_of_sessions(
         &self,
         sessions: &[SessionId],
         exclude: &dyn Fn(&str) -> bool,
         most: usize,
-    ) -> Result<SaidBy, Error> {
+    ) -> Result<SessionGraph, Error> {
         let snapshot = self.snapshot();
         let admission = Admission::new(&snapshot, exclude);
         let (mut of_nodes, mut of_facts) = (BTreeSet::new(), BTreeSet::new());
@@ -95,16 +95,17 @@ impl Searcher {
                 };
             })?;
         }
-        let mut said = SaidBy { more: of_nodes.len() > most || of_facts.len() > most, ..SaidBy::default() };
+        let mut found_graph =
+            SessionGraph { more: of_nodes.len() > most || of_facts.len() > most, ..SessionGraph::default() };
         // If there are too many, the first by key, an arbitrary choice; a session has a few hundred at most.
         for subject in of_nodes.into_iter().take(most) {
-            said.nodes.extend(super::node(&admission, subject)?);
+            found_graph.nodes.extend(super::node(&admission, subject)?);
         }
         for subject in of_facts.into_iter().take(most) {
-            said.facts.extend(super::fact(&admission, subject)?);
+            found_graph.facts.extend(super::fact(&admission, subject)?);
         }
-        said.nodes.sort_by(|a, b| (b.sessions, b.count, &a.name).cmp(&(a.sessions, a.count, &b.name)));
-        said.facts.sort_by(|a, b| (b.valid_at, a.uuid).cmp(&(a.valid_at, b.uuid)));
-        Ok(said)
+        found_graph.nodes.sort_by(|a, b| (b.sessions, b.count, &a.name).cmp(&(a.sessions, a.count, &b.name)));
+        found_graph.facts.sort_by(|a, b| (b.valid_at, a.uuid).cmp(&(a.valid_at, b.uuid)));
+        Ok(found_graph)
     }
 }

@@ -5,10 +5,10 @@ use baton_ask::query::{Question, Without};
 
 use super::*;
 use crate::query::Plan;
-use crate::required_terms::Demand;
+use crate::required_terms::TurnFilter;
 use crate::texts::Texts;
 use crate::turns::{Known, best};
-use crate::{Demands, Having, Reason};
+use crate::{Reason, Requirements, SessionMatches};
 
 fn house() -> Memory {
     let mut fork = Session::new("migration", &["We migrate to sled", "migrations of the migrator are done"]);
@@ -35,9 +35,9 @@ fn now() -> Timestamp {
 }
 
 fn ask(memory: &Memory, asked: &Question) -> Vec<Hit> {
-    let demands =
-        Demands { phrases: &asked.phrases, without: &asked.without, after: asked.after, before: asked.before };
-    let query = Query { demands, prefixes: &asked.prefixes, ..Query::new(&asked.words) };
+    let requirements =
+        Requirements { phrases: &asked.phrases, without: &asked.without, after: asked.after, before: asked.before };
+    let query = Query { requirements, prefixes: &asked.prefixes, ..Query::new(&asked.words) };
     memory.searcher.search(&query).unwrap()
 }
 
@@ -109,7 +109,7 @@ fn moments_are_those_of_turns() {
 #[test]
 fn sessions_are_known_by_what_they_have_to_do_with() {
     let memory = house();
-    let told = |found: Having| {
+    let told = |found: SessionMatches| {
         assert!(!found.is_partial);
         found.sessions.iter().map(|id| &**id).collect::<Vec<_>>().join(" ")
     };
@@ -127,7 +127,7 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
         ("", ""),
         ("*", "auth cart"),
     ] {
-        assert_eq!(told(memory.searcher.with_file(name).unwrap()), expected, "{name}");
+        assert_eq!(told(memory.searcher.sessions_with_file(name).unwrap()), expected, "{name}");
     }
     for (label, name, expected) in [
         (Label::Session, "cart", "cart"),
@@ -138,7 +138,7 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
         (Label::Tool, "cart", ""),
         (Label::File, "--", ""),
     ] {
-        assert_eq!(told(memory.searcher.with_thing(label, name).unwrap()), expected, "{name}");
+        assert_eq!(told(memory.searcher.sessions_with_entity(label, name).unwrap()), expected, "{name}");
     }
     let word = |text: &str| Without::Word(text.to_owned());
     let phrase = |text: &str| Without::Phrase(text.to_owned());
@@ -157,7 +157,7 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
         (phrase("refresh tokio"), ""),
         (phrase("--"), ""),
     ] {
-        assert_eq!(told(memory.searcher.saying(&what).unwrap()), expected, "{what:?}");
+        assert_eq!(told(memory.searcher.sessions_saying(&what).unwrap()), expected, "{what:?}");
     }
 }
 
@@ -176,7 +176,7 @@ fn what_a_title_alone_says_is_said() {
         (Without::Phrase("off is".to_owned()), vec![]),
         (Without::Phrase("alpha beta login".to_owned()), vec!["login"]),
     ] {
-        let found = memory.searcher.saying(&what).unwrap();
+        let found = memory.searcher.sessions_saying(&what).unwrap();
         assert_eq!(found.sessions.iter().map(|id| &**id).collect::<Vec<_>>(), expected, "{what:?}");
     }
     // Words of a title come before those of the turns.
@@ -193,7 +193,7 @@ fn a_name_fits_as_a_whole_before_it_fits_in_part() {
     for (name, expected) in
         [("MAIN", "trunk"), ("release", "release"), ("omain", "domain"), ("mai", "domain release trunk")]
     {
-        let found = memory.searcher.with_thing(Label::File, name).unwrap().sessions;
+        let found = memory.searcher.sessions_with_entity(Label::File, name).unwrap().sessions;
         assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{name}");
     }
 }
@@ -208,7 +208,7 @@ fn every_session_with_a_file_that_fits_is_there_however_many_files_fit() {
         })
         .collect();
     let memory = Memory::of(&sessions);
-    let found = memory.searcher.with_file("*.rs").unwrap();
+    let found = memory.searcher.sessions_with_file("*.rs").unwrap();
     assert_eq!((found.sessions.len(), found.is_partial), (30, false));
 }
 
@@ -235,7 +235,7 @@ fn a_hit_says_why_it_is_there() {
 fn listed_sessions_come_as_they_are_named() {
     let memory = house();
     let named: Vec<SessionId> = ["cart", "gone", "auth"].into_iter().filter_map(SessionId::new).collect();
-    let hits = memory.searcher.listed(&named).unwrap();
+    let hits = memory.searcher.hits_for(&named).unwrap();
     assert_eq!(ids(&hits), ["cart", "auth"]);
     assert!(hits.iter().zip(1..).all(|(hit, rank)| hit.rank == rank && hit.matched.is_empty() && hit.line.is_none()));
 }
@@ -249,8 +249,8 @@ fn a_phrase_is_found_behind_many_turns_that_only_have_its_words() {
     let hits = ask(&memory, &query::parse("\"here the hay needle\"", now()));
     assert_eq!(hits.iter().map(|hit| hit.line).collect::<Vec<_>>(), [Some(1_501)]);
     let without = [Without::Phrase("needle hay needle".to_owned())];
-    let demands = Demands { without: &without, ..Demands::default() };
-    let query = Query { demands, ..Query::new("needle") };
+    let requirements = Requirements { without: &without, ..Requirements::default() };
+    let query = Query { requirements, ..Query::new("needle") };
     let found = memory.searcher.search(&query).unwrap();
     assert!(found.iter().all(|hit| !hit.snippet.contains("needle hay needle")), "{found:?}");
 }
@@ -265,8 +265,8 @@ fn a_phrase_with_hardly_a_telling_word_is_found_wherever_it_stands() {
     let memory = Memory::of(&[Session::new("apart", &texts[..1_500]), Session::new("shop", &texts[1_500..])]);
     for text in ["\"is not a function\"", "\"in the store\"", "\"at all since\"", "\"that is known\" function"] {
         let asked = query::parse(text, now());
-        let demands = Demands { phrases: &asked.phrases, ..Demands::default() };
-        let found = memory.searcher.searched(&Query { demands, ..Query::new(&asked.words) }).unwrap();
+        let requirements = Requirements { phrases: &asked.phrases, ..Requirements::default() };
+        let found = memory.searcher.search_detailed(&Query { requirements, ..Query::new(&asked.words) }).unwrap();
         assert_eq!((ids(&found.hits), found.is_cut), (vec!["shop".to_owned()], false), "{text}");
     }
 }
@@ -278,13 +278,13 @@ fn what_was_not_read_is_not_taken_for_missing() {
     let memory = Memory::of(&[Session::new("stack", &texts)]);
     let snapshot = memory.searcher.snapshot();
     let phrases = ["the needle is".to_owned()];
-    let demands = Demands { phrases: &phrases, ..Demands::default() };
-    let query = Query { demands, ..Query::new("the needle is") };
-    let plan = Plan::read(query.text, &snapshot).unwrap();
-    let demand = Demand::of_phrase("the needle", &snapshot).unwrap();
+    let requirements = Requirements { phrases: &phrases, ..Requirements::default() };
+    let query = Query { requirements, ..Query::new("the needle is") };
+    let plan = Plan::parse(query.text, &snapshot).unwrap();
+    let filter = TurnFilter::for_phrase("the needle", &snapshot).unwrap();
     for (bytes, found, is_cut) in [(1_000_000, 50, false), (10_000, 10, true), (0, 0, true)] {
         let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
-        let best = best(&snapshot, &plan, &query, &demand, &mut known, 100).unwrap();
+        let best = best(&snapshot, &plan, &query, &filter, &mut known, 100).unwrap();
         assert_eq!((best.turns.len(), best.more, known.texts.is_cut), (found, false, is_cut), "{bytes}");
     }
 }
@@ -297,12 +297,12 @@ fn what_was_found_first_stays_found_when_reading_ends_later() {
     let memory = Memory::of(&[Session::new("stack", &texts)]);
     let snapshot = memory.searcher.snapshot();
     let query = Query::new("the needle");
-    let plan = Plan::read(query.text, &snapshot).unwrap();
-    let demand = Demand::of_phrase("the needle", &snapshot).unwrap();
+    let plan = Plan::parse(query.text, &snapshot).unwrap();
+    let filter = TurnFilter::for_phrase("the needle", &snapshot).unwrap();
     // Enough for the first pass, of 400 texts, and a few more.
     for (bytes, is_cut) in [(432_000, true), (1_000_000, false)] {
         let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
-        let best = best(&snapshot, &plan, &query, &demand, &mut known, 100).unwrap();
+        let best = best(&snapshot, &plan, &query, &filter, &mut known, 100).unwrap();
         assert_eq!((best.turns.len(), known.texts.is_cut), (30, is_cut), "{bytes}");
     }
 }
@@ -316,7 +316,7 @@ fn sessions_found_by_their_episode_are_asked_before_they_are_counted() {
     sessions.push(Session { episode, ..Session::new("parade", &["nothing"]) });
     let memory = Memory::of(&sessions);
     let asked = query::parse("\"purple walrus\"", now());
-    let demands = Demands { phrases: &asked.phrases, ..Demands::default() };
-    let found = memory.searcher.search(&Query { demands, sessions: 3, ..Query::new(&asked.words) }).unwrap();
+    let requirements = Requirements { phrases: &asked.phrases, ..Requirements::default() };
+    let found = memory.searcher.search(&Query { requirements, sessions: 3, ..Query::new(&asked.words) }).unwrap();
     assert_eq!(ids(&found), ["parade"]);
 }
