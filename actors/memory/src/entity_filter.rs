@@ -11,8 +11,8 @@ use tantivy::{DocAddress, DocId, DocSet, TERMINATED, TantivyDocument, Term};
 
 use super::analyzer::{MAX_NAME_CHARS, NAME_PREFIX};
 use super::limits::{NAMES_LOOKED, THINGS_LOOKED};
+use super::phrase::Phrase;
 use super::schema::{kind, text};
-use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
 use super::{Error, Searcher};
 

@@ -39,8 +39,8 @@ pub fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
 }
 
 impl Searcher {
-    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most [`MAX_RELATED`] of
-    /// each relation. Only indexed sessions are known.
+    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most [`MAX_RELATED`]
+    /// of each relation. Only indexed sessions are known.
     ///
     /// # Errors
     ///

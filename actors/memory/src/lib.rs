@@ -11,14 +11,14 @@
 //!
 //! Layers, each of which uses only those before it:
 //!
-//! 1. `limits`, `schema`, `pretokenized`, and text without an index: `analyzer`, `irregular`, `sequence`, `dates`,
+//! 1. `limits`, `schema`, `pretokenized`, and text without an index: `analyzer`, `irregular`, `phrase`, `dates`,
 //!    `pair_count`, `plain_words`
 //! 2. `snapshot`: a committed state, its segments and their columns; `searcher`: the handle whose methods are the
 //!    queries
 //! 3. `vectors`: the files of vectors, and the vector of a query
 //! 4. parts of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`
 //! 5. ranking: `turns`, `copies`, `authors`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
-//!    `matched`
+//!    `reasons`
 //! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `dump`
 //! 7. writing: `document`, `activity_fields`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
 //!    their own documents with `document`
@@ -41,10 +41,10 @@ mod forks;
 mod graph;
 mod irregular;
 mod limits;
-mod matched;
 mod nearest;
 mod outcomes;
 mod pair_count;
+mod phrase;
 mod phrase_sessions;
 mod plain_words;
 mod prefix;
@@ -52,12 +52,12 @@ mod pretokenized;
 mod proximity;
 mod query;
 mod queue;
+mod reasons;
 mod required_terms;
 mod schema;
 mod score_weights;
 mod search;
 mod searcher;
-mod sequence;
 mod session_bm25;
 mod snapshot;
 mod snippet;
@@ -80,9 +80,9 @@ pub use dump::SessionDigest;
 pub use entity_filter::{SessionIds, SessionMatches};
 pub use forks::{RelatedSession, links};
 pub use graph::{Fact, GraphQuery, Node, Page, SessionGraph, Sieve, Window};
-pub use matched::Reason;
 pub use outcomes::{Selector, WitnessQuery, Witnesses};
 pub use query::Query;
+pub use reasons::Reason;
 pub use required_terms::Requirements;
 pub use search::{Hit, Kind, SearchResult};
 pub use searcher::Searcher;

@@ -6,9 +6,9 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
 use super::entity_filter::{SessionIds, SessionMatches};
+use super::phrase::Phrase;
 use super::required_terms::{TurnFilter, docs_with_token, index_decides};
 use super::schema::kind;
-use super::sequence::Phrase;
 use super::snapshot::Snapshot;
 use super::texts::Texts;
 use super::{Error, Searcher};

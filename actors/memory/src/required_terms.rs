@@ -16,8 +16,8 @@ use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 use super::Error;
 use super::analyzer::Analyzer;
 use super::limits::PHRASE_SESSIONS;
+use super::phrase::Phrase;
 use super::pretokenized::CUT;
-use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
 
 /// Requirements of a query; by default none.

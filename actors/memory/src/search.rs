@@ -20,7 +20,7 @@ use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
 use super::turns::{Known, Scored};
-use super::{Error, Reason, Searcher, authors, matched, score_weights, session_bm25, snippet, turns};
+use super::{Error, Reason, Searcher, authors, reasons, score_weights, session_bm25, snippet, turns};
 
 /// Number of best turns that make up a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -154,7 +154,7 @@ impl Searcher {
             append_hits(&snapshot, &plan, &mut analyzer, rank, candidate, turns, &mut hits)?;
         }
         let ids: Vec<&str> = candidates.iter().map(|candidate| &*candidate.id).collect();
-        let with_entity = matched::sessions_with_named_entity(&snapshot, &plan, &ids)?;
+        let with_entity = reasons::sessions_with_named_entity(&snapshot, &plan, &ids)?;
         for hit in &mut hits {
             hit.matched.extend(with_entity.contains(hit.session_id.as_str()).then_some(Reason::Entity));
             // Required phrases were checked in the text itself.
@@ -352,7 +352,7 @@ fn append_hits(
         matched: BTreeSet::new(),
         by_model: false,
     };
-    let in_title = matched::is_in_title(&hit.title, plan, analyzer).then_some(Reason::Title);
+    let in_title = reasons::is_in_title(&hit.title, plan, analyzer).then_some(Reason::Title);
     if candidate.turns.is_empty() {
         let (snippet, by_model) = snippet::cut_episode(analyzer, text(&document, fields.text), &plan.episode);
         let matched = [Reason::Episode].into_iter().chain(in_title).collect();
@@ -363,7 +363,7 @@ fn append_hits(
         let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
         let role = parse_role(text(&document, fields.role));
         let said = text(&document, fields.text);
-        let mut matched = matched::turn_reasons(said, role == Some(Role::Tool), plan, analyzer);
+        let mut matched = reasons::turn_reasons(said, role == Some(Role::Tool), plan, analyzer);
         matched.extend(in_title);
         if let Some(near) = candidate.near.get(&turn.address) {
             matched.extend((near.is_close || near.only_by_vector).then_some(Reason::Vector));

@@ -92,7 +92,7 @@ fn a_commit_that_reached_the_disk_though_it_failed_is_not_put_in_twice() {
         let mut prepared = store.writer().unwrap().prepare_commit().unwrap();
         prepared.set_payload(&checkpoint.encode(PROJECTION_VERSION));
         prepared.commit().unwrap();
-        store.keep_or_abandon(Err(Error::Broken("so it was told".to_owned()))).unwrap_err();
+        store.keep_or_abandon(Err(Error::Broken("injected failure".to_owned()))).unwrap_err();
         // The owner gets one error that says so, and then finds the new checkpoint.
         let error = store.remove(&SessionId::new("kept").unwrap()).and_then(|()| store.clear()).unwrap_err();
         assert!(error.to_string().contains("committed further"), "{error}");

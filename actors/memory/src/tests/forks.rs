@@ -32,11 +32,11 @@ fn kin_share_records_and_the_nearest_come_first() {
     assert_eq!(related(&memory, "base"), "late:3 early:1");
     assert_eq!(related(&memory, "early"), "base:1 late:1", "equals by id");
     assert_eq!(related(&memory, "alone"), "");
-    assert_eq!(related(&memory, "nameless"), "", "what has no id is nobody's copy");
+    assert_eq!(related(&memory, "nameless"), "", "records without ids are not shared");
     assert_eq!(related(&memory, "unknown"), "");
     memory.store.remove(&SessionId::new("late").unwrap()).unwrap();
     memory.store.commit(checkpoint(2)).unwrap();
-    assert_eq!(related(&memory, "base"), "early:1", "what was removed is no kin");
+    assert_eq!(related(&memory, "base"), "early:1", "a removed session is not related");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn the_ids_of_records_are_kept_through_an_append() {
     let renamed = session("a", &[("r1", "one"), ("r2", "two"), ("r3", "three"), ("other", "four")]);
     memory.store.put(&renamed.entry(0)).unwrap();
     memory.store.commit(checkpoint(3)).unwrap();
-    assert_eq!(related(&memory, "b"), "a:1", "the same words of another record are another's");
+    assert_eq!(related(&memory, "b"), "a:1", "equal text in another record is not shared");
 }
 
 /// The lines that a query finds, by session, best first.
@@ -118,13 +118,13 @@ fn a_copied_turn_is_found_once_in_the_eldest_that_is_shown() {
     let elder = |one: &str, other: &str| age(one).cmp(&age(other));
     let asked = |text| Query { elder: &elder, turns_per_session: 9, ..Query::new(text) };
     assert_eq!(found(&memory, &asked("zebra")), "b-base:1,2,3 c-fork:4 other:1");
-    assert_eq!(found(&memory, &asked("giraffe")), "a-second:5 c-fork:4", "its own later turns show it");
+    assert_eq!(found(&memory, &asked("giraffe")), "a-second:5 c-fork:4", "found by its own later turns");
     assert_eq!(found(&memory, &asked("mended lexer")), "b-base:1,2,3", "a fork of copies alone is left out");
     let hidden = |id: &str| id == "b-base";
     let without = Query { exclude: &hidden, ..asked("zebra") };
-    assert_eq!(found(&memory, &without), "c-fork:1,2,3,4 other:1", "who is not shown owns nothing");
+    assert_eq!(found(&memory, &without), "c-fork:1,2,3,4 other:1", "a hidden session owns nothing");
     let in_shop = Query { project: Some("/srv/shop"), ..asked("giraffe") };
-    assert_eq!(found(&memory, &in_shop), "a-second:4,5", "nor who is in another project");
+    assert_eq!(found(&memory, &in_shop), "a-second:4,5", "nor does one of another project");
     assert_eq!(
         found(&memory, &Query { turns_per_session: 9, ..Query::new("zebra") }),
         "a-second:1,2,3,4,5 other:1",

@@ -62,11 +62,11 @@ fn sessions_are_found_by_what_they_tried() {
     }
     assert_eq!(told(&memory.witnesses(By::All, Some("/srv/shop/web"), 10)), "b");
     let one = memory.witnesses(By::All, None, 1);
-    assert_eq!((told(&one).as_str(), one.more), ("a", 1), "some are read, and the others counted");
+    assert_eq!((told(&one).as_str(), one.more), ("a", 1), "the rest is counted");
     let witness = &one.found[0];
     assert_eq!((witness.project.as_deref(), witness.title.as_str()), (Some("/srv/shop"), "title of a"));
     assert_eq!(witness.outcomes, four()[0].outcomes);
-    assert_eq!(memory.searcher.counts(), (4, 4), "they are no turns");
+    assert_eq!(memory.searcher.counts(), (4, 4), "outcomes are not counted as turns");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn outcomes_are_replaced_and_go_with_their_session() {
     memory.store.purge(&[SessionId::new("a").unwrap()], &[]).unwrap();
     let [_, others @ ..] = four();
     let fresh = Memory::of(&others);
-    assert_eq!(memory.searcher.dump().unwrap(), fresh.searcher.dump().unwrap(), "as one that is filled afresh");
+    assert_eq!(memory.searcher.dump().unwrap(), fresh.searcher.dump().unwrap(), "as in a memory filled from scratch");
     let stored = memory.searcher.dump().unwrap().join("\n");
     assert!(!stored.contains("make all") && stored.contains("kind=outcomes"), "{stored}");
 }

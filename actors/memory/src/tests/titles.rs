@@ -41,10 +41,10 @@ fn a_title_belongs_to_whoever_holds_the_record_whatever_comes_first() {
         let mut memory = Memory::of(&order.map(Session::clone));
         let told = |memory: &Memory| ["old", "other", "giver"].map(|id| called(memory, id, ""));
         assert_eq!(told(&memory), [Some("Fix the tokens".to_owned()), Some("An importer".to_owned()), None]);
-        assert_eq!(called(&memory, "old", "giver"), None, "what is hidden says nothing");
+        assert_eq!(called(&memory, "old", "giver"), None, "a hidden session gives no titles");
         memory.store.remove(&giver.id).unwrap();
         memory.store.commit(checkpoint(9)).unwrap();
-        assert_eq!(told(&memory), [None, None, None], "it goes with whoever gave it");
+        assert_eq!(told(&memory), [None, None, None], "it is removed with the giving session");
     }
 }
 

@@ -112,13 +112,13 @@ fn what_is_purged_is_in_no_file() {
         assert!(!is_in_files(&memory, word), "{word}");
     }
     assert!(is_in_files(&memory, "platypus"));
-    assert_eq!(ids(&before.search(&Query::new("quokka")).unwrap()), ["f"], "who had begun goes on");
+    assert_eq!(ids(&before.search(&Query::new("quokka")).unwrap()), ["f"], "a running search continues");
     assert_eq!((memory.sessions("quokka"), memory.sessions("wombat").len()), (vec![], 5));
     assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&sessions(0..5)).searcher.dump().unwrap());
     let files = || fs::read_dir(memory.dir.path()).unwrap().count();
     let count = files();
     memory.store.purge(std::slice::from_ref(&forgotten.id), &[]).unwrap();
-    assert_eq!(files(), count, "nothing is left to be done");
+    assert_eq!(files(), count, "a second purge changes nothing");
     // A file left by an interrupted merge.
     let stray = memory.dir.path().join("0123456789abcdef0123456789abcdef.store");
     fs::write(&stray, "quokka").unwrap();

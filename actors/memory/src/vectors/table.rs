@@ -84,9 +84,9 @@ impl Table {
         self.writing().removals
     }
 
-    /// Adds vectors durably. `removals` is the value of [`removals`](Self::removals) from before the caller determined which texts
-    /// are live. If vectors were removed since, returns `false` and adds nothing, as some of the texts may be gone.
-    /// Vectors without direction are left out; texts that have a vector keep it.
+    /// Adds vectors durably. `removals` is the value of [`removals`](Self::removals) from before the caller determined
+    /// which texts are live. If vectors were removed since, returns `false` and adds nothing, as some of the texts may
+    /// be gone. Vectors without direction are left out; texts that have a vector keep it.
     ///
     /// # Errors
     ///
