@@ -11,7 +11,7 @@ use crate::{Fact, GraphQuery, Sieve, Window};
 const HOUR_MS: i64 = 3_600_000;
 
 /// A session with these items in a given hour; its episode is recorded long after.
-fn said(id: &str, hour: i64, bodies: Vec<Body>) -> Session {
+fn session_at_hour(id: &str, hour: i64, bodies: Vec<Body>) -> Session {
     let items: Vec<Item> = bodies
         .into_iter()
         .zip(1..)
@@ -71,11 +71,11 @@ fn changed(path: &str) -> [Body; 2] {
 }
 
 /// Facts of these relations: value or target, and begin and end in hours.
-fn told(memory: &Memory, relations: &[Relation]) -> Vec<String> {
+fn facts_in_time(memory: &Memory, relations: &[Relation]) -> Vec<String> {
     let sieve = Sieve { relations, ..Sieve::default() };
     let query = GraphQuery { sieve, limit: 100, ..NONE };
     let hour = |at: Option<Timestamp>| at.map_or("-".to_owned(), |at| (at.0 / HOUR_MS).to_string());
-    let mut told: Vec<String> = memory
+    let mut lines: Vec<String> = memory
         .searcher
         .facts(&query)
         .unwrap()
@@ -86,8 +86,8 @@ fn told(memory: &Memory, relations: &[Relation]) -> Vec<String> {
             format!("{} {what} {}-{}", fact.name, hour(fact.valid_at), hour(fact.invalid_at))
         })
         .collect();
-    told.sort();
-    told
+    lines.sort();
+    lines
 }
 
 fn find(memory: &Memory, words: &str) -> Fact {
@@ -97,18 +97,22 @@ fn find(memory: &Memory, words: &str) -> Fact {
 fn history() -> Vec<Session> {
     let work = || prompt("go on");
     vec![
-        said("a", 1, vec![work(), reply("We use SQLite for the log, because it needs no server.")]),
-        said("b", 2, vec![prompt("always use tabs"), reply("Done.")]),
-        said("c", 3, [vec![work()], changed("/srv/shop/src/log.rs").to_vec()].concat()),
-        said("d", 4, vec![work(), reply("We switched from SQLite to sled for the log, because SQLite was slow.")]),
-        said("e", 5, [vec![work()], ran("git mv src/log.rs src/journal.rs").to_vec()].concat()),
-        said("f", 6, vec![prompt("from now on use spaces"), reply("Done.")]),
-        said("g", 7, [vec![work()], ran("cargo add sled").to_vec()].concat()),
-        said("h", 8, [vec![work()], ran("cargo remove sled").to_vec()].concat()),
+        session_at_hour("a", 1, vec![work(), reply("We use SQLite for the log, because it needs no server.")]),
+        session_at_hour("b", 2, vec![prompt("always use tabs"), reply("Done.")]),
+        session_at_hour("c", 3, [vec![work()], changed("/srv/shop/src/log.rs").to_vec()].concat()),
+        session_at_hour(
+            "d",
+            4,
+            vec![work(), reply("We switched from SQLite to sled for the log, because SQLite was slow.")],
+        ),
+        session_at_hour("e", 5, [vec![work()], ran("git mv src/log.rs src/journal.rs").to_vec()].concat()),
+        session_at_hour("f", 6, vec![prompt("from now on use spaces"), reply("Done.")]),
+        session_at_hour("g", 7, [vec![work()], ran("cargo add sled").to_vec()].concat()),
+        session_at_hour("h", 8, [vec![work()], ran("cargo remove sled").to_vec()].concat()),
     ]
 }
 
-const TOLD: [&str; 9] = [
+const EXPECTED: [&str; 9] = [
     "ADDED_PACKAGE sled 7-8",
     "DECIDED sled 4--",
     "DECIDED sqlite 1-4",
@@ -131,15 +135,15 @@ const ASKED: [Relation; 6] = [
 
 #[test]
 fn what_contradicts_ends_what_was_said_before() {
-    assert_eq!(told(&Memory::of(&history()), &ASKED), TOLD[..8]);
-    assert_eq!(told(&Memory::of(&history()[4..5]), &[Relation::Ran]), TOLD[8..]);
+    assert_eq!(facts_in_time(&Memory::of(&history()), &ASKED), EXPECTED[..8]);
+    assert_eq!(facts_in_time(&Memory::of(&history()[4..5]), &[Relation::Ran]), EXPECTED[8..]);
 }
 
 #[test]
 fn the_order_of_indexing_does_not_matter() {
     let history = history();
     let dump = |memory: &Memory| memory.searcher.dump().unwrap();
-    let (all, lines) = (told(&Memory::of(&history), &ASKED), dump(&Memory::of(&history)));
+    let (all, lines) = (facts_in_time(&Memory::of(&history), &ASKED), dump(&Memory::of(&history)));
     // Every rotation, forwards and backwards, with each session committed alone.
     for turn in 0..history.len() {
         for backwards in [false, true] {
@@ -153,7 +157,7 @@ fn the_order_of_indexing_does_not_matter() {
                 memory.store.put(&session.entry(0)).unwrap();
                 memory.store.commit(checkpoint(position)).unwrap();
             }
-            assert_eq!(told(&memory, &ASKED), all, "{turn} {backwards}");
+            assert_eq!(facts_in_time(&memory, &ASKED), all, "{turn} {backwards}");
             assert_eq!(dump(&memory), lines, "{turn} {backwards}");
         }
     }
@@ -195,9 +199,13 @@ fn a_contradiction_is_known_when_both_are_recorded() {
 #[test]
 fn what_is_said_again_holds_again() {
     let mut history = history();
-    history.push(said("i", 9, vec![prompt("go on"), reply("We use SQLite for the log, because it needs no server.")]));
+    history.push(session_at_hour(
+        "i",
+        9,
+        vec![prompt("go on"), reply("We use SQLite for the log, because it needs no server.")],
+    ));
     let memory = Memory::of(&history);
-    assert_eq!(told(&memory, &[Relation::Decided]), ["DECIDED sled 4-9", "DECIDED sqlite 1--"]);
+    assert_eq!(facts_in_time(&memory, &[Relation::Decided]), ["DECIDED sled 4-9", "DECIDED sqlite 1--"]);
     let fact = find(&memory, "sqlite needs no server");
     assert_eq!((fact.sessions, fact.episodes.len()), (2, 2));
 }
@@ -241,8 +249,8 @@ fn facts_answer_what_people_ask() {
     let memory = Memory::of(&history());
     let check = |question: &str, expected: &str| {
         let found = memory.searcher.facts(&GraphQuery { text: question, limit: 3, ..NONE }).unwrap().found;
-        let told: Vec<&str> = found.iter().map(|fact| fact.fact.as_str()).collect();
-        assert!(told.iter().any(|fact| fact.contains(expected)), "{question:?}: {told:#?}");
+        let facts: Vec<&str> = found.iter().map(|fact| fact.fact.as_str()).collect();
+        assert!(facts.iter().any(|fact| fact.contains(expected)), "{question:?}: {facts:#?}");
     };
     check("why did we choose sled", "decided in shop: We switched from SQLite to sled");
     check("what does the user prefer", "the user prefers: from now on use spaces");

@@ -15,9 +15,9 @@ fn session(id: &str, records: &[(&str, &str)]) -> Session {
 
 fn related(memory: &Memory, id: &str) -> String {
     let kin = memory.searcher.related_sessions(&SessionId::new(id).unwrap()).unwrap();
-    let told: Vec<String> =
+    let lines: Vec<String> =
         kin.iter().map(|RelatedSession { session, shared }| format!("{session}:{shared}")).collect();
-    told.join(" ")
+    lines.join(" ")
 }
 
 #[test]
@@ -89,15 +89,15 @@ fn found(memory: &Memory, query: &Query<'_>) -> String {
             None => sessions.push((id, vec![line])),
         }
     }
-    let mut told: Vec<String> = sessions
+    let mut lines: Vec<String> = sessions
         .into_iter()
         .map(|(id, mut lines)| {
             lines.sort();
             format!("{id}:{}", lines.join(","))
         })
         .collect();
-    told.sort();
-    told.join(" ")
+    lines.sort();
+    lines.join(" ")
 }
 
 #[test]

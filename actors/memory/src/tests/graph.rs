@@ -13,15 +13,15 @@ const ALL: Sieve<'static> = Sieve {
 };
 
 /// Two projects; `auth.rs` of the shop in three sessions, that of the blog in one.
-fn house() -> Vec<Session> {
+fn sample_sessions() -> Vec<Session> {
     let shop = |id: &str, files: &[&str]| Session::new(id, &["said"]).touching(files);
-    let mut house = vec![
+    let mut sessions = vec![
         shop("a", &["src/auth.rs", "src/token_store.rs"]),
         shop("b", &["src/auth.rs", "docs/design.md"]),
         shop("c", &["src/auth.rs", "src/cart.rs", "docs/design.md"]),
     ];
-    house.push(Session::new("d", &["said"]).in_project("/srv/blog").touching(&["src/auth.rs", "style.css"]));
-    house
+    sessions.push(Session::new("d", &["said"]).in_project("/srv/blog").touching(&["src/auth.rs", "style.css"]));
+    sessions
 }
 
 impl Memory {
@@ -44,9 +44,9 @@ fn file(group: &str, name: &str) -> Uuid {
 
 #[test]
 fn an_entity_is_the_group_of_its_mentions() {
-    let mut house = house();
-    house[1].units.push(unit(2, "more"));
-    let memory = Memory::of(&house);
+    let mut sessions = sample_sessions();
+    sessions[1].units.push(unit(2, "more"));
+    let memory = Memory::of(&sessions);
     let found = memory.nodes(&GraphQuery { text: "auth.rs", ..NONE }).found;
     let node = &found[0];
     assert_eq!((node.name.as_str(), node.label, node.group_id.as_str()), ("src/auth.rs", Label::File, "/srv/shop"));
@@ -79,7 +79,7 @@ fn a_fact_is_the_group_of_its_assertions() {
 
 #[test]
 fn names_are_found_by_their_parts() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let check = |text: &str, labels: &[Label], names: &[&str]| {
         assert_eq!(memory.names(&GraphQuery { text, labels, ..NONE }), names, "{text:?}");
     };
@@ -99,7 +99,7 @@ fn names_are_found_by_their_parts() {
 
 #[test]
 fn a_session_that_is_hidden_supports_nothing() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let hidden = |id: &str| id != "b";
     let query = GraphQuery { text: "*", exclude: &hidden, ..NONE };
     let mut names = memory.names(&query);
@@ -116,7 +116,7 @@ fn a_session_that_is_hidden_supports_nothing() {
 
 #[test]
 fn what_is_tied_to_the_center_comes_first() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let center = Some(file("/srv/shop", "src/cart.rs"));
     let facts = memory.facts(&GraphQuery { text: "modified", center, ..NONE }).found;
     assert_eq!(facts[0].fact, "session c modified src/cart.rs");
@@ -132,7 +132,7 @@ fn what_is_tied_to_the_center_comes_first() {
 
 #[test]
 fn pages_are_one_ranking_cut() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let all = memory.nodes(&GraphQuery { limit: 100, ..NONE });
     assert!(!all.more);
     let mut pages = Vec::new();
@@ -150,26 +150,26 @@ fn pages_are_one_ranking_cut() {
 
 #[test]
 fn a_replaced_episode_leaves_nothing_behind() {
-    let mut house = house();
-    let mut memory = Memory::of(&house);
-    house[2] = Session::new("c", &["said", "more"]).touching(&["src/auth.rs", "src/new.rs"]);
-    memory.store.put(&house[2].entry(1)).unwrap();
+    let mut sessions = sample_sessions();
+    let mut memory = Memory::of(&sessions);
+    sessions[2] = Session::new("c", &["said", "more"]).touching(&["src/auth.rs", "src/new.rs"]);
+    memory.store.put(&sessions[2].entry(1)).unwrap();
     memory.store.commit(checkpoint(2)).unwrap();
     assert_eq!(memory.names(&GraphQuery { text: "cart.rs new.rs", limit: 1, ..NONE }), ["src/new.rs"]);
     assert_eq!(memory.nodes(&GraphQuery { text: "design", ..NONE }).found[0].sessions, 1);
     assert_eq!(memory.facts(&GraphQuery { text: "cart", ..NONE }).found, []);
-    assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&house).searcher.dump().unwrap());
-    memory.store.remove(&house[2].id).unwrap();
+    assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&sessions).searcher.dump().unwrap());
+    memory.store.remove(&sessions[2].id).unwrap();
     memory.store.commit(checkpoint(3)).unwrap();
-    house.remove(2);
-    assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&house).searcher.dump().unwrap());
+    sessions.remove(2);
+    assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&sessions).searcher.dump().unwrap());
 }
 
 #[test]
 fn entities_leave_the_ranking_of_turns_alone() {
-    let without: Vec<Session> = house().into_iter().map(|session| session.touching(&[])).collect();
+    let without: Vec<Session> = sample_sessions().into_iter().map(|session| session.touching(&[])).collect();
     let check = |text: &str| {
-        let (with, without) = (Memory::of(&house()), Memory::of(&without));
+        let (with, without) = (Memory::of(&sample_sessions()), Memory::of(&without));
         assert_eq!(with.ask(text), without.ask(text), "{text:?}");
         assert_eq!(with.searcher.counts(), without.searcher.counts());
     };
@@ -180,7 +180,7 @@ fn entities_leave_the_ranking_of_turns_alone() {
 
 #[test]
 fn a_memory_from_before_there_were_entities_is_rebuilt() {
-    let Memory { dir, store, searcher } = Memory::of(&house());
+    let Memory { dir, store, searcher } = Memory::of(&sample_sessions());
     drop((store, searcher));
     let opened = crate::Store::open_version(dir.path(), PROJECTION_VERSION - 1).unwrap();
     assert!(opened.checkpoint.is_none() && opened.wiped.is_some());

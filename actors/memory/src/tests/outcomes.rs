@@ -3,11 +3,11 @@
 use baton_events::schema::outcomes::{Command, File, OUTCOMES_VERSION, Outcomes, Tally, Trouble};
 
 use super::*;
-use crate::{By, WitnessQuery, Witnesses};
+use crate::{Selector, WitnessQuery, Witnesses};
 
 impl Session {
     /// Adds a command run, a file touched and an error met.
-    fn having(mut self, command: &str, file: &str, error: &str) -> Self {
+    fn with_outcome(mut self, command: &str, file: &str, error: &str) -> Self {
         let runs = Tally { ok: 1, ..Tally::default() };
         self.outcomes = Outcomes {
             v: OUTCOMES_VERSION,
@@ -21,28 +21,28 @@ impl Session {
 }
 
 impl Memory {
-    fn witnesses(&self, by: By<'_>, project: Option<&str>, limit: usize) -> Witnesses {
+    fn witnesses(&self, by: Selector<'_>, project: Option<&str>, limit: usize) -> Witnesses {
         self.searcher.witnesses(&WitnessQuery { by, project, exclude: &|id| id == "hidden", limit }).unwrap()
     }
 
     /// Sessions with a key, or all.
     fn tried(&self, key: &str) -> String {
         let keys = [key.to_owned()];
-        let by = if key.is_empty() { By::All } else { By::Keys(&keys) };
-        told(&self.witnesses(by, None, 10))
+        let by = if key.is_empty() { Selector::All } else { Selector::Keys(&keys) };
+        session_ids(&self.witnesses(by, None, 10))
     }
 }
 
-fn told(heard: &Witnesses) -> String {
-    heard.found.iter().map(|witness| witness.session.as_str()).collect::<Vec<_>>().join(" ")
+fn session_ids(found: &Witnesses) -> String {
+    found.found.iter().map(|witness| witness.session.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn four() -> [Session; 4] {
     let web = Session::new("b", &["hello"]).in_project("/srv/shop/web");
     [
-        Session::new("a", &["hello"]).having("cargo test", "src/Auth.rs", "error[E0382]: borrow of moved value"),
-        web.having("cargo build", "src/main.rs", "connect ECONNREFUSED"),
-        Session::new("hidden", &["hello"]).having("cargo test", "src/auth.rs", "error[E0382]"),
+        Session::new("a", &["hello"]).with_outcome("cargo test", "src/Auth.rs", "error[E0382]: borrow of moved value"),
+        web.with_outcome("cargo build", "src/main.rs", "connect ECONNREFUSED"),
+        Session::new("hidden", &["hello"]).with_outcome("cargo test", "src/auth.rs", "error[E0382]"),
         Session::new("idle", &["hello"]),
     ]
 }
@@ -58,11 +58,11 @@ fn sessions_are_found_by_what_they_tried() {
     for (words, expected) in
         [("E0382 again", "a"), ("ECONNREFUSED", "b"), ("connect moved", "a b"), ("nothing", ""), ("", "")]
     {
-        assert_eq!(told(&memory.witnesses(By::Failure(words), None, 10)), expected, "{words:?}");
+        assert_eq!(session_ids(&memory.witnesses(Selector::Failure(words), None, 10)), expected, "{words:?}");
     }
-    assert_eq!(told(&memory.witnesses(By::All, Some("/srv/shop/web"), 10)), "b");
-    let one = memory.witnesses(By::All, None, 1);
-    assert_eq!((told(&one).as_str(), one.more), ("a", 1), "the rest is counted");
+    assert_eq!(session_ids(&memory.witnesses(Selector::All, Some("/srv/shop/web"), 10)), "b");
+    let one = memory.witnesses(Selector::All, None, 1);
+    assert_eq!((session_ids(&one).as_str(), one.more), ("a", 1), "the rest is counted");
     let witness = &one.found[0];
     assert_eq!((witness.project.as_deref(), witness.title.as_str()), (Some("/srv/shop"), "title of a"));
     assert_eq!(witness.outcomes, four()[0].outcomes);
@@ -72,7 +72,7 @@ fn sessions_are_found_by_what_they_tried() {
 #[test]
 fn outcomes_are_replaced_and_go_with_their_session() {
     let mut memory = Memory::of(&four());
-    let again = Session::new("a", &["hello", "more"]).having("make all", "src/new.rs", "error: new");
+    let again = Session::new("a", &["hello", "more"]).with_outcome("make all", "src/new.rs", "error: new");
     // An append keeps the existing turns.
     memory.store.put(&again.entry(1)).unwrap();
     memory.store.commit(checkpoint(2)).unwrap();

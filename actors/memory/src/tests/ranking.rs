@@ -7,7 +7,7 @@ use super::*;
 use crate::Kind;
 
 /// Several sessions in two projects.
-fn house() -> Vec<Session> {
+fn sample_sessions() -> Vec<Session> {
     let shop = |id: &str, texts: &[&str]| Session::new(id, texts);
     let blog = |id: &str, texts: &[&str]| Session::new(id, texts).in_project("/srv/blog");
     vec![
@@ -33,7 +33,7 @@ fn house() -> Vec<Session> {
 
 #[test]
 fn the_right_session_comes_first() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let check = |query: &str, first: &str| {
         let found = memory.sessions(query);
         assert_eq!(found.first().map(String::as_str), Some(first), "{query:?} found {found:?}");
@@ -59,7 +59,7 @@ fn the_right_session_comes_first() {
 
 #[test]
 fn what_is_not_there_is_not_found() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     for query in ["", "   ", "???", "\u{0}", "zebra", "\u{202e}", "=", "+ - && || ! ( ) { } [ ] ^ \" ~ * ? : \\ /"] {
         assert_eq!(memory.ask(query), [], "{query:?}");
     }
@@ -67,7 +67,7 @@ fn what_is_not_there_is_not_found() {
 
 #[test]
 fn a_hit_says_where_it_is() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let hits = memory.ask("validate_token comparison");
     let hit = &hits[0];
     assert_eq!((hit.rank, hit.kind, hit.session_id.as_str()), (1, Kind::Turn, "auth"));
@@ -147,7 +147,7 @@ fn parts_of_words_count_for_the_session() {
 
 #[test]
 fn filters_hide_and_demote() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let ask = |query: &Query<'_>| ids(&memory.searcher.search(query).unwrap());
     assert_eq!(ask(&Query::new("refresh")), ["auth", "theme"]);
 
@@ -183,7 +183,7 @@ fn a_session_found_by_its_episode_alone_is_an_episode_hit() {
 
 #[test]
 fn a_huge_query_is_bounded_and_answered() {
-    let memory = Memory::of(&house());
+    let memory = Memory::of(&sample_sessions());
     let query = format!("refresh token {}", "zebra äöü E0308 src/x.rs:1 ".repeat(40_000));
     assert!(query.len() > 1_000_000);
     assert_eq!(memory.sessions(&query)[0], "auth");
@@ -208,12 +208,13 @@ proptest! {
 
 #[test]
 fn a_session_of_the_named_date_comes_first() {
-    let told = |id: &str, at: &str| {
+    let session_at = |id: &str, at: &str| {
         let mut session = Session::new(id, &["the parade was loud", "and long"]);
         session.units.iter_mut().for_each(|unit| unit.at = Timestamp::parse(at));
         session
     };
-    let sessions = ["a", "b", "c"].map(|id| told(id, &format!("2025-0{}-02T10:00:00Z", id.as_bytes()[0] - b'a' + 5)));
+    let sessions =
+        ["a", "b", "c"].map(|id| session_at(id, &format!("2025-0{}-02T10:00:00Z", id.as_bytes()[0] - b'a' + 5)));
     let memory = Memory::of(&sessions);
     let check = |query: &str, first: &str| assert_eq!(memory.sessions(query)[0], first, "{query}");
     check("the parade in June", "b");
@@ -246,16 +247,16 @@ fn a_named_authors_turns_come_first_within_their_session() {
 
 #[test]
 fn what_a_session_did_counts_for_it() {
-    let said = |id: &str| Session::new(id, &["look at src/cart.rs, prices are rounded", "they are"]);
+    let session = |id: &str| Session::new(id, &["look at src/cart.rs, prices are rounded", "they are"]);
     let check = |doer: Session, question: &str| {
-        let memory = Memory::of(&[said("a"), doer, said("c")]);
+        let memory = Memory::of(&[session("a"), doer, session("c")]);
         assert_eq!(memory.sessions(question), ["b", "a", "c"], "{question}");
     };
-    let mut changed = said("b");
+    let mut changed = session("b");
     changed.outcomes.files = vec![File { path: "src/cart.rs".to_owned(), changed: true, ..File::default() }];
     check(changed.clone(), "who changed cart.rs");
     check(changed, "the cart");
-    let mut committed = said("b");
+    let mut committed = session("b");
     committed.graph.mentions.push(Mention {
         uuid: node_uuid("/srv/shop", Label::Commit, "Round prices up"),
         label: Label::Commit,
@@ -268,7 +269,7 @@ fn what_a_session_did_counts_for_it() {
     });
     check(committed, "rounded prices");
     // Reading a file is not an activity.
-    let mut read = said("b");
+    let mut read = session("b");
     read.outcomes.files = vec![File { path: "src/cart.rs".to_owned(), read: 3, ..File::default() }];
-    assert_eq!(Memory::of(&[said("a"), read]).sessions("cart.rs"), ["a", "b"]);
+    assert_eq!(Memory::of(&[session("a"), read]).sessions("cart.rs"), ["a", "b"]);
 }

@@ -10,7 +10,7 @@ use crate::texts::Texts;
 use crate::turns::{Known, best};
 use crate::{Reason, Requirements, SessionMatches};
 
-fn house() -> Memory {
+fn sample_memory() -> Memory {
     let mut fork = Session::new("migration", &["We migrate to sled", "migrations of the migrator are done"]);
     fork.units[1].at = Timestamp::parse("2026-05-01T00:00:00Z");
     Memory::of(&[
@@ -53,7 +53,7 @@ fn check(memory: &Memory, text: &str, expected: &str) {
 
 #[test]
 fn a_phrase_stands_word_for_word_in_the_turn() {
-    let memory = house();
+    let memory = sample_memory();
     check(&memory, "\"refresh token\"", "auth:1");
     check(&memory, "\"Refresh  TOKEN\"", "auth:1");
     check(&memory, "\"token refresh\"", "schedule:1");
@@ -70,7 +70,7 @@ fn a_phrase_stands_word_for_word_in_the_turn() {
 
 #[test]
 fn what_is_left_out_is_not_found() {
-    let memory = house();
+    let memory = sample_memory();
     check(&memory, "refresh", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
     check(&memory, "refresh token -tokio -mismatch", "auth:1 auth:2 cart:2 cart:3 schedule:1");
     check(&memory, "token -refresh", "auth:3 cart:2 cart:3");
@@ -84,7 +84,7 @@ fn what_is_left_out_is_not_found() {
 
 #[test]
 fn a_prefix_is_every_word_that_begins_so() {
-    let memory = house();
+    let memory = sample_memory();
     check(&memory, "migrat*", "migration:1 migration:2");
     for longer in ["migratio*", "migration*", "migratin*", "migrato*"] {
         check(&memory, longer, "migration:1 migration:2");
@@ -99,7 +99,7 @@ fn a_prefix_is_every_word_that_begins_so() {
 
 #[test]
 fn moments_are_those_of_turns() {
-    let memory = house();
+    let memory = sample_memory();
     check(&memory, "migrat* after:2026-04", "migration:2");
     check(&memory, "migrat* before:2026-04", "migration:1");
     check(&memory, "migrat* after:2026-03-14 before:2026-03-15", "migration:1");
@@ -108,8 +108,8 @@ fn moments_are_those_of_turns() {
 
 #[test]
 fn sessions_are_known_by_what_they_have_to_do_with() {
-    let memory = house();
-    let told = |found: SessionMatches| {
+    let memory = sample_memory();
+    let ids_of = |found: SessionMatches| {
         assert!(!found.is_partial);
         found.sessions.iter().map(|id| &**id).collect::<Vec<_>>().join(" ")
     };
@@ -127,7 +127,7 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
         ("", ""),
         ("*", "auth cart"),
     ] {
-        assert_eq!(told(memory.searcher.sessions_with_file(name).unwrap()), expected, "{name}");
+        assert_eq!(ids_of(memory.searcher.sessions_with_file(name).unwrap()), expected, "{name}");
     }
     for (label, name, expected) in [
         (Label::Session, "cart", "cart"),
@@ -138,7 +138,7 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
         (Label::Tool, "cart", ""),
         (Label::File, "--", ""),
     ] {
-        assert_eq!(told(memory.searcher.sessions_with_entity(label, name).unwrap()), expected, "{name}");
+        assert_eq!(ids_of(memory.searcher.sessions_with_entity(label, name).unwrap()), expected, "{name}");
     }
     let word = |text: &str| Without::Word(text.to_owned());
     let phrase = |text: &str| Without::Phrase(text.to_owned());
@@ -157,7 +157,7 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
         (phrase("refresh tokio"), ""),
         (phrase("--"), ""),
     ] {
-        assert_eq!(told(memory.searcher.sessions_saying(&what).unwrap()), expected, "{what:?}");
+        assert_eq!(ids_of(memory.searcher.sessions_saying(&what).unwrap()), expected, "{what:?}");
     }
 }
 
@@ -214,7 +214,7 @@ fn every_session_with_a_file_that_fits_is_there_however_many_files_fit() {
 
 #[test]
 fn a_hit_says_why_it_is_there() {
-    let memory = house();
+    let memory = sample_memory();
     let reasons = |text: &str, session: &str, line: u64, expected: &[Reason]| {
         let hits = ask(&memory, &query::parse(text, now()));
         let hit = hits.iter().find(|hit| hit.session_id.as_str() == session && hit.line == Some(line));
@@ -233,7 +233,7 @@ fn a_hit_says_why_it_is_there() {
 
 #[test]
 fn listed_sessions_come_as_they_are_named() {
-    let memory = house();
+    let memory = sample_memory();
     let named: Vec<SessionId> = ["cart", "gone", "auth"].into_iter().filter_map(SessionId::new).collect();
     let hits = memory.searcher.hits_for(&named).unwrap();
     assert_eq!(ids(&hits), ["cart", "auth"]);

@@ -39,12 +39,12 @@ fn a_title_belongs_to_whoever_holds_the_record_whatever_comes_first() {
         session("giver", 3, &["g1"], &[title("o2", "Fix the tokens"), title("p1", "An importer"), title("x", "?")]);
     for order in [[&old, &other, &giver], [&giver, &other, &old], [&other, &giver, &old]] {
         let mut memory = Memory::of(&order.map(Session::clone));
-        let told = |memory: &Memory| ["old", "other", "giver"].map(|id| called(memory, id, ""));
-        assert_eq!(told(&memory), [Some("Fix the tokens".to_owned()), Some("An importer".to_owned()), None]);
+        let titles = |memory: &Memory| ["old", "other", "giver"].map(|id| called(memory, id, ""));
+        assert_eq!(titles(&memory), [Some("Fix the tokens".to_owned()), Some("An importer".to_owned()), None]);
         assert_eq!(called(&memory, "old", "giver"), None, "a hidden session gives no titles");
         memory.store.remove(&giver.id).unwrap();
         memory.store.commit(checkpoint(9)).unwrap();
-        assert_eq!(told(&memory), [None, None, None], "it is removed with the giving session");
+        assert_eq!(titles(&memory), [None, None, None], "it is removed with the giving session");
     }
 }
 
