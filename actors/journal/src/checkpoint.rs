@@ -23,8 +23,8 @@ use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, Tail};
 
 use super::Rows;
+use super::index::{Error, Index};
 use super::ledger::{Head, Ledger};
-use super::sled::{Error, Index};
 
 const CHECKPOINT: &[u8] = b"c";
 const STREAM: &[u8] = b"t";

@@ -12,9 +12,9 @@ use baton_events::envelope::NewRecord;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::checkpoint;
-use super::disk::Shared;
 use super::ledger::Ledger;
 use super::sealer::Sealer;
+use super::shared_state::SharedState;
 use super::writer::Writer;
 use super::{AppendError, Appended, Fold};
 use baton_base::pinned_folder::PinnedFolder;
@@ -45,7 +45,7 @@ pub(super) struct Committer {
     pub(super) writer: Writer,
     pub(super) ledger: Ledger,
     pub(super) fold: Box<dyn Fold>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedState>,
     pub(super) unflushed: Unflushed,
     /// How far the index's checkpoint goes; 0 for none. Whoever gives the committer another index sets it back.
     pub(super) saved: Position,

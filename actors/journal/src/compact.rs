@@ -1,23 +1,11 @@
 //! Rewriting the index: a new one is built from the segments beside the old one while the log goes on, and takes its place in
 //! one short pause of the committer. sled keeps what it has written several times over and never gives it back.
 //!
-//! | on disk | is |
-//! |---|---|
-//! | `sled` | the index |
-//! | `sled.new` | one in the making |
-//! | `sled.old` | the one that was replaced, about to be removed |
-//!
-//! The new one is complete and durable before the old one is moved, so a crash at any step leaves one that can be used:
-//! [`settle`] finds it when the log is next opened, and removes the rest.
-//!
 //! # Hazards
 //!
 //! - sled takes some MB for next to nothing, so an index below 32 MB is never rewritten unasked.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::thread;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::Position;
@@ -25,24 +13,16 @@ use baton_events::envelope::Tail;
 
 use super::checkpoint;
 use super::committer::Committer;
-use super::disk::Shared;
+use super::index::{self, Index};
 use super::recovery;
-use super::sled::{self, Index};
-use baton_base::durable;
+use super::shared_state::SharedState;
+
+pub use super::index::folder_bytes;
 
 /// The new index is near enough when it lacks no more than this: what the committer's pause is spent on.
 const NEAR_RECORDS: u64 = 512;
 /// How often the new index runs after a log that is written to, before the committer waits for the rest.
 const ROUNDS: usize = 8;
-/// A closed sled lets go of its files a moment later, when its threads have ended.
-const RELEASE: Duration = Duration::from_secs(5);
-/// How often that is looked at.
-const LOOK: Duration = Duration::from_millis(2);
-
-const CURRENT: &str = "sled";
-const NEW: &str = "sled.new";
-const OLD: &str = "sled.old";
-
 /// What a rewritten index came to. One that would be no smaller is left as it is: then nothing has changed and nobody waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
@@ -75,7 +55,7 @@ pub enum CompactError {
 
 /// What the new index is built with.
 pub(super) struct Building<'a> {
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a SharedState,
     pub(super) tail: &'a dyn Fn() -> Tail,
     /// Asked now and then, with the records done and all there are.
     pub(super) go_on: &'a mut dyn FnMut(u64, u64) -> bool,
@@ -85,14 +65,15 @@ impl Building<'_> {
     /// A new index that lacks next to nothing, durable. What is left of it after an error is removed.
     pub(super) fn build(&mut self) -> Result<Index, CompactError> {
         let log = self.shared.log();
-        let path = log.join(NEW);
-        let built = remove(&path).map_err(|error| error.to_string()).map_err(CompactError::Failed).and_then(|()| {
-            let index = Index::open_once(&path).map_err(failed)?;
-            self.fill(&index)?;
-            Ok(index)
-        });
+        let path = log.join(index::NEW);
+        let built =
+            index::remove(&path).map_err(|error| error.to_string()).map_err(CompactError::Failed).and_then(|()| {
+                let index = Index::open_once(&path).map_err(failed)?;
+                self.fill(&index)?;
+                Ok(index)
+            });
         if built.is_err() {
-            let _ = released(&path).and_then(|()| remove(&path));
+            let _ = index::release_and_remove(&path);
         }
         built
     }
@@ -137,7 +118,7 @@ impl Committer {
         }
         shared.put_index(None);
         drop(new);
-        let exchanged = exchange(shared.log());
+        let exchanged = index::exchange(shared.log());
         // Whichever of the two stands there now: it is opened, and has what the log has.
         let opened = reopen(shared.log(), shared.segments(), tail);
         match opened {
@@ -159,7 +140,7 @@ impl Committer {
 /// start has the time to rebuild it.
 fn reopen(log: &Path, segments: &Path, tail: Tail) -> Result<Index, String> {
     const LATER: &str = "reads are slow until the next start of the daemon, which rebuilds it";
-    let opened = sled::open(log).map_err(|error| error.to_string())?;
+    let opened = index::open(log).map_err(|error| error.to_string())?;
     if let Some(aside) = opened.aside {
         let (reason, path) = (aside.reason, aside.path.display());
         return Err(format!("the index of the log was put aside to {path} ({reason}); {LATER}"));
@@ -176,109 +157,14 @@ fn reopen(log: &Path, segments: &Path, tail: Tail) -> Result<Index, String> {
     Ok(opened.index)
 }
 
-fn failed(error: sled::Error) -> CompactError {
+fn failed(error: index::Error) -> CompactError {
     CompactError::Failed(error.to_string())
-}
-
-/// Moves the new index into the place of the old one. Both are closed, or about to be.
-fn exchange(log: &Path) -> io::Result<()> {
-    let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
-    released(&current)?;
-    released(&new)?;
-    // sled syncs what is in its files, not their names.
-    sync_names(&new)?;
-    if current.is_dir() {
-        remove(&old)?;
-        fs::rename(&current, &old)?;
-    }
-    if let Err(error) = fs::rename(&new, &current) {
-        // Better the old one than none; where that fails too, the next start does it.
-        let _ = fs::rename(&old, &current);
-        return Err(error);
-    }
-    durable::sync_folder(log)
-}
-
-/// Makes the names in a folder and in those below it durable.
-fn sync_names(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_names(&entry.path())?;
-        }
-    }
-    durable::sync_folder(folder)
-}
-
-/// Bytes of an index in the making.
-pub(super) fn new_bytes(log: &Path) -> u64 {
-    folder_bytes(&log.join(NEW))
 }
 
 /// Lets go of an index in the making and removes it.
 pub(super) fn give_up(new: Index, log: &Path) {
     drop(new);
-    let path = log.join(NEW);
-    if let Err(error) = released(&path).and_then(|()| remove(&path)) {
+    if let Err(error) = index::release_and_remove(&log.join(index::NEW)) {
         tracing::warn!(%error, "index in the making not removed; the next start does it");
     }
-}
-
-/// Removes what is left of the replaced index.
-pub(super) fn remove_old(log: &Path) {
-    if let Err(error) = remove(&log.join(OLD)) {
-        tracing::warn!(%error, "replaced index of the log not removed; the next start does it");
-    }
-}
-
-/// Brings a log folder back to one index, whatever step of a rewriting a crash has ended. Called before it is opened.
-pub(super) fn settle(log: &Path) -> io::Result<()> {
-    let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
-    if !current.is_dir() && old.is_dir() {
-        // Between the two moves: the new one was complete and durable before the first.
-        let successor = if new.is_dir() { &new } else { &old };
-        fs::rename(successor, &current)?;
-        durable::sync_folder(log)?;
-    }
-    let (has_new, has_old) = (new.is_dir(), old.is_dir());
-    if has_new || has_old {
-        remove(&new)?;
-        remove(&old)?;
-        tracing::info!("leftovers of a rewriting of the log's index removed");
-    }
-    Ok(())
-}
-
-/// Waits until nobody has the index in a folder open any more. A folder without one is nobody's.
-fn released(folder: &Path) -> io::Result<()> {
-    let file = match OpenOptions::new().read(true).write(true).open(folder.join("db")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened?,
-    };
-    let begun = Instant::now();
-    while let Err(error) = File::try_lock(&file) {
-        if begun.elapsed() >= RELEASE {
-            return Err(io::Error::other(format!("{} is still in use: {error}", folder.display())));
-        }
-        thread::sleep(LOOK);
-    }
-    Ok(())
-}
-
-fn remove(folder: &PathBuf) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Bytes of all files below a folder; what is not there has none.
-pub fn folder_bytes(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let size = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.map(size).sum()
 }

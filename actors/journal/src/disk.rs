@@ -2,28 +2,26 @@
 //!
 //! Reads go to the index, and to the segments when the index fails: slower, never wrong.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId, Timestamp};
-use baton_events::envelope;
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::committer::{Committer, Request, Unflushed, Wish};
 use super::compact::{self, Building, CompactError, Rewritten};
 use super::files::{DiskFiles, Files};
+use super::index;
 use super::ledger::measure;
 use super::recovery::{self, OpenError, Recovery};
 use super::sealer::Sealer;
-use super::sled::{self, Index};
+use super::shared_state::SharedState;
 use super::verify::{self, Auditor, Until, Verified};
-use super::writer::Writer;
-use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
+use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
 use baton_base::pinned_folder::PinnedFolder;
 
 /// A full segment: large enough that a year of log is a handful of files, small enough to read at once.
@@ -34,8 +32,6 @@ const FLUSH_AFTER_RECORDS: usize = 10_000;
 const FLUSH_AFTER: Duration = Duration::from_secs(60);
 /// What may wait for the committer, in KiB: many times what a group commit takes in, and no more than that.
 const QUEUE_MAX_KIB: usize = 16 * 1024;
-/// Streams of which it is remembered how far they were scanned while there is no index.
-const SCANS_REMEMBERED: usize = 10_000;
 
 /// How a log is opened.
 #[derive(Clone)]
@@ -74,7 +70,7 @@ impl Options {
 /// The journal on disk. Dropping it closes it.
 pub struct DiskJournal {
     queue: Arc<Queue>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     committer: Mutex<Option<JoinHandle<()>>>,
     sealer: Mutex<Option<Arc<Sealer>>>,
     recovery: Recovery,
@@ -94,11 +90,9 @@ impl DiskJournal {
         let tail = recovered.ledger.tail();
         fold.publish(tail);
 
-        let known = Known { problem: recovered.report.problem.clone(), ..Known::default() };
-        let (segments, index) = (log.join("segments"), RwLock::new(recovered.index));
-        let log_folder = log.clone();
-        let (known, scans) = (Mutex::new(known), Mutex::default());
-        let shared = Arc::new(Shared { log: log_folder, segments: segments.clone(), index, known, scans });
+        let problem = recovered.report.problem.clone();
+        let shared = Arc::new(SharedState::new(log.clone(), recovered.index, problem));
+        let segments = shared.segments().to_owned();
         shared.advance(tail, &recovered.writer);
         let threads = |source| OpenError::Io { what: "start the threads for", path: log.clone(), source };
         let pinned = PinnedFolder::open(&segments).map_err(|source| OpenError::Io {
@@ -183,7 +177,7 @@ impl Journal for DiskJournal {
         }
         let indexed = self.shared.ask_index(|index| {
             let entries = index.entries(from, tail.position, limit)?;
-            (from.0..).map(Position).zip(&entries).map(|(position, entry)| sled::decode(entry, position)).collect()
+            (from.0..).map(Position).zip(&entries).map(|(position, entry)| index::decode(entry, position)).collect()
         });
         indexed.map_or_else(|| self.shared.scan(from, tail.position, limit), Ok)
     }
@@ -196,9 +190,9 @@ impl Journal for DiskJournal {
         }
         let indexed = self.shared.ask_index(|index| {
             let entries = index.entries(from, tail.position, limit)?;
-            let exact = |(position, entry): (Position, sled::Entry)| {
+            let exact = |(position, entry): (Position, index::Entry)| {
                 // That it is the record of this position is told by the record alone.
-                sled::decode(&entry, position)?;
+                index::decode(&entry, position)?;
                 Ok(Exact { position, bytes: entry.bytes, chain: entry.chain })
             };
             (from.0..).map(Position).zip(entries).map(exact).collect()
@@ -222,7 +216,7 @@ impl Journal for DiskJournal {
     }
 
     fn tail(&self) -> Tail {
-        self.shared.known().tail
+        self.shared.tail()
     }
 
     fn chain_at(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
@@ -238,32 +232,25 @@ impl Journal for DiskJournal {
     }
 
     fn stats(&self) -> Stats {
-        let known = self.shared.known();
-        let problem = known.failure.clone().or_else(|| known.problem.clone());
-        let (events, segments, bytes) =
-            (known.tail.position.0, known.segments, known.bytes.saturating_sub(known.shrunk));
-        drop(known);
-        let index_lost = self.shared.has_no_index();
-        let index_live_bytes = self.shared.ask_index(|index| Ok(index.live_bytes())).flatten();
-        Stats { events, segments, bytes, index_live_bytes, problem, index_lost }
+        self.shared.stats()
     }
 
     fn failure(&self) -> Option<String> {
-        self.shared.known().failure.clone()
+        self.shared.failure()
     }
 
     fn compact(&self, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Rewritten, CompactError> {
         let Ok(_only) = self.rewriting.try_lock() else { return Err(CompactError::UnderWay) };
         self.shared.tail_if_open().map_err(|_| CompactError::Closed)?;
-        let bytes = || compact::folder_bytes(&self.shared.log().join("sled"));
+        let bytes = || compact::folder_bytes(&self.shared.log().join(index::CURRENT));
         let bytes_before = bytes();
-        let tail = || self.shared.known().tail;
+        let tail = || self.shared.tail();
         let new = Building { shared: &self.shared, tail: &tail, go_on }.build()?;
-        let built = compact::new_bytes(self.shared.log());
+        let built = compact::folder_bytes(&self.shared.log().join(index::NEW));
         tracing::debug!(bytes_before, built, "index of the log built anew");
         if built >= bytes_before && self.shared.ask_index(|_| Ok(())).is_some() {
             compact::give_up(new, self.shared.log());
-            let records = self.shared.known().tail.position.0;
+            let records = self.shared.tail().position.0;
             return Ok(Rewritten { records, bytes_before, bytes_after: bytes_before, pause: Duration::ZERO });
         }
         let (reply, answer) = std::sync::mpsc::channel();
@@ -272,14 +259,14 @@ impl Journal for DiskJournal {
         };
         self.queue.send(Wish::Between(Box::new(work))).map_err(|_| CompactError::Closed)?;
         let pause = answer.recv().map_err(|_| CompactError::Closed)??;
-        compact::remove_old(self.shared.log());
-        Ok(Rewritten { records: self.shared.known().tail.position.0, bytes_before, bytes_after: bytes(), pause })
+        index::remove_old(self.shared.log());
+        Ok(Rewritten { records: self.shared.tail().position.0, bytes_before, bytes_after: bytes(), pause })
     }
 
     fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
         self.shared.tail_if_open()?;
-        let (folder, index) = (self.shared.segments(), Some(&self.shared.index));
-        verify::verify(folder, index, &|| Until::Tail(self.shared.known().tail), auditor)
+        let (folder, index) = (self.shared.segments(), Some(self.shared.index()));
+        verify::verify(folder, index, &|| Until::Tail(self.shared.tail()), auditor)
             .map_err(|error| ReadError::Failed { position: Position(1), reason: error.to_string() })
     }
 
@@ -290,8 +277,7 @@ impl Journal for DiskJournal {
         // What went wrong in it was told when it did.
         let _ = committer.map(JoinHandle::join);
         drop(self.sealer.lock().unwrap_or_else(PoisonError::into_inner).take());
-        self.shared.known().closed = true;
-        drop(self.shared.index.write().unwrap_or_else(PoisonError::into_inner).take());
+        self.shared.close();
     }
 }
 
@@ -332,219 +318,5 @@ impl Queue {
         let sender = self.lock();
         let sender = sender.as_ref().ok_or(AppendError::Closed)?;
         sender.send(wish).map_err(|_| AppendError::Closed)
-    }
-}
-
-/// What the committer writes and readers read.
-pub(super) struct Shared {
-    log: PathBuf,
-    segments: PathBuf,
-    /// `None` when it could not be opened, failed to take in a group, or the journal is closed.
-    index: RwLock<Option<Index>>,
-    known: Mutex<Known>,
-    /// Held while the segments are scanned: one scan at a time, for each reads the log from the disk. Of streams that were
-    /// scanned, how far: records after the sequence stand after the position.
-    scans: Mutex<BTreeMap<StreamId, (SequenceNumber, Position)>>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    tail: Tail,
-    segments: u64,
-    /// Of segments as they were when the log was opened, and those begun since …
-    bytes: u64,
-    /// … and what sealing has saved of that.
-    shrunk: u64,
-    problem: Option<String>,
-    /// Why the committer has ended before its time.
-    failure: Option<String>,
-    closed: bool,
-}
-
-impl Shared {
-    /// The folder of the log.
-    pub(super) fn log(&self) -> &Path {
-        &self.log
-    }
-
-    /// The folder of its segments.
-    pub(super) fn segments(&self) -> &Path {
-        &self.segments
-    }
-
-    /// Has this index used from now on; the one before it is closed.
-    pub(super) fn put_index(&self, index: Option<Index>) {
-        if index.is_some() {
-            // Whatever was wrong with the one before it.
-            self.known().problem = None;
-        }
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets readers read up to `tail`.
-    pub(super) fn advance(&self, tail: Tail, writer: &Writer) {
-        let mut known = self.known();
-        (known.tail, known.segments, known.bytes) = (tail, writer.segments(), writer.bytes());
-    }
-
-    /// Counts what sealing a segment has saved.
-    pub(super) fn shrink(&self, bytes: u64) {
-        self.known().shrunk += bytes;
-    }
-
-    /// Tells of something that is wrong, unless something else was before.
-    pub(super) fn worry(&self, problem: String) {
-        tracing::error!("{problem}");
-        self.known().problem.get_or_insert(problem);
-    }
-
-    /// The committer has ended before its time: from here on the journal is closed.
-    pub(super) fn fail(&self, reason: String) {
-        tracing::error!(%reason, "the log takes nothing any more");
-        let mut known = self.known();
-        known.closed = true;
-        known.failure.get_or_insert(reason);
-    }
-
-    fn has_no_index(&self) -> bool {
-        self.index.read().unwrap_or_else(PoisonError::into_inner).is_none()
-    }
-
-    fn scans(&self) -> MutexGuard<'_, BTreeMap<StreamId, (SequenceNumber, Position)>> {
-        self.scans.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tail_if_open(&self) -> Result<Tail, ReadError> {
-        let known = self.known();
-        if known.closed { Err(ReadError::Closed) } else { Ok(known.tail) }
-    }
-
-    /// Writes to the index. If that fails there is none from here on: a later write would leave a hole in it. What it
-    /// lacks it gets when the log is next opened.
-    pub(super) fn use_index(&self, write: impl FnOnce(&Index) -> Result<(), sled::Error>) -> bool {
-        let outcome = {
-            let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-            index.as_ref().map(write)
-        };
-        match outcome {
-            None => false,
-            Some(Ok(())) => true,
-            Some(Err(error)) => {
-                self.complain(&error);
-                drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
-                false
-            }
-        }
-    }
-
-    /// Reads from the index; `None` when it is of no help.
-    fn ask_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, sled::Error>) -> Option<T> {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        match read(index.as_ref()?) {
-            Ok(found) => Some(found),
-            Err(error) => {
-                self.complain(&error);
-                None
-            }
-        }
-    }
-
-    pub(super) fn complain(&self, error: &dyn std::fmt::Display) {
-        let mut known = self.known();
-        if known.problem.is_none() {
-            tracing::error!(error = %error, "index of the log failed; reading its segments instead");
-            known.problem = Some(format!(
-                "the index of the log failed ({error}); reads are slow until it is rebuilt in the background"
-            ));
-        }
-    }
-
-    /// Reads from the segments, when nobody else does.
-    fn scan(&self, from: Position, to: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
-        let _only = self.scans();
-        self.scan_now(from, to, limit, |_| true).map(|(records, _)| records)
-    }
-
-    /// Reads a stream from the segments, when nobody else does. Whoever reads on from where the last read of it ended does
-    /// not scan what that has scanned.
-    fn scan_stream(
-        &self,
-        stream: &StreamId,
-        after: SequenceNumber,
-        to: Position,
-        limit: usize,
-    ) -> Result<Vec<StoredRecord>, ReadError> {
-        let mut scans = self.scans();
-        let known = scans.get(stream).filter(|(sequence, _)| *sequence <= after);
-        let from = known.map_or(Position(1), |(_, position)| position.next());
-        if from > to {
-            return Ok(Vec::new());
-        }
-        let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
-        let (records, whole) = self.scan_now(from, to, limit, wanted)?;
-        let last = records.last().map(|record| (record.sequence, record.position));
-        let reached = match (whole, last) {
-            (true, last) => (last.map_or(after, |(sequence, _)| sequence), to),
-            (false, Some(last)) => last,
-            (false, None) => return Ok(records),
-        };
-        if scans.len() >= SCANS_REMEMBERED {
-            scans.clear();
-        }
-        scans.insert(stream.clone(), reached);
-        Ok(records)
-    }
-
-    /// Reads from the segments. Whether it came to the end.
-    fn scan_now(
-        &self,
-        from: Position,
-        to: Position,
-        limit: usize,
-        wanted: impl Fn(&StoredRecord) -> bool,
-    ) -> Result<(Vec<StoredRecord>, bool), ReadError> {
-        let mut whole = true;
-        let (mut records, mut bytes, mut bad) = (Vec::new(), 0, None);
-        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
-            match envelope::decode(frame.record) {
-                Ok(record) if wanted(&record) => {
-                    bytes += frame.record.len();
-                    records.push(record);
-                }
-                Ok(_) => {}
-                Err(error) => bad = Some((position, error.to_string())),
-            }
-            whole = records.len() < limit && bytes < READ_MAX_BYTES;
-            whole && bad.is_none()
-        });
-        let failed = streamed.err().map(|reason| (from, reason)).or(bad);
-        failed.map_or(Ok((records, whole)), |(position, reason)| Err(ReadError::Failed { position, reason }))
-    }
-
-    /// As [`Shared::scan`], to the byte.
-    fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
-        let _only = self.scans();
-        let (mut records, mut bytes) = (Vec::new(), 0);
-        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
-            bytes += frame.record.len();
-            records.push(Exact { position, bytes: frame.record.to_vec(), chain: frame.chain });
-            records.len() < limit && bytes < READ_MAX_BYTES
-        });
-        streamed.map_or_else(|reason| Err(ReadError::Failed { position: from, reason }), |()| Ok(records))
-    }
-
-    fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
-        let _only = self.scans();
-        let mut found = None;
-        segment::stream(&self.segments, position, position, |_, frame| {
-            found = Some(frame.chain);
-            false
-        })
-        .map_err(|reason| ReadError::Failed { position, reason })?;
-        Ok(found)
     }
 }

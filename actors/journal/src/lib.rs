@@ -1,24 +1,29 @@
 //! The journal: the append-only log of every event, and the only truth.
 //!
-//! [`Journal`] is the contract; [`DiskJournal`] keeps it on disk (segment files, and sled to read from),
-//! [`MemoryJournal`] is its twin for tests and simulations. Both pass one conformance suite.
+//! [`Journal`] is the contract. [`DiskJournal`] keeps it on disk (segment files are the truth, sled is the index that
+//! reads go to); [`MemoryJournal`] keeps it in memory for tests and simulations. Both pass one conformance suite.
 //!
-//! | file | owns |
-//! |---|---|
-//! | `disk` | the handle: the bounded queue in front of the committer, reads, close |
-//! | `committer` | the one thread that writes: group commit, sled, folds, answers |
-//! | `checkpoint` | what spares an opening most of the log: a row and a head for each stream, kept in the index |
-//! | `ledger` | who comes next in which stream: expected versions, places, chain |
-//! | `writer`, `files` | appending to segments, and what happens after a failed write; the file layer under it |
-//! | `sealed`, `sealer` | the format of a full segment, compressed; the thread that makes them so |
-//! | `segment` | the format: header, frames, and telling a torn tail from damage |
-//! | `sled` | the index: the whole log by position and by stream; disposable |
-//! | `offline` | reading the segments of a log that nobody has open |
-//! | `refill` | writing a log anew from the records of another |
-//! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
-//! | `compact` | rewriting the index while the log goes on |
-//! | `verify` | reading everything, and saying what is not as it was written |
-//! | `repair` | cutting a damaged log off where it is still whole |
+//! A module uses only modules of lower layers. From the bottom:
+//!
+//! | layer | module | owns |
+//! |---|---|---|
+//! | bytes | `files` | the file operations under the writer and the sealer, replaceable by tests |
+//! | | `ledger` | expected versions, positions and the hash chain, decided in memory before anything is written |
+//! | | `segment` | the format of segments, plain and sealed; telling a torn tail from damage; the files in their folder |
+//! | | `index` | the whole log by position and by stream, in sled; disposable |
+//! | write | `writer` | appends to segments; recovers from a failed write or sync |
+//! | | `checkpoint` | a head and a folded row for each stream, kept in the index, so that an open reads less |
+//! | open | `recovery` | verifies, cuts a torn tail, restores from the index, catches the index up or rebuilds it |
+//! | run | `shared_state` | the state that the threads below write and readers read |
+//! | | `sealer` | the thread that compresses full segments |
+//! | | `committer` | the one thread that writes: group commit, index, fold, answers |
+//! | | `compact` | rewrites the index while the log goes on |
+//! | offline | `verify` | reads everything and reports what is not as it was written; also on an open log |
+//! | | `repair` | cuts a damaged log off where it is still whole |
+//! | | `offline`, `refill` | read the segments of a closed log; write a new log from the records of another |
+//! | handle | `disk`, `memory` | the two journals |
+//! | on top | `session_stream`, `session_table` | one session's events; the fold that keeps the session table |
+//! | | `vitals` | ends the daemon when its home or its log is lost |
 
 use std::pin::Pin;
 
@@ -30,19 +35,18 @@ mod committer;
 pub mod compact;
 mod disk;
 pub mod files;
-mod group;
+mod index;
 mod ledger;
 mod memory;
 pub mod offline;
 mod recovery;
 pub mod refill;
 pub mod repair;
-mod sealed;
 mod sealer;
 mod segment;
 pub mod session_stream;
 pub mod session_table;
-mod sled;
+mod shared_state;
 pub mod verify;
 pub mod vitals;
 mod writer;

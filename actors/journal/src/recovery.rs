@@ -27,9 +27,9 @@ use baton_events::envelope;
 
 use super::Fold;
 use super::files::Files;
+use super::index::{self, Aside, Index};
 use super::ledger::{Ledger, Placed};
 use super::segment::{self, Frame};
-use super::sled::{self, Aside, Index};
 use super::writer::Writer;
 use baton_base::durable;
 
@@ -96,7 +96,7 @@ pub(super) fn recover(
 ) -> Result<Recovered, OpenError> {
     let segments = log.join("segments");
     durable::create_private_folder(&segments).map_err(io_error("create", &segments))?;
-    let (index, mut report) = match sled::open(log) {
+    let (index, mut report) = match index::open(log) {
         Ok(opened) => (Some(opened.index), Recovery { index_put_aside: opened.aside.map(told), ..Recovery::default() }),
         Err(error) if error.is_lock() => return Err(OpenError::InUse(error.to_string())),
         Err(error) => {
@@ -149,9 +149,9 @@ pub(super) fn recover(
 }
 
 fn anew(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
-    let opened = sled::put_aside(log, reason).and_then(|aside| {
+    let opened = index::put_aside(log, reason).and_then(|aside| {
         report.index_put_aside = Some(told(aside));
-        sled::open(log)
+        index::open(log)
     });
     match opened {
         Ok(opened) => Some(opened.index),

@@ -13,12 +13,13 @@ use baton_conversation::record::Position;
 use baton_events::envelope;
 use baton_events::envelope::{ChainHash, StoredRecord};
 
+use super::index;
 use super::segment::{self, Frames, HEADER_BYTES, Header};
 use super::verify::{Damaged, Until, Walk, Walked};
 use baton_base::durable;
 
 /// The index, and what a rewriting of it may have left.
-const INDEXES: [&str; 3] = ["sled", "sled.new", "sled.old"];
+const INDEXES: [&str; 3] = [index::CURRENT, index::NEW, index::OLD];
 
 /// Why a log was not cut.
 #[derive(Debug, thiserror::Error)]

@@ -15,10 +15,9 @@ use std::time::{Duration, Instant};
 
 use baton_events::envelope::Tail;
 
-use super::disk::Shared;
 use super::files::Files;
-use super::sealed;
-use super::segment::{self, Frames, HEADER_BYTES, Header};
+use super::segment::{self, Frames, HEADER_BYTES, Header, sealed};
+use super::shared_state::SharedState;
 
 /// The thread, and how far it may go.
 pub(super) struct Sealer {
@@ -52,7 +51,12 @@ pub(super) enum Outcome {
 
 impl Sealer {
     /// Starts the thread. Segments below `below` are full already.
-    pub(super) fn start(files: Arc<dyn Files>, folder: PathBuf, shared: Arc<Shared>, below: u32) -> io::Result<Self> {
+    pub(super) fn start(
+        files: Arc<dyn Files>,
+        folder: PathBuf,
+        shared: Arc<SharedState>,
+        below: u32,
+    ) -> io::Result<Self> {
         let work = Arc::new(Work::default());
         work.lock().below = below;
         let own = Arc::clone(&work);
@@ -100,7 +104,7 @@ impl Work {
         !self.stop.load(Ordering::Acquire)
     }
 
-    fn run(&self, files: &dyn Files, folder: &Path, shared: &Shared) {
+    fn run(&self, files: &dyn Files, folder: &Path, shared: &SharedState) {
         if let Err(error) = remove_unfinished(files, folder) {
             tracing::warn!(%error, "unfinished sealed segments not removed");
         }
@@ -115,7 +119,7 @@ impl Work {
     }
 
     /// Seals what is full. What fails for want of room or of rights is tried again when the next segment is full.
-    fn pass(&self, files: &dyn Files, folder: &Path, shared: &Shared, below: u32) {
+    fn pass(&self, files: &dyn Files, folder: &Path, shared: &SharedState, below: u32) {
         let numbers = segment::list(folder).unwrap_or_default();
         for number in numbers.into_iter().filter(|number| *number < below) {
             if !self.goes_on() {

@@ -16,8 +16,8 @@ use baton_events::envelope;
 use baton_events::envelope::{StoredRecord, Tail};
 
 use super::checkpoint;
+use super::index::Index;
 use super::ledger::Ledger;
-use super::sled::Index;
 use super::{ReadError, Rows};
 use beside::{Beside, Keys};
 pub(super) use walk::{Until, Walk, Walked};

@@ -16,9 +16,9 @@ use baton_events::envelope::{ChainHash, Tail};
 use super::super::Fold;
 use super::super::checkpoint;
 use super::super::files::Files;
+use super::super::index::{self, Index};
 use super::super::ledger::{Ledger, Placed};
 use super::super::segment::{self, Damage, Frame, Frames, HEADER_BYTES, Header, HeaderError, Peek};
-use super::super::sled::{self, Index};
 use super::super::writer::{LastFrame, Resume, Writer};
 use super::{Cut, OpenError, STEP_RECORDS, io_error};
 use baton_base::durable;
@@ -286,7 +286,7 @@ impl<'a> Survey<'a> {
             let mut step = Vec::with_capacity(entries.len());
             for (position, entry) in (from.0..).map(Position).zip(entries) {
                 let chain = envelope::chain(self.tail.chain, &entry.bytes);
-                let Ok(record) = sled::decode(&entry, position) else { break };
+                let Ok(record) = index::decode(&entry, position) else { break };
                 if chain != entry.chain || self.ledger.admit(&record, chain).is_err() {
                     break;
                 }

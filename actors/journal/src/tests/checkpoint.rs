@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use baton_conversation::record::StreamId;
 use baton_events::envelope::{ChainHash, Tail};
 
-use super::super::sled::Index;
-use super::super::{Fold, Rows, sled};
+use super::super::index::Index;
+use super::super::{Fold, Rows, index};
 use super::*;
 
 /// Per stream how many records, and a hash over them in order: a record that is left out or folded twice shows.
@@ -176,7 +176,7 @@ fn copy_of(log: &Path) -> tempfile::TempDir {
 
 /// Opens the index alone, to spoil it.
 fn with_index(log: &Path, spoil: impl FnOnce(&Index)) {
-    let opened = sled::open(log).unwrap();
+    let opened = index::open(log).unwrap();
     spoil(&opened.index);
     opened.index.flush().unwrap();
 }

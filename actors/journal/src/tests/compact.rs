@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::compact::{CompactError, folder_bytes};
-use super::super::sled;
+use super::super::index;
 use super::verify::All;
 use super::*;
 
@@ -159,7 +159,7 @@ fn a_crash_at_any_step_leaves_an_index_that_can_be_used() {
     // A whole new index, one that is half full, and one that is torn.
     let build = |name: &str, to: u64| {
         let folder = home.path().join(name);
-        let index = sled::Index::open_once(&folder).unwrap();
+        let index = index::Index::open_once(&folder).unwrap();
         super::super::recovery::catch_up(&index, &original.join("segments"), Position(to)).unwrap();
         drop(index);
         folder
@@ -209,7 +209,7 @@ fn live_bytes_are_what_an_index_written_anew_is_given() {
     assert!(on_disk > live, "{on_disk} {live}");
     journal.compact(&mut |_, _| true).unwrap();
     journal.close();
-    let counted = sled::open(home.path()).unwrap().index;
+    let counted = index::open(home.path()).unwrap().index;
     let mut all = 0;
     for pair in counted.raw().iter() {
         let (key, value) = pair.unwrap();

@@ -1,6 +1,6 @@
 //! Single bytes of a log changed on disk: each is repaired, refused with its place, or shown to say nothing.
 
-use super::super::group;
+use super::super::index::group;
 use super::super::segment::{Frames, Header};
 use super::*;
 

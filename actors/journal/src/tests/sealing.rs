@@ -2,7 +2,7 @@
 
 use super::super::files::DiskFiles;
 use super::super::sealer::{Outcome, seal};
-use super::super::{sealed, segment as format};
+use super::super::segment::{self as format, sealed};
 use super::faults::{Fault, FaultyFiles, Op};
 use super::*;
 

@@ -4,7 +4,7 @@ use std::sync::RwLock;
 
 use baton_conversation::record::StreamId;
 
-use super::super::sled::{self, Index};
+use super::super::index::{self, Index};
 use super::super::verify::{self, Auditor, Until, Verified};
 use super::*;
 
@@ -24,7 +24,7 @@ impl Auditor for All {
 
 /// Verifies a closed log with its index.
 fn verified(log: &Path) -> Verified {
-    let index = RwLock::new(Some(sled::open(log).unwrap().index));
+    let index = RwLock::new(Some(index::open(log).unwrap().index));
     verify::verify(&log.join("segments"), Some(&index), &|| Until::End, &mut All::default()).unwrap()
 }
 
@@ -108,7 +108,7 @@ fn a_missing_segment_is_a_hole() {
 fn check_index(change: impl FnOnce(&Index), expected: &[&str]) {
     let home = tempfile::tempdir().unwrap();
     written(home.path());
-    let opened = sled::open(home.path()).unwrap();
+    let opened = index::open(home.path()).unwrap();
     change(&opened.index);
     let index = RwLock::new(Some(opened.index));
     let found =

@@ -9,8 +9,7 @@ use baton_conversation::record::{Position, SequenceNumber};
 use baton_events::envelope::{ChainHash, Tail};
 use sha2::{Digest, Sha256};
 
-use super::super::group::Group;
-use super::super::sled::{Error, Index, StreamKey};
+use super::super::index::{Error, Group, Index, StreamKey};
 use super::walk::{Until, Walk};
 use super::{Auditor, Finding};
 

@@ -16,10 +16,10 @@ use baton_conversation::record::Position;
 use baton_events::envelope::{ChainHash, Tail};
 use sha2::{Digest, Sha256};
 
-use super::segment::{self, Header, HeaderError, SEGMENT_MAX_BYTES};
+use super::{Header, HeaderError, SEGMENT_MAX_BYTES};
 
 /// Size of a sealed segment's header.
-pub(super) const HEADER_BYTES: usize = 96;
+pub(crate) const HEADER_BYTES: usize = 96;
 const MAGIC: &[u8; 8] = b"BATONSGZ";
 const FORMAT: u32 = 1;
 /// Above this zstd takes several times as long for a few percent.
@@ -35,11 +35,11 @@ const CHECKSUM: u8 = 1 << 2;
 
 /// What a sealed segment begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sealed {
+pub(crate) struct Sealed {
     /// The header of the segment that was sealed.
-    pub(super) header: Header,
+    pub(crate) header: Header,
     /// Where that segment ends.
-    pub(super) end: Tail,
+    pub(crate) end: Tail,
     unpacked: u64,
     packed: u64,
 }
@@ -61,7 +61,7 @@ impl Sealed {
     }
 
     /// The header at the start of these bytes.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
         let bytes = bytes.get(..HEADER_BYTES).ok_or(HeaderError::Bad)?;
         if &bytes[..8] != MAGIC || Sha256::digest(&bytes[..80])[..16] != bytes[80..] {
             return Err(HeaderError::Bad);
@@ -85,29 +85,29 @@ impl Sealed {
     }
 
     /// The length of the whole file.
-    pub(super) fn file_bytes(&self) -> u64 {
+    pub(crate) fn file_bytes(&self) -> u64 {
         self.packed.saturating_add(HEADER_BYTES as u64)
     }
 }
 
 /// The path of a sealed segment, given that of the segment.
-pub(super) fn path_of(segment: &Path) -> PathBuf {
+pub(crate) fn path_of(segment: &Path) -> PathBuf {
     let mut name = segment.file_name().unwrap_or_default().to_owned();
     name.push(".zst");
     segment.with_file_name(name)
 }
 
 /// How the name of an unfinished one ends.
-pub(super) const TEMPORARY: &str = ".seg.zst.tmp";
+pub(crate) const TEMPORARY: &str = ".seg.zst.tmp";
 
 /// Where it lies until it is whole, given the path of the segment.
-pub(super) fn temporary_of(segment: &Path) -> PathBuf {
+pub(crate) fn temporary_of(segment: &Path) -> PathBuf {
     segment.with_extension(TEMPORARY.trim_start_matches('.'))
 }
 
 /// The sealed form of a whole segment that begins with `header` and ends at `end`. `None` when `go_on` says so.
-pub(super) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -> bool) -> io::Result<Option<Vec<u8>>> {
-    let frames = segment.get(segment::HEADER_BYTES..).unwrap_or_default();
+pub(crate) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -> bool) -> io::Result<Option<Vec<u8>>> {
+    let frames = segment.get(super::HEADER_BYTES..).unwrap_or_default();
     let mut encoder = zstd::Encoder::new(vec![0; HEADER_BYTES], LEVEL)?;
     encoder.include_checksum(true)?;
     encoder.set_pledged_src_size(Some(frames.len() as u64))?;
@@ -126,7 +126,7 @@ pub(super) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -
 
 /// As much of the segment that was sealed as can be unpacked, whatever its checksum says: for whoever judges every record by
 /// the chain. `None` where not even its header can be read.
-pub(super) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
     let sealed = Sealed::decode(bytes).ok()?;
     let mut segment = sealed.header.encode().to_vec();
     let mut frame = bytes.get(HEADER_BYTES..)?.to_vec();
@@ -146,7 +146,7 @@ pub(super) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The segment that was sealed. What is no sealed segment, or not all of one, is `InvalidData`.
-pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let sealed = Sealed::decode(bytes).map_err(|error| bad(error.to_string()))?;
     if sealed.file_bytes() != bytes.len() as u64 {
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(unpack(&bytes).unwrap(), segment);
         let sealed = Sealed::decode(&bytes).unwrap();
         assert_eq!((sealed.header, sealed.end, sealed.file_bytes()), (header, end, bytes.len() as u64));
-        let empty = pack(&segment[..segment::HEADER_BYTES], header, end, || true).unwrap().unwrap();
+        let empty = pack(&segment[..super::super::HEADER_BYTES], header, end, || true).unwrap().unwrap();
         assert_eq!(unpack(&empty).unwrap(), header.encode());
         assert_eq!(pack(&segment, header, end, || false).unwrap(), None, "asked to stop");
     }

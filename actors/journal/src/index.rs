@@ -18,22 +18,27 @@
 //! - After very many events in one run the next open takes seconds once: sled writes its snapshot when it
 //!   opens.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope;
 use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::READ_MAX_BYTES;
-use super::compact;
-use super::group::{self, Group};
 use super::ledger::Placed;
+
+mod folders;
+pub(super) mod group;
+mod opening;
+
+pub use folders::folder_bytes;
+pub(super) use folders::{CURRENT, NEW, OLD, exchange, release_and_remove, remove, remove_old};
+pub(super) use group::Group;
+pub(super) use opening::{Aside, open, put_aside};
 
 /// Advisory: sled's floor is about 130 MB while it scans a log of 1 GB, whatever is set.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
@@ -41,15 +46,6 @@ const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 const BATCH_RECORDS: usize = 63;
 /// Operations of any batch.
 const BATCH_OPERATIONS: usize = 127;
-/// As much as sled writes at least when it opens.
-const PROBE_BYTES: usize = 64 * 1024;
-/// Broken indexes kept for whoever wants to know why.
-const BROKEN_KEPT: usize = 2;
-
-/// A closed sled lets go of its lock a moment later, when its threads have ended.
-const LOCK_WAIT: Duration = Duration::from_secs(3);
-/// How often that is looked at.
-const LOCK_RETRY: Duration = Duration::from_millis(5);
 
 const APPLIED: &[u8] = b"b";
 /// How many bytes all keys and values have.
@@ -357,122 +353,6 @@ impl Index {
 pub(super) fn decode(entry: &Entry, position: Position) -> Result<StoredRecord, Error> {
     let record = envelope::decode(&entry.bytes).map_err(|_| Error::Malformed("a record"))?;
     if record.position == position { Ok(record) } else { Err(Error::Hole(position)) }
-}
-
-/// What [`open`] gives: an index, and where the one that could not be opened lies now.
-pub(super) struct Opened {
-    pub(super) index: Index,
-    pub(super) aside: Option<Aside>,
-}
-
-/// An index, or parts of one, that had to be moved out of the way.
-#[derive(Clone, Debug)]
-pub(super) struct Aside {
-    pub(super) path: PathBuf,
-    pub(super) reason: String,
-}
-
-/// Opens the index of a log folder, whatever state it is in: first as it is, then without its snapshots, then anew. An
-/// error is not about the index, but about the disk, or that another process has it open.
-pub(super) fn open(log: &Path) -> Result<Opened, Error> {
-    compact::settle(log)?;
-    let folder = log.join("sled");
-    remove_unfinished_snapshots(&folder)?;
-    let begun = Instant::now();
-    let error = loop {
-        match Index::open_once(&folder) {
-            Ok(index) => return Ok(Opened { index, aside: None }),
-            Err(error) if !error.is_lock() => break error,
-            Err(error) if begun.elapsed() >= LOCK_WAIT => return Err(error),
-            Err(_) => thread::sleep(LOCK_RETRY),
-        }
-    };
-    if let Err(cause) = try_disk(log) {
-        // Nothing else can be written here either, so this says nothing about the index.
-        return Err(Error::Disk { error: error.to_string(), cause });
-    }
-    open_without_snapshots(log, &folder, &error)
-}
-
-/// Whether something can be written and made durable beside the index.
-fn try_disk(log: &Path) -> io::Result<()> {
-    let probe = log.join("probe.tmp");
-    let tried = File::create(&probe).and_then(|mut file| {
-        file.write_all(&[0; PROBE_BYTES])?;
-        file.sync_all()
-    });
-    tried.and(fs::remove_file(&probe))
-}
-
-fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Opened, Error> {
-    let reason = first.to_string();
-    if let Some(path) = move_snapshots_aside(log, folder)?
-        && let Ok(index) = Index::open_once(folder)
-    {
-        return Ok(Opened { index, aside: Some(Aside { path, reason }) });
-    }
-    let aside = put_aside(log, reason)?;
-    Ok(Opened { index: Index::open_once(folder)?, aside: Some(aside) })
-}
-
-/// Moves the whole index out of the way.
-pub(super) fn put_aside(log: &Path, reason: String) -> Result<Aside, Error> {
-    let path = broken_path(log)?;
-    fs::rename(log.join("sled"), &path)?;
-    Ok(Aside { path, reason })
-}
-
-fn remove_unfinished_snapshots(folder: &Path) -> io::Result<()> {
-    for (name, path) in snapshots(folder)? {
-        if name.ends_with(".generating") {
-            fs::remove_file(path)?;
-        }
-    }
-    Ok(())
-}
-
-fn move_snapshots_aside(log: &Path, folder: &Path) -> io::Result<Option<PathBuf>> {
-    let snapshots = snapshots(folder)?;
-    if snapshots.is_empty() {
-        return Ok(None);
-    }
-    let aside = broken_path(log)?;
-    fs::create_dir(&aside)?;
-    for (name, path) in snapshots {
-        fs::rename(path, aside.join(name))?;
-    }
-    Ok(Some(aside))
-}
-
-fn snapshots(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if let Some(name) = entry.file_name().to_str().filter(|name| name.starts_with("snap.")) {
-            found.push((name.to_owned(), entry.path()));
-        }
-    }
-    Ok(found)
-}
-
-/// The next free `sled.broken-<n>`; the oldest beyond [`BROKEN_KEPT`] are removed, they are copies of the segments.
-fn broken_path(log: &Path) -> io::Result<PathBuf> {
-    let mut numbers = Vec::new();
-    for entry in fs::read_dir(log)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("sled.broken-"));
-        numbers.extend(number.and_then(|number| number.parse::<u32>().ok()));
-    }
-    numbers.sort_unstable();
-    let next = numbers.last().map_or(1, |last| last.saturating_add(1));
-    for old in numbers.iter().rev().skip(BROKEN_KEPT - 1) {
-        let path = log.join(format!("sled.broken-{old}"));
-        if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
-    }
-    Ok(log.join(format!("sled.broken-{next}")))
 }
 
 /// sled asserts where it should answer. The lock it holds is released when the panic unwinds.

@@ -6,9 +6,9 @@
 use baton_conversation::record::Position;
 use baton_events::envelope::ChainHash;
 
-use super::RECORD_MAX_BYTES;
-use super::ledger::Placed;
-use super::sled::{Entry, Error};
+use super::super::RECORD_MAX_BYTES;
+use super::super::ledger::Placed;
+use super::{Entry, Error};
 
 /// A group ends with the record that reaches this many bytes, so that reading one record unpacks little.
 const GROUP_BYTES: usize = 16 * 1024;
@@ -21,32 +21,32 @@ const LEVEL: i32 = 3;
 
 /// Records without a hole.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     first: Position,
     entries: Vec<Entry>,
 }
 
 impl Group {
     /// The position of its first record.
-    pub(super) fn first(&self) -> Position {
+    pub(crate) fn first(&self) -> Position {
         self.first
     }
 
     /// The record at a position.
-    pub(super) fn at(&self, position: Position) -> Option<&Entry> {
+    pub(crate) fn at(&self, position: Position) -> Option<&Entry> {
         let index = position.0.checked_sub(self.first.0)?;
         self.entries.get(usize::try_from(index).ok()?)
     }
 
     /// The records from a position on.
-    pub(super) fn from(mut self, position: Position) -> Vec<Entry> {
+    pub(crate) fn from(mut self, position: Position) -> Vec<Entry> {
         let before = usize::try_from(position.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
         self.entries.split_off(before.min(self.entries.len()))
     }
 }
 
 /// Records in groups, in order.
-pub(super) fn cut(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
+pub(crate) fn cut(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
     let mut bytes = 0;
     let ends = move |one: &Placed, _: &Placed| {
         bytes += one.bytes.len() + FRAME_BYTES;
@@ -58,7 +58,7 @@ pub(super) fn cut(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
 }
 
 /// The value of a group.
-pub(super) fn pack(group: &[Placed]) -> Result<Vec<u8>, Error> {
+pub(crate) fn pack(group: &[Placed]) -> Result<Vec<u8>, Error> {
     let mut frames = Vec::with_capacity(group.iter().map(|one| FRAME_BYTES + one.bytes.len()).sum());
     for one in group {
         frames.extend_from_slice(&one.chain.0);
@@ -71,7 +71,7 @@ pub(super) fn pack(group: &[Placed]) -> Result<Vec<u8>, Error> {
 }
 
 /// The group of a value.
-pub(super) fn unpack(first: Position, value: &[u8]) -> Result<Group, Error> {
+pub(crate) fn unpack(first: Position, value: &[u8]) -> Result<Group, Error> {
     let malformed = Error::Malformed("a group of records");
     let Some((size, packed)) = value.split_first_chunk::<4>() else { return Err(malformed) };
     let size = u32::from_be_bytes(*size) as usize;

@@ -1,0 +1,126 @@
+//! The folders of the index below the folder of a log, and what a crash between two moves leaves of them.
+//!
+//! | on disk | is |
+//! |---|---|
+//! | `sled` | the index |
+//! | `sled.new` | one in the making |
+//! | `sled.old` | the one that was replaced, about to be removed |
+//!
+//! The new one is complete and durable before the old one is moved, so a crash at any step leaves one that can be used:
+//! [`settle`] finds it when the log is next opened, and removes the rest.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use baton_base::durable;
+
+/// The index in use.
+pub(crate) const CURRENT: &str = "sled";
+/// An index in the making.
+pub(crate) const NEW: &str = "sled.new";
+/// The index that was replaced.
+pub(crate) const OLD: &str = "sled.old";
+
+/// A closed sled lets go of its files a moment later, when its threads have ended.
+const RELEASE: Duration = Duration::from_secs(5);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Moves the new index into the place of the old one. Both are closed, or about to be.
+pub(crate) fn exchange(log: &Path) -> io::Result<()> {
+    let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
+    released(&current)?;
+    released(&new)?;
+    // sled syncs what is in its files, not their names.
+    sync_names(&new)?;
+    if current.is_dir() {
+        remove(&old)?;
+        fs::rename(&current, &old)?;
+    }
+    if let Err(error) = fs::rename(&new, &current) {
+        // Better the old one than none; where that fails too, the next start does it.
+        let _ = fs::rename(&old, &current);
+        return Err(error);
+    }
+    durable::sync_folder(log)
+}
+
+/// Makes the names in a folder and in those below it durable.
+fn sync_names(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_names(&entry.path())?;
+        }
+    }
+    durable::sync_folder(folder)
+}
+
+/// Removes what is left of the replaced index.
+pub(crate) fn remove_old(log: &Path) {
+    if let Err(error) = remove(&log.join(OLD)) {
+        tracing::warn!(%error, "replaced index of the log not removed; the next start does it");
+    }
+}
+
+/// Brings a log folder back to one index, whatever step of a rewriting a crash has ended. Called before it is opened.
+pub(crate) fn settle(log: &Path) -> io::Result<()> {
+    let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
+    if !current.is_dir() && old.is_dir() {
+        // Between the two moves: the new one was complete and durable before the first.
+        let successor = if new.is_dir() { &new } else { &old };
+        fs::rename(successor, &current)?;
+        durable::sync_folder(log)?;
+    }
+    let (has_new, has_old) = (new.is_dir(), old.is_dir());
+    if has_new || has_old {
+        remove(&new)?;
+        remove(&old)?;
+        tracing::info!("leftovers of a rewriting of the log's index removed");
+    }
+    Ok(())
+}
+
+/// Waits until nobody has the index in a folder open any more. A folder without one is nobody's.
+fn released(folder: &Path) -> io::Result<()> {
+    let file = match OpenOptions::new().read(true).write(true).open(folder.join("db")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let begun = Instant::now();
+    while let Err(error) = File::try_lock(&file) {
+        if begun.elapsed() >= RELEASE {
+            return Err(io::Error::other(format!("{} is still in use: {error}", folder.display())));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Removes the index in a folder, if there is one.
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Waits until nobody has the index in a folder open, and removes it.
+pub(crate) fn release_and_remove(folder: &Path) -> io::Result<()> {
+    released(folder)?;
+    remove(folder)
+}
+
+/// Bytes of all files below a folder; what is not there has none.
+pub fn folder_bytes(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
+}

@@ -1,0 +1,266 @@
+//! What the committer and the sealer write and readers read: the index, the end of the log, sizes, and what is wrong.
+//!
+//! Reads go to the index; when it is lost or fails, they scan the segments.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
+use baton_events::envelope;
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
+
+use super::index::{self, Index};
+use super::writer::Writer;
+use super::{Exact, READ_MAX_BYTES, ReadError, Stats, segment};
+
+/// Streams of which it is remembered how far they were scanned while there is no index.
+const SCANS_REMEMBERED: usize = 10_000;
+
+/// What the committer writes and readers read.
+pub(super) struct SharedState {
+    log: PathBuf,
+    segments: PathBuf,
+    /// `None` when it could not be opened, failed to take in a group, or the journal is closed.
+    index: RwLock<Option<Index>>,
+    known: Mutex<Known>,
+    /// Held while the segments are scanned: one scan at a time, for each reads the log from the disk. Of streams that were
+    /// scanned, how far: records after the sequence stand after the position.
+    scans: Mutex<BTreeMap<StreamId, (SequenceNumber, Position)>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    tail: Tail,
+    segments: u64,
+    /// Of segments as they were when the log was opened, and those begun since …
+    bytes: u64,
+    /// … and what sealing has saved of that.
+    shrunk: u64,
+    problem: Option<String>,
+    /// Why the committer has ended before its time.
+    failure: Option<String>,
+    closed: bool,
+}
+
+impl SharedState {
+    /// Of the log in a folder; `problem` is what is wrong with its index so far.
+    pub(super) fn new(log: PathBuf, index: Option<Index>, problem: Option<String>) -> Self {
+        let segments = log.join("segments");
+        let known = Known { problem, ..Known::default() };
+        Self { log, segments, index: RwLock::new(index), known: Mutex::new(known), scans: Mutex::default() }
+    }
+
+    /// The folder of the log.
+    pub(super) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// The folder of its segments.
+    pub(super) fn segments(&self) -> &Path {
+        &self.segments
+    }
+
+    /// Has this index used from now on; the one before it is closed.
+    pub(super) fn put_index(&self, index: Option<Index>) {
+        if index.is_some() {
+            // Whatever was wrong with the one before it.
+            self.known().problem = None;
+        }
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets readers read up to `tail`.
+    pub(super) fn advance(&self, tail: Tail, writer: &Writer) {
+        let mut known = self.known();
+        (known.tail, known.segments, known.bytes) = (tail, writer.segments(), writer.bytes());
+    }
+
+    /// Counts what sealing a segment has saved.
+    pub(super) fn shrink(&self, bytes: u64) {
+        self.known().shrunk += bytes;
+    }
+
+    /// Tells of something that is wrong, unless something else was before.
+    pub(super) fn worry(&self, problem: String) {
+        tracing::error!("{problem}");
+        self.known().problem.get_or_insert(problem);
+    }
+
+    /// The committer has ended before its time: from here on the journal is closed.
+    pub(super) fn fail(&self, reason: String) {
+        tracing::error!(%reason, "the log takes nothing any more");
+        let mut known = self.known();
+        known.closed = true;
+        known.failure.get_or_insert(reason);
+    }
+
+    /// The end of what is durable and readable.
+    pub(super) fn tail(&self) -> Tail {
+        self.known().tail
+    }
+
+    /// Why the committer has ended before its time.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.known().failure.clone()
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let known = self.known();
+        let problem = known.failure.clone().or_else(|| known.problem.clone());
+        let (events, segments, bytes) =
+            (known.tail.position.0, known.segments, known.bytes.saturating_sub(known.shrunk));
+        drop(known);
+        let index_lost = self.index.read().unwrap_or_else(PoisonError::into_inner).is_none();
+        let index_live_bytes = self.ask_index(|index| Ok(index.live_bytes())).flatten();
+        Stats { events, segments, bytes, index_live_bytes, problem, index_lost }
+    }
+
+    /// The journal is closed from here on, and lets go of its index.
+    pub(super) fn close(&self) {
+        self.known().closed = true;
+        drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    pub(super) fn index(&self) -> &RwLock<Option<Index>> {
+        &self.index
+    }
+
+    fn scans(&self) -> MutexGuard<'_, BTreeMap<StreamId, (SequenceNumber, Position)>> {
+        self.scans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tail_if_open(&self) -> Result<Tail, ReadError> {
+        let known = self.known();
+        if known.closed { Err(ReadError::Closed) } else { Ok(known.tail) }
+    }
+
+    /// Writes to the index. If that fails there is none from here on: a later write would leave a hole in it. What it
+    /// lacks it gets when the log is next opened.
+    pub(super) fn use_index(&self, write: impl FnOnce(&Index) -> Result<(), index::Error>) -> bool {
+        let outcome = {
+            let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+            index.as_ref().map(write)
+        };
+        match outcome {
+            None => false,
+            Some(Ok(())) => true,
+            Some(Err(error)) => {
+                self.complain(&error);
+                drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
+                false
+            }
+        }
+    }
+
+    /// Reads from the index; `None` when it is of no help.
+    pub(super) fn ask_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, index::Error>) -> Option<T> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        match read(index.as_ref()?) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                self.complain(&error);
+                None
+            }
+        }
+    }
+
+    pub(super) fn complain(&self, error: &dyn std::fmt::Display) {
+        let mut known = self.known();
+        if known.problem.is_none() {
+            tracing::error!(error = %error, "index of the log failed; reading its segments instead");
+            known.problem = Some(format!(
+                "the index of the log failed ({error}); reads are slow until it is rebuilt in the background"
+            ));
+        }
+    }
+
+    /// Reads from the segments, when nobody else does.
+    pub(super) fn scan(&self, from: Position, to: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
+        let _only = self.scans();
+        self.scan_now(from, to, limit, |_| true).map(|(records, _)| records)
+    }
+
+    /// Reads a stream from the segments, when nobody else does. Whoever reads on from where the last read of it ended does
+    /// not scan what that has scanned.
+    pub(super) fn scan_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        to: Position,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, ReadError> {
+        let mut scans = self.scans();
+        let known = scans.get(stream).filter(|(sequence, _)| *sequence <= after);
+        let from = known.map_or(Position(1), |(_, position)| position.next());
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
+        let (records, whole) = self.scan_now(from, to, limit, wanted)?;
+        let last = records.last().map(|record| (record.sequence, record.position));
+        let reached = match (whole, last) {
+            (true, last) => (last.map_or(after, |(sequence, _)| sequence), to),
+            (false, Some(last)) => last,
+            (false, None) => return Ok(records),
+        };
+        if scans.len() >= SCANS_REMEMBERED {
+            scans.clear();
+        }
+        scans.insert(stream.clone(), reached);
+        Ok(records)
+    }
+
+    /// Reads from the segments. Whether it came to the end.
+    fn scan_now(
+        &self,
+        from: Position,
+        to: Position,
+        limit: usize,
+        wanted: impl Fn(&StoredRecord) -> bool,
+    ) -> Result<(Vec<StoredRecord>, bool), ReadError> {
+        let mut whole = true;
+        let (mut records, mut bytes, mut bad) = (Vec::new(), 0, None);
+        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
+            match envelope::decode(frame.record) {
+                Ok(record) if wanted(&record) => {
+                    bytes += frame.record.len();
+                    records.push(record);
+                }
+                Ok(_) => {}
+                Err(error) => bad = Some((position, error.to_string())),
+            }
+            whole = records.len() < limit && bytes < READ_MAX_BYTES;
+            whole && bad.is_none()
+        });
+        let failed = streamed.err().map(|reason| (from, reason)).or(bad);
+        failed.map_or(Ok((records, whole)), |(position, reason)| Err(ReadError::Failed { position, reason }))
+    }
+
+    /// As [`SharedState::scan`], to the byte.
+    pub(super) fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
+        let _only = self.scans();
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
+            bytes += frame.record.len();
+            records.push(Exact { position, bytes: frame.record.to_vec(), chain: frame.chain });
+            records.len() < limit && bytes < READ_MAX_BYTES
+        });
+        streamed.map_or_else(|reason| Err(ReadError::Failed { position: from, reason }), |()| Ok(records))
+    }
+
+    pub(super) fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
+        let _only = self.scans();
+        let mut found = None;
+        segment::stream(&self.segments, position, position, |_, frame| {
+            found = Some(frame.chain);
+            false
+        })
+        .map_err(|reason| ReadError::Failed { position, reason })?;
+        Ok(found)
+    }
+}
