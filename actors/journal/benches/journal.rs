@@ -1,6 +1,6 @@
-//! What the log costs: durable appends with few and many writers, and opening a log.
+//! Costs of the log: durable appends with few and many writers, opening and reading.
 //!
-//! Set `TMPDIR` to a folder on the disk in question: a sync in memory costs nothing.
+//! Set `TMPDIR` to a folder on the disk to be measured: a sync in memory costs nothing.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ const EVENTS: u64 = 100;
 /// Events of one append of those.
 const TOGETHER: u64 = 4;
 
-/// What a session records, one after another: a type and its data.
+/// Types and data of the events that a session records, in turn.
 const RECORDED: [(&str, &str); 5] = [
     ("records_appended", include_str!("../../../replay-fixtures/schema/records_appended.v1.json")),
     ("went_idle", "{}"),
@@ -51,7 +51,7 @@ fn event(number: u64) -> NewRecord {
             correlation: Some(CommandId::new(&format!("{:016x}", number * 0x9e37_79b9))),
             cause: None,
         },
-        // As it is recorded: one line.
+        // Stored data has one line.
         data: data.lines().map(str::trim).collect(),
     }
 }
@@ -65,7 +65,7 @@ fn open(log: &Path, fold: Box<dyn Fold>) -> DiskJournal {
     DiskJournal::open(options, fold).expect("opens")
 }
 
-/// A log of so many events, [`EVENTS`] of each session, mixed as if a few hundred sessions were at work at a time.
+/// Fills a log with `events` events, [`EVENTS`] per session, interleaved as if 250 sessions were active at a time.
 fn fill(log: &Path, events: u64) {
     let (fold, table) = TableFold::new();
     let journal = DiskJournal::open(Options::new(log, Timestamp(0)), Box::new(fold)).expect("opens");
@@ -118,7 +118,7 @@ fn durable_appends(bencher: Bencher<'_, '_>, writers: u64) {
     });
 }
 
-/// After a close: what came before the checkpoint is neither read nor folded.
+/// After a close: records before the checkpoint are neither read nor folded.
 #[divan::bench(args = [100_000, 1_000_000], sample_count = 5, sample_size = 1)]
 fn opening(bencher: Bencher<'_, '_>, events: u64) {
     let home = tempfile::tempdir().expect("a folder");
@@ -130,7 +130,7 @@ fn opening(bencher: Bencher<'_, '_>, events: u64) {
     });
 }
 
-/// Every record is read, verified and folded, as before there was a checkpoint or when it is ignored.
+/// Every record is read, verified and folded, as when there is no usable checkpoint.
 #[divan::bench(args = [100_000, 1_000_000], sample_count = 3, sample_size = 1)]
 fn opening_in_full(bencher: Bencher<'_, '_>, events: u64) {
     let home = tempfile::tempdir().expect("a folder");
@@ -138,7 +138,7 @@ fn opening_in_full(bencher: Bencher<'_, '_>, events: u64) {
     bencher.counter(ItemsCount::new(events)).bench_local(|| open(home.path(), Box::new(())).tail());
 }
 
-/// The same, and the index made anew from the segments.
+/// The same, and the index is rebuilt from the segments.
 #[divan::bench(args = [100_000, 1_000_000], sample_count = 2, sample_size = 1)]
 fn opening_without_an_index(bencher: Bencher<'_, '_>, events: u64) {
     let home = tempfile::tempdir().expect("a folder");

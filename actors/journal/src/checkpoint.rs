@@ -1,10 +1,11 @@
-//! What spares an opening most of the log: for each stream its head and the row of the fold, kept in the index.
+//! The checkpoint, which lets an open skip most of the log: each stream's head and the fold's row for it, kept in the
+//! index.
 //!
-//! Only what has changed since the last checkpoint is written, and last of all how far it goes. sled recovers a prefix of
-//! what it was given, so that number implies its rows; after a crash some may be newer than it. Nothing of this is
-//! believed unseen: the position must be on the chain of the segments, and with what follows it the heads must account
-//! for every position of the log ([`Ledger::is_whole`]). One of a fold that could not read every record is as good as none, for a
-//! newer program may read them. A checkpoint in which anything is wrong is ignored whole, and
+//! A checkpoint writes only what has changed since the last one, and its position last. sled recovers a prefix of what
+//! it was given, so the position implies its rows; after a crash some rows may be newer. A checkpoint is verified
+//! before use: its position must be on the chain of the segments, and together with the later records the heads must
+//! account for every position of the log ([`Ledger::is_whole`]). A checkpoint of a fold that skipped records is not
+//! used, because a newer program may be able to read them. If anything is wrong, the whole checkpoint is ignored and
 //! everything is folded from the segments.
 //!
 //! ```text
@@ -14,8 +15,8 @@
 //!
 //! # Decisions
 //!
-//! - The session table is kept row by row, not as one value: only what has changed is written, and a row may be
-//!   newer than the checkpoint.
+//! - The session table is kept row by row, not as one value: only what has changed is written, and a row may be newer
+//!   than the checkpoint.
 
 use std::io;
 
@@ -28,12 +29,12 @@ use super::ledger::{Head, Ledger};
 
 const CHECKPOINT: &[u8] = b"c";
 const STREAM: &[u8] = b"t";
-/// Longest row that is kept. One of a real session has about a thousand bytes.
+/// Longest row that is kept, in bytes. A row of a real session has about 1,000.
 const ROW_MAX_BYTES: usize = 256 * 1024;
 /// Rows are small and alike: higher levels gain nothing.
 const LEVEL: i32 = 3;
 
-/// How far the rows have come.
+/// The position that the rows have reached, their format, and how many records the fold skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Checkpoint {
     tail: Tail,
@@ -41,8 +42,9 @@ struct Checkpoint {
     skipped: u64,
 }
 
-/// Keeps what has changed after position `since`, the last checkpoint's; 0 for everything, and then nothing else stays. It
-/// is durable with the index's next flush. `false`: not all of it was kept, and the last checkpoint still counts.
+/// Writes the rows that changed after `since`, the position of the last checkpoint. With 0, writes all rows and removes
+/// those of unknown streams. Durable with the index's next flush. Returns `false` if a row could not be kept; the last
+/// checkpoint then still counts.
 pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Position) -> Result<bool, Error> {
     let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
     packer.include_checksum(true)?;
@@ -65,7 +67,7 @@ pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Posit
     index.put(&mut pairs)?;
     drop(pairs);
     if let Some(error) = failed {
-        // Rows that are newer than their checkpoint are as good as none.
+        // Rows that are newer than their checkpoint do no harm.
         tracing::warn!(%error, "session table not checkpointed: the next opening folds more");
         return Ok(false);
     }
@@ -74,8 +76,9 @@ pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Posit
     Ok(true)
 }
 
-/// Puts heads and rows back, if there is a checkpoint that can be used with an index that has come to `applied`: how far
-/// they go. `Err` says why it cannot be used; then some of it may have been put back.
+/// Restores heads and rows if the index, which has reached `applied`, holds a usable checkpoint, and returns its end.
+/// Returns `None` if there is none or its fold skipped records. Fails with the reason if it cannot be used; some of it
+/// may then have been restored.
 pub(super) fn load(
     index: &Index,
     applied: Tail,
@@ -89,7 +92,8 @@ pub(super) fn load(
         return Err(format!("its rows have form {form}, and this program's have form {}", rows.form()));
     }
     if skipped > 0 {
-        // Its rows lack what some program did not know. This one may: only folding all of it again tells.
+        // The rows lack records that some program could not read. This one may be able to, so everything has to be
+        // folded again.
         return Ok(None);
     }
     if tail.position > applied.position {

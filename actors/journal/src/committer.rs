@@ -1,5 +1,5 @@
 //! The one thread that writes. It drains the queue into a group, decides every append against the ledger, writes and
-//! syncs the group once, brings it into the index and the fold, publishes, and only then answers.
+//! syncs the group once, adds it to the index and the fold, publishes, and only then answers.
 
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
@@ -19,27 +19,27 @@ use super::writer::Writer;
 use super::{AppendError, Appended, Fold};
 use baton_base::pinned_folder::PinnedFolder;
 
-/// Records in one group. One fold, one index batch after another, one pause for everybody who waits.
+/// Most records of one group, which all its callers wait for.
 const GROUP_MAX_RECORDS: usize = 1024;
 
-/// What the committer is asked for.
+/// A request to the committer.
 pub(super) enum Wish {
     Append(Request),
-    /// Something to be done between two groups.
+    /// Work to run between two groups.
     Between(Box<dyn FnOnce(&mut Committer) + Send>),
 }
 
-/// One append in the queue.
+/// One queued append.
 pub(super) struct Request {
     pub(super) stream: StreamId,
     pub(super) expected: SequenceNumber,
     pub(super) batch: Vec<NewRecord>,
     pub(super) reply: oneshot::Sender<Result<Appended, AppendError>>,
-    /// Room in the queue, given back when this is answered.
+    /// Room in the queue, released when this is answered.
     pub(super) room: OwnedSemaphorePermit,
 }
 
-/// The thread's state. Ends when every sender is gone and the queue is empty.
+/// The thread's state. The thread ends when every sender is dropped and the queue is empty.
 pub(super) struct Committer {
     pub(super) requests: Receiver<Wish>,
     pub(super) writer: Writer,
@@ -47,15 +47,15 @@ pub(super) struct Committer {
     pub(super) fold: Box<dyn Fold>,
     pub(super) shared: Arc<SharedState>,
     pub(super) unflushed: Unflushed,
-    /// How far the index's checkpoint goes; 0 for none. Whoever gives the committer another index sets it back.
+    /// Position of the index's checkpoint; 0 for none. Must be reset whenever the committer gets another index.
     pub(super) saved: Position,
-    /// Told of segments that are full.
+    /// Notified when segments are full.
     pub(super) sealer: Option<Arc<Sealer>>,
-    /// Where the segments lie. By its path new ones are begun.
+    /// The folder of the segments, held open: new segments are created by path, which may come to name another folder.
     pub(super) segments: PinnedFolder,
 }
 
-/// What the index has taken in and not made durable: how much, since when, and how much of each is allowed.
+/// What the index has taken in since its last flush, and the limits that make a flush due.
 #[derive(Debug)]
 pub(super) struct Unflushed {
     pub(super) records: usize,
@@ -65,7 +65,7 @@ pub(super) struct Unflushed {
 }
 
 impl Unflushed {
-    /// All of it is durable.
+    /// Everything is durable.
     pub(super) fn clear(&mut self) {
         (self.records, self.since) = (0, None);
     }
@@ -76,8 +76,8 @@ impl Unflushed {
 }
 
 impl Committer {
-    /// Runs until the journal is closed. If it breaks, or its folder is another one, the journal has failed: nothing that was
-    /// not answered by then is answered.
+    /// Runs until the journal is closed. If the thread panics or the folder is replaced, the journal fails, and appends
+    /// that are still waiting are never answered.
     pub(super) fn run(self) {
         let shared = Arc::clone(&self.shared);
         match panic::catch_unwind(AssertUnwindSafe(|| self.work())) {
@@ -117,7 +117,7 @@ impl Committer {
         ControlFlow::Continue(())
     }
 
-    /// The next wish, flushing the index meanwhile when it is due. `None` when the journal is closed.
+    /// The next request; flushes the index when due while waiting. `None` when the journal is closed.
     fn next(&mut self) -> Option<Wish> {
         loop {
             let Some(since) = self.unflushed.since else { return self.requests.recv().ok() };
@@ -129,7 +129,7 @@ impl Committer {
         }
     }
 
-    /// Makes durable what the index has taken in, and a checkpoint of the fold with it.
+    /// Makes the index durable, with a checkpoint of the fold.
     fn flush(&mut self) {
         if self.unflushed.since.take().is_none() {
             return;
@@ -158,7 +158,7 @@ impl Committer {
         let staged = stage.finish();
         if let Err(error) = self.writer.append(&staged.placed) {
             for (verdict, reply, _room) in verdicts {
-                // A conflict may have been with an append of this very group, which is not stored now.
+                // The conflict may have been with an append of this very group, which is not stored.
                 let refused = match verdict {
                     Ok(_) | Err(AppendError::Conflict { .. }) => {
                         AppendError::Refused { reason: error.to_string(), retriable: true }
@@ -169,7 +169,7 @@ impl Committer {
             }
             return ControlFlow::Continue(());
         }
-        // Else a segment may have been begun where nobody looks for it.
+        // Checked again: a new segment may have been created in another folder under the same path.
         self.check_folder()?;
         if !staged.placed.is_empty() {
             self.ledger.accept(&staged);
@@ -185,7 +185,7 @@ impl Committer {
             self.fold.publish(staged.tail);
         }
         for (verdict, reply, _room) in verdicts {
-            // Whoever does not wait for the answer any more has lost nothing.
+            // The caller may have stopped waiting.
             let _ = reply.send(verdict);
         }
         ControlFlow::Continue(())
@@ -194,7 +194,7 @@ impl Committer {
     fn check_folder(&self) -> ControlFlow<String> {
         match self.segments.check() {
             Err(error) if self.segments.is_moved() => ControlFlow::Break(error.to_string()),
-            // What the system cannot tell it tells of the next write.
+            // If the folder cannot be checked, the next write reports why.
             _ => ControlFlow::Continue(()),
         }
     }

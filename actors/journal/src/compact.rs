@@ -1,5 +1,5 @@
-//! Rewriting the index: a new one is built from the segments beside the old one while the log goes on, and takes its place in
-//! one short pause of the committer. sled keeps what it has written several times over and never gives it back.
+//! Rewriting the index: a new one is built from the segments while the log goes on, and replaces the old one in a short
+//! pause of the committer. sled keeps what it has written several times over and never gives the space back.
 //!
 //! # Hazards
 //!
@@ -19,50 +19,50 @@ use super::shared_state::SharedState;
 
 pub use super::index::folder_bytes;
 
-/// The new index is near enough when it lacks no more than this: what the committer's pause is spent on.
+/// The new index is close enough when it lacks at most this many records; the committer's pause is spent on them.
 const NEAR_RECORDS: u64 = 512;
-/// How often the new index runs after a log that is written to, before the committer waits for the rest.
+/// How often the new index may chase a growing log before the committer pauses anyway.
 const ROUNDS: usize = 8;
-/// What a rewritten index came to. One that would be no smaller is left as it is: then nothing has changed and nobody waited.
+/// The result of rewriting the index. If the new one would be no smaller, nothing changes and no append waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
-    /// Records it holds.
+    /// Records in the index.
     pub records: u64,
     /// Bytes on disk before.
     pub bytes_before: u64,
     /// Bytes on disk after.
     pub bytes_after: u64,
-    /// How long nothing could be appended.
+    /// How long appends waited.
     pub pause: Duration,
 }
 
-/// Why the index was not rewritten. It is as it was, unless it says otherwise.
+/// Why the index was not rewritten. It is unchanged unless the message says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactError {
-    /// It is being rewritten already.
+    /// Another rewrite is running.
     #[error("the index of the log is being rewritten already; wait for that")]
     UnderWay,
-    /// Whoever asked for it does not want it any more.
+    /// The caller's `go_on` returned `false`.
     #[error("given up; the index of the log is as it was")]
     GivenUp,
     /// The journal is closed.
     #[error("the log is closed")]
     Closed,
-    /// It could not be done.
+    /// It failed, for the given reason.
     #[error("the index of the log was not rewritten: {0}")]
     Failed(String),
 }
 
-/// What the new index is built with.
+/// Builds a new index.
 pub(super) struct Building<'a> {
     pub(super) shared: &'a SharedState,
     pub(super) tail: &'a dyn Fn() -> Tail,
-    /// Asked now and then, with the records done and all there are.
+    /// Called now and then with the records done and the total; `false` gives up.
     pub(super) go_on: &'a mut dyn FnMut(u64, u64) -> bool,
 }
 
 impl Building<'_> {
-    /// A new index that lacks next to nothing, durable. What is left of it after an error is removed.
+    /// Builds a durable index that lacks at most a few records. Removes its files after an error.
     pub(super) fn build(&mut self) -> Result<Index, CompactError> {
         let log = self.shared.log();
         let path = log.join(index::NEW);
@@ -102,7 +102,8 @@ impl Building<'_> {
 }
 
 impl Committer {
-    /// Puts a new index in the place of the one in use: nothing is appended meanwhile, and readers read the segments.
+    /// Replaces the index in use by `new`. Meanwhile nothing is appended and readers read the segments. Returns how
+    /// long that took.
     pub(super) fn take_over(&mut self, new: Index) -> Result<Duration, CompactError> {
         let begun = Instant::now();
         let tail = self.ledger.tail();
@@ -119,7 +120,7 @@ impl Committer {
         shared.put_index(None);
         drop(new);
         let exchanged = index::exchange(shared.log());
-        // Whichever of the two stands there now: it is opened, and has what the log has.
+        // Open whichever of the two is in place now, and catch it up.
         let opened = reopen(shared.log(), shared.segments(), tail);
         match opened {
             Ok(index) => shared.put_index(Some(index)),
@@ -129,15 +130,15 @@ impl Committer {
             }
         }
         self.unflushed.clear();
-        // Where the old one is in use again, nothing is known of its checkpoint here.
+        // If the old index is back in use, the position of its checkpoint is not known here.
         self.saved = if exchanged.is_ok() && kept { tail.position } else { Position(0) };
         exchanged.map_err(|error| CompactError::Failed(error.to_string()))?;
         Ok(begun.elapsed())
     }
 }
 
-/// Opens the index that is in place now. One that lacks more than a moment's work is not used: everybody waits, and the next
-/// start has the time to rebuild it.
+/// Opens the index that is in place now. Refuses one that lacks more than a few records: appends are waiting, and the
+/// next start has the time to rebuild it.
 fn reopen(log: &Path, segments: &Path, tail: Tail) -> Result<Index, String> {
     const LATER: &str = "reads are slow until the next start of the daemon, which rebuilds it";
     let opened = index::open(log).map_err(|error| error.to_string())?;
@@ -161,7 +162,7 @@ fn failed(error: index::Error) -> CompactError {
     CompactError::Failed(error.to_string())
 }
 
-/// Lets go of an index in the making and removes it.
+/// Closes and removes an index being built.
 pub(super) fn give_up(new: Index, log: &Path) {
     drop(new);
     if let Err(error) = index::release_and_remove(&log.join(index::NEW)) {

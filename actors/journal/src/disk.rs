@@ -1,6 +1,6 @@
-//! The journal on disk, as its users hold it: the bounded queue in front of the committer, reads, and close.
+//! The journal on disk as its users hold it: the bounded queue in front of the committer, reads, and close.
 //!
-//! Reads go to the index, and to the segments when the index fails: slower, never wrong.
+//! Reads go to the index, and to the segments if the index fails: slower, with the same answers.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -24,13 +24,13 @@ use super::verify::{self, Auditor, Until, Verified};
 use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
 use baton_base::pinned_folder::PinnedFolder;
 
-/// A full segment: large enough that a year of log is a handful of files, small enough to read at once.
+/// Size of a full segment: large enough that a year of log is a handful of files, small enough to read at once.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
-/// Records that a restart may have to bring into the index again: about a tenth of a second.
+/// Records that a restart may have to bring into the index again: about 0.1 s.
 const FLUSH_AFTER_RECORDS: usize = 10_000;
-/// How long the index may lag behind on disk while nobody writes.
+/// How long the index may lag behind on disk while nothing is appended.
 const FLUSH_AFTER: Duration = Duration::from_secs(60);
-/// What may wait for the committer, in KiB: many times what a group commit takes in, and no more than that.
+/// Bound of the queue in KiB: many times what one group commit takes.
 const QUEUE_MAX_KIB: usize = 16 * 1024;
 
 /// How a log is opened.
@@ -38,22 +38,22 @@ const QUEUE_MAX_KIB: usize = 16 * 1024;
 pub struct Options {
     /// The folder of the log; created if it is missing.
     pub log: PathBuf,
-    /// The time of opening: names the folder that a torn tail is kept in.
+    /// The time of opening; names the folder that keeps a torn tail.
     pub now: Timestamp,
-    /// Size at which a new segment is begun.
+    /// Size in bytes at which a new segment is begun.
     pub segment_bytes: u64,
     /// The index is flushed after this many records …
     pub flush_after_records: usize,
     /// … or when it has been dirty this long, and at close.
     pub flush_after: Duration,
-    /// Whether full segments are compressed, in the background.
+    /// True if full segments are compressed in the background.
     pub seal: bool,
-    /// The file layer of the segments.
+    /// The file operations on segments.
     pub files: Arc<dyn Files>,
 }
 
 impl Options {
-    /// The usual ones for a folder.
+    /// The default options for a folder.
     pub fn new(log: impl Into<PathBuf>, now: Timestamp) -> Self {
         Self {
             log: log.into(),
@@ -79,11 +79,11 @@ pub struct DiskJournal {
 }
 
 impl DiskJournal {
-    /// Opens a log, and repairs what can be repaired without guessing. `fold` has seen and published everything when
-    /// this returns. The caller holds the lock of the home.
+    /// Opens a log and repairs what can be repaired without guessing. `fold` has applied and published everything when
+    /// this returns. The caller must hold the lock of the home.
     ///
-    /// Blocks. With a checkpoint of the fold what was stored before it is neither read nor folded: of those segments only the
-    /// names, headers and the order among them are looked at. Else it takes about a second per million records.
+    /// Blocks. With a checkpoint of the fold, records before it are neither read nor folded: only the names and headers
+    /// of their segments, and the order of these, are checked. Otherwise it takes about a second per million records.
     pub fn open(options: Options, mut fold: Box<dyn Fold>) -> Result<Self, OpenError> {
         let Options { log, now, segment_bytes, flush_after_records, flush_after, seal, files } = options;
         let recovered = recovery::recover(&log, Arc::clone(&files), segment_bytes, now, &mut *fold)?;
@@ -103,7 +103,7 @@ impl DiskJournal {
         let sealer = seal.then(|| Sealer::start(files, segments, Arc::clone(&shared), recovered.writer.number()));
         let sealer = sealer.transpose().map_err(threads)?.map(Arc::new);
         let saved = recovered.report.checkpoint.unwrap_or_default();
-        // What was folded without a checkpoint is kept too, though nobody may write.
+        // A fold made without a checkpoint gets one, even if nothing is appended.
         let since = (fold.rows().is_some() && saved < tail.position).then(Instant::now);
         let (sender, requests) = mpsc::channel();
         let committer = Committer {
@@ -126,21 +126,21 @@ impl DiskJournal {
         Ok(Self { queue, shared, committer, sealer, recovery, rewriting })
     }
 
-    /// Goes on as after a write that the index refused.
+    /// Drops the index, as after a failed write to it.
     #[cfg(any(test, feature = "faults"))]
     pub fn lose_index(&self) {
         self.shared.use_index(|_| Err(std::io::Error::other("lost on purpose").into()));
     }
 
-    /// Waits until every full segment has been sealed, or could not be.
+    /// Waits until every full segment has been tried.
     #[cfg(test)]
     pub(super) fn wait_sealed(&self) {
         let sealer = self.sealer.lock().unwrap().clone().expect("sealing");
-        // The committer tells of a full segment before it answers.
+        // The committer notifies the sealer before it answers an append.
         sealer.wait();
     }
 
-    /// What was found and repaired while it was opened.
+    /// What was found and repaired on open.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
     }
@@ -191,7 +191,7 @@ impl Journal for DiskJournal {
         let indexed = self.shared.ask_index(|index| {
             let entries = index.entries(from, tail.position, limit)?;
             let exact = |(position, entry): (Position, index::Entry)| {
-                // That it is the record of this position is told by the record alone.
+                // Only the decoded record shows that it belongs to this position.
                 index::decode(&entry, position)?;
                 Ok(Exact { position, bytes: entry.bytes, chain: entry.chain })
             };
@@ -274,7 +274,7 @@ impl Journal for DiskJournal {
         self.queue.room.close();
         drop(self.queue.lock().take());
         let committer = self.committer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // What went wrong in it was told when it did.
+        // A panic of the thread has been reported when it happened.
         let _ = committer.map(JoinHandle::join);
         drop(self.sealer.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.shared.close();
@@ -295,7 +295,7 @@ struct Append {
 
 type Answer = oneshot::Receiver<Result<super::Appended, AppendError>>;
 
-/// The queue in front of the committer. Its bound is `room`, in KiB of what waits.
+/// The queue in front of the committer, bounded by `room`, in KiB.
 struct Queue {
     room: Arc<Semaphore>,
     sender: Mutex<Option<Sender<Wish>>>,

@@ -1,4 +1,4 @@
-//! The file layer under the writer and the sealer: a few verbs, so that tests can make each of them fail.
+//! The file operations under the writer and the sealer, behind traits so that tests can make each of them fail.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,29 +8,29 @@ use baton_base::durable;
 
 /// Opens, creates, renames and removes segment files.
 pub trait Files: Send + Sync {
-    /// Creates a file, or empties the one that is there. Its name is durable when this returns.
+    /// Creates a file, or truncates an existing one. Its name is durable when this returns.
     fn create(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>>;
-    /// Opens a file that is there.
+    /// Opens an existing file.
     fn open(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>>;
-    /// Gives a file another name in its folder, in the place of what bears it. The name is durable when this returns.
+    /// Renames a file within its folder, replacing the target if it exists. The new name is durable when this returns.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file. That it is gone is durable when this returns.
+    /// Removes a file. The removal is durable when this returns.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
 /// One open segment file.
 pub trait SegmentFile: Send {
-    /// Writes all of `bytes` at `offset`. After an error any part of them may be there.
+    /// Writes all of `bytes` at `offset`. After an error any part of them may have been written.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Makes durable what was written and the file's length.
+    /// Makes the written data and the file's length durable.
     fn sync(&mut self) -> io::Result<()>;
-    /// Cuts the file at `length`.
+    /// Truncates the file to `length`.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
     /// Reads exactly `bytes.len()` bytes at `offset`.
     fn read_at(&mut self, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
 }
 
-/// The files of this machine.
+/// The real file system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
@@ -76,7 +76,7 @@ impl SegmentFile for File {
     }
 }
 
-/// Up to `limit` bytes from the start of a file, and how many it has.
+/// Reads up to `limit` bytes from the start of a file; also returns its size.
 pub(super) fn read_start(path: &Path, limit: usize) -> io::Result<(Vec<u8>, u64)> {
     let mut bytes = Vec::with_capacity(limit);
     let file = File::open(path)?;

@@ -1,22 +1,28 @@
-//! The index: the whole log in sled, by position and by stream. It is what reads and restarts use, and never the
-//! truth: whatever is wrong with it, it is put aside and rebuilt from the segments.
+//! The index: the whole log in sled, by position and by stream. Reads and restarts use it, but it is never the truth:
+//! if anything is wrong with it, it is put aside and rebuilt from the segments.
 //!
-//! sled 0.34 deadlocks under concurrent `flush_async`, does not sync on `flush`, and may fail or panic while it
-//! opens. So: one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
+//! sled 0.34 deadlocks under concurrent `flush_async`, does not sync on `flush`, and may fail or panic while it opens.
+//! So one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
 //!
-//! One tree, so that one batch is atomic: `g` first position -> a group of records, packed; `s` length of the stream's
-//! name, name, sequence -> position; `b` -> applied position and chain hash; `l` -> bytes of all `g` and `s`; what
-//! `checkpoint` keeps: `t` name of a stream -> its head and row, `c` -> how far the rows have come. Integers are big-endian.
-//! sled writes what
-//! it holds several times over, as pages split and are consolidated, so what it is given is small: records that came
-//! together lie together, compressed.
+//! Everything is in one tree, so that one batch is atomic. Integers are big-endian.
+//!
+//! | key | value |
+//! |---|---|
+//! | `g`, first position | a group of records, packed |
+//! | `s`, length of the stream's name, name, sequence | position |
+//! | `b` | applied position and chain hash |
+//! | `l` | bytes of all `g` and `s` entries |
+//! | `t`, name of a stream | its head and row, see `checkpoint` |
+//! | `c` | how far the rows go, see `checkpoint` |
+//!
+//! sled writes what it holds several times over as pages split and are consolidated, so it is given little: records
+//! that were appended together are stored together, compressed.
 //!
 //! # Hazards
 //!
-//! - A crash can leave sled unopenable; the guarded open puts it aside and rebuilds it. `panic = "abort"` would
-//!   defeat that guard and the supervision.
-//! - After very many events in one run the next open takes seconds once: sled writes its snapshot when it
-//!   opens.
+//! - A crash can leave sled unopenable; the guarded open puts it aside and rebuilds it. `panic = "abort"` would defeat
+//!   that guard and the supervision.
+//! - After very many events in one run the next open takes seconds once: sled writes its snapshot when it opens.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -40,20 +46,21 @@ pub(super) use folders::{CURRENT, NEW, OLD, exchange, release_and_remove, remove
 pub(super) use group::Group;
 pub(super) use opening::{Aside, open, put_aside};
 
-/// Advisory: sled's floor is about 130 MB while it scans a log of 1 GB, whatever is set.
+/// Advisory: sled needs about 130 MB while it scans a log of 1 GB, whatever is set here.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
-/// Records per batch: two keys each, `applied` and `live` make 128 operations, and sled is best near 100.
+/// Records per batch: with two keys each, plus `applied` and `live`, a batch has 128 operations; sled is fastest near
+/// 100.
 const BATCH_RECORDS: usize = 63;
-/// Operations of any batch.
+/// Operations of any other batch.
 const BATCH_OPERATIONS: usize = 127;
 
 const APPLIED: &[u8] = b"b";
-/// How many bytes all keys and values have.
+/// Total bytes of the `g` and `s` keys and values.
 const LIVE: &[u8] = b"l";
-/// What keys by stream begin with, and what lies behind all of them.
+/// Prefix of the keys by stream, and the first key after all of them.
 const STREAM: &[u8] = b"s";
 const BEHIND_STREAM: &[u8] = b"t";
-/// What the first form of this index had instead: a key for each record.
+/// Key that only the first format of this index had, with one key per record.
 const FIRST_FORM: &[u8] = b"a";
 
 /// Why the index did not answer.
@@ -69,9 +76,9 @@ pub(super) enum Error {
     Malformed(&'static str),
     #[error("{error}: {cause}")]
     Disk {
-        /// What sled said.
+        /// sled's error.
         error: String,
-        /// What writing beside it said.
+        /// The error of writing a file beside it.
         cause: io::Error,
     },
     #[error("position {0} is missing in the index")]
@@ -79,32 +86,32 @@ pub(super) enum Error {
 }
 
 impl Error {
-    /// Whether another process has the index open. sled gives that error no kind of its own.
+    /// True if another process has the index open. sled gives that error no kind of its own.
     pub(super) fn is_lock(&self) -> bool {
         matches!(self, Self::Sled(::sled::Error::Io(error)) if error.to_string().contains("could not acquire lock"))
     }
 }
 
-/// The index, open.
+/// The open index.
 pub(super) struct Index {
     db: ::sled::Db,
-    /// Our own handle on sled's file: what `flush` writes is synced with it.
+    /// A second handle on sled's file, to sync what `flush` has written.
     data: File,
-    /// Bytes of all keys and values, as `l` has it; `None` for an index that was begun without counting them.
+    /// Total bytes of the `g` and `s` keys and values; `None` for an index that was created without counting them.
     live: Mutex<Option<u64>>,
 }
 
-/// A record of the index: with the chain hash that stands beside it.
+/// A record in the index, with the chain hash at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) chain: ChainHash,
     pub(super) bytes: Vec<u8>,
 }
 
-/// A record's place by its stream.
+/// A record's key by stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StreamKey {
-    /// As it is stored.
+    /// The raw key.
     pub(super) key: Vec<u8>,
     pub(super) stream: Vec<u8>,
     pub(super) sequence: SequenceNumber,
@@ -112,7 +119,7 @@ pub(super) struct StreamKey {
 }
 
 impl Index {
-    /// Opens or creates the index in a folder, if it can be opened as it is.
+    /// Opens or creates the index in a folder, without any repair.
     pub(super) fn open_once(folder: &Path) -> Result<Self, Error> {
         guarded(|| {
             let db = ::sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
@@ -130,13 +137,13 @@ impl Index {
         })
     }
 
-    /// sled itself, to be spoilt.
+    /// sled itself, for tests that damage it.
     #[cfg(test)]
     pub(super) fn raw(&self) -> &::sled::Db {
         &self.db
     }
 
-    /// How far the index has come.
+    /// The last record that the index has taken in.
     pub(super) fn applied(&self) -> Result<Tail, Error> {
         guarded(|| match self.db.get(APPLIED)? {
             None => Ok(Tail::default()),
@@ -148,7 +155,7 @@ impl Index {
         })
     }
 
-    /// Takes in records that follow what is applied.
+    /// Adds records that directly follow the applied ones.
     pub(super) fn apply(&self, placed: &[Placed]) -> Result<(), Error> {
         guarded(|| {
             for part in placed.chunks(BATCH_RECORDS) {
@@ -183,7 +190,8 @@ impl Index {
         })
     }
 
-    /// Puts pairs in, in order, and removes keys without a value: after a crash the first so many batches of it are done.
+    /// Inserts pairs in order, and removes keys without a value. Each batch is atomic; after a crash only the first
+    /// batches may have been applied.
     pub(super) fn put(&self, pairs: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>) -> Result<(), Error> {
         guarded(|| {
             let mut pairs = pairs.peekable();
@@ -206,7 +214,7 @@ impl Index {
         guarded(|| Ok(self.db.get(key)?.map(|value| value.to_vec())))
     }
 
-    /// Every pair whose key begins with `prefix`, in the order of the keys, the key without it.
+    /// Calls `take` with every pair whose key begins with `prefix`, in key order; the key is passed without the prefix.
     pub(super) fn each(
         &self,
         prefix: &[u8],
@@ -221,8 +229,8 @@ impl Index {
         })
     }
 
-    /// Bytes of all that was taken in: what an index written anew would hold, before what sled adds. `None` when nobody
-    /// has counted.
+    /// Total bytes of all records and keys taken in, which is what a rewritten index would hold before sled's overhead.
+    /// `None` for an index that was created without counting them.
     pub(super) fn live_bytes(&self) -> Option<u64> {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -236,7 +244,7 @@ impl Index {
         })
     }
 
-    /// The entries of `from..=to`, at most `limit` and about [`READ_MAX_BYTES`], without a hole.
+    /// The entries of `from..=to` without gaps, at most `limit` and about [`READ_MAX_BYTES`].
     pub(super) fn entries(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Entry>, Error> {
         guarded(|| {
             let (mut entries, mut bytes) = (Vec::new(), 0);
@@ -261,7 +269,7 @@ impl Index {
         guarded(|| self.group_of(position)?.at(position).cloned().ok_or(Error::Hole(position)))
     }
 
-    /// The group that holds a position.
+    /// The group that contains a position.
     fn group_of(&self, position: Position) -> Result<Group, Error> {
         let before = self.db.range(group_key(Position(0))..=group_key(position)).next_back();
         let (key, value) = before.ok_or(Error::Hole(position))??;
@@ -270,7 +278,7 @@ impl Index {
         if group.at(position).is_none() { Err(Error::Hole(position)) } else { Ok(group) }
     }
 
-    /// Groups from the one on that position `from` would lie in, at most `limit`, in order.
+    /// At most `limit` groups in order, starting with the one that would contain position `from`.
     pub(super) fn groups(&self, from: Position, limit: usize) -> Result<Vec<Group>, Error> {
         guarded(|| {
             let mut groups = Vec::new();
@@ -285,7 +293,7 @@ impl Index {
         })
     }
 
-    /// Keys by stream behind a key, or from the first on, at most `limit`, in their own order.
+    /// At most `limit` keys by stream in key order, after `after` or from the first on.
     pub(super) fn stream_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<StreamKey>, Error> {
         use std::ops::Bound::{Excluded, Included};
         guarded(|| {
@@ -303,12 +311,12 @@ impl Index {
         })
     }
 
-    /// Where a record stands by its stream. `None`: the index does not know it.
+    /// The position of a record by its stream; `None` if the index has no such key.
     pub(super) fn position_of(&self, stream: &StreamId, sequence: SequenceNumber) -> Result<Option<Position>, Error> {
         guarded(|| self.db.get(stream_key(stream, sequence))?.map(|value| be_u64(&value).map(Position)).transpose())
     }
 
-    /// Records of one stream after a sequence, none behind `to`.
+    /// Records of one stream after sequence `after`, none after position `to`.
     pub(super) fn read_stream(
         &self,
         stream: &StreamId,
@@ -318,7 +326,7 @@ impl Index {
     ) -> Result<Vec<StoredRecord>, Error> {
         guarded(|| {
             let (mut records, mut bytes) = (Vec::new(), 0);
-            // Records of a stream often came together.
+            // Records of a stream were often appended together.
             let mut group: Option<Group> = None;
             let mut expected = SequenceNumber(after.0.saturating_add(1));
             let range = stream_key(stream, expected)..=stream_key(stream, SequenceNumber(u64::MAX));
@@ -349,13 +357,13 @@ impl Index {
     }
 }
 
-/// The record of an entry, which must be of that position.
+/// Decodes the record of an entry, which must be at `position`.
 pub(super) fn decode(entry: &Entry, position: Position) -> Result<StoredRecord, Error> {
     let record = envelope::decode(&entry.bytes).map_err(|_| Error::Malformed("a record"))?;
     if record.position == position { Ok(record) } else { Err(Error::Hole(position)) }
 }
 
-/// sled asserts where it should answer. The lock it holds is released when the panic unwinds.
+/// sled panics where it should return an error. Unwinding releases its lock.
 fn guarded<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,8 +1,8 @@
-//! Who comes next in which stream: expected versions, places and the chain, decided in memory before a byte is
-//! written.
+//! The version of every stream and the end of the chain, kept in memory: appends are decided, placed and chained here
+//! before a byte is written.
 //!
-//! Every position is one record of one stream, and a stream's records are numbered from 1 without gaps. So the sequences of
-//! all heads add up to the position of the tail: by that a ledger which a checkpoint put back is judged.
+//! Every position is one record of one stream, and a stream's records are numbered from 1 without gaps. So the
+//! sequences of all heads add up to the position of the tail; a ledger restored from a checkpoint is checked by that.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -13,27 +13,27 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 
 use super::{APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, RECORD_MAX_BYTES, STREAM_MAX_BYTES};
 
-/// Room for everything of a record but its texts.
+/// Allowance for everything in a record but its texts, in bytes.
 const ENVELOPE_BYTES: usize = 256;
 
-/// A record with its bytes and the chain hash at it.
+/// A record with its position assigned, its encoded bytes and the chain hash at it.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) record: StoredRecord,
     pub(super) bytes: Vec<u8>,
     pub(super) chain: ChainHash,
-    /// Whether the next record is of the same append.
+    /// True if the next record belongs to the same append.
     pub(super) goes_on: bool,
 }
 
-/// The last record of a stream: its number there, and its place in the journal.
+/// The last record of a stream: its sequence, and its position in the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) sequence: SequenceNumber,
     pub(super) position: Position,
 }
 
-/// The versions of all streams and the end of the journal, as of what is durable.
+/// The heads of all streams and the end of the journal, as far as they are durable.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     heads: HashMap<StreamId, Head>,
@@ -45,17 +45,17 @@ impl Ledger {
         self.tail
     }
 
-    /// Puts a head back that a checkpoint kept.
+    /// Restores a head from a checkpoint.
     pub(super) fn restore(&mut self, stream: StreamId, head: Head) {
         self.heads.insert(stream, head);
     }
 
-    /// Says how far the heads that were put back have come. Some may be newer: their records come again.
+    /// Sets the tail that belongs to the restored heads. Some heads may be newer: their records are admitted again.
     pub(super) fn restored(&mut self, tail: Tail) {
         self.tail = tail;
     }
 
-    /// Whether the heads account for every position up to the tail, and none for one beyond it.
+    /// True if the heads account for every position up to the tail and none beyond it.
     pub(super) fn is_whole(&self) -> bool {
         let mut records = 0_u64;
         for head in self.heads.values() {
@@ -67,12 +67,12 @@ impl Ledger {
         records == self.tail.position.0
     }
 
-    /// Whether a stream has records.
+    /// True if the stream has records.
     pub(super) fn knows(&self, stream: &StreamId) -> bool {
         self.heads.contains_key(stream)
     }
 
-    /// The streams with records after a position, by name.
+    /// Heads of the streams with records after `position`, sorted by name.
     pub(super) fn changed_since(&self, position: Position) -> Vec<(&StreamId, Head)> {
         let changed = self.heads.iter().filter(|(_, head)| head.position > position);
         let mut changed: Vec<_> = changed.map(|(stream, head)| (stream, *head)).collect();
@@ -80,19 +80,19 @@ impl Ledger {
         changed
     }
 
-    /// How many streams there are.
+    /// Number of streams.
     pub(super) fn streams(&self) -> usize {
         self.heads.len()
     }
 
-    /// Takes in a record that is stored already. `Err` says what does not follow from what came before.
+    /// Takes in the next stored record. Fails with the reason if it does not follow from the ones before it.
     pub(super) fn admit(&mut self, record: &StoredRecord, chain: ChainHash) -> Result<(), String> {
         let expected = self.tail.position.next();
         if record.position != expected {
             return Err(format!("it says it is position {}, and position {expected} comes next", record.position));
         }
         let head = self.heads.entry(record.stream.clone()).or_default();
-        // A head that was put back may be ahead of the tail: then this record comes again.
+        // A restored head may be ahead of the tail; then this record has been counted already.
         let follows = match record.position.cmp(&head.position) {
             Ordering::Greater => record.sequence == head.sequence.next(),
             Ordering::Equal => record.sequence == head.sequence,
@@ -113,12 +113,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// Begins a group of appends that become durable together, or not at all.
+    /// Begins a group of appends that become durable together or not at all.
     pub(super) fn stage(&self) -> Stage<'_> {
         Stage { ledger: self, heads: HashMap::new(), placed: Vec::new(), tail: self.tail }
     }
 
-    /// Believes a group that is durable now.
+    /// Takes over a group that is durable now.
     pub(super) fn accept(&mut self, staged: &Staged) {
         for (stream, head) in &staged.heads {
             self.heads.insert(stream.clone(), *head);
@@ -127,7 +127,7 @@ impl Ledger {
     }
 }
 
-/// A group of appends in the making. Earlier appends of the group count for later ones.
+/// A group of appends being built. Later appends see the earlier ones of the group.
 pub(super) struct Stage<'a> {
     ledger: &'a Ledger,
     heads: HashMap<StreamId, Head>,
@@ -135,7 +135,7 @@ pub(super) struct Stage<'a> {
     tail: Tail,
 }
 
-/// A group of appends, placed and encoded.
+/// A group of appends with positions assigned, encoded.
 pub(super) struct Staged {
     heads: HashMap<StreamId, Head>,
     pub(super) placed: Vec<Placed>,
@@ -143,7 +143,7 @@ pub(super) struct Staged {
 }
 
 impl Stage<'_> {
-    /// Places one append, or refuses it and leaves the group as it was.
+    /// Places one append, or refuses it and leaves the group unchanged.
     pub(super) fn place(
         &mut self,
         stream: &StreamId,
@@ -196,7 +196,7 @@ impl Stage<'_> {
     }
 }
 
-/// Refuses what is over a bound before it is queued. `Ok` is the append's size in bytes, roughly.
+/// Refuses an append that exceeds a bound, before it is queued. Returns its approximate size in bytes.
 pub(super) fn measure(stream: &StreamId, batch: &[NewRecord]) -> Result<usize, AppendError> {
     if batch.is_empty() {
         return Err(AppendError::Refused { reason: "an append of no records".into(), retriable: false });
@@ -241,8 +241,8 @@ mod tests {
         Tail { position: Position(position), chain: ChainHash::GENESIS }
     }
 
-    /// A ledger as of position 4 with these heads, told of `records` from position 5 on: whether it took all of them, and
-    /// whether it is whole then.
+    /// Restores `heads` as of position 4, then admits `records` from position 5 on; checks whether all were admitted,
+    /// and whether the ledger is whole then.
     fn check(heads: &[(&str, u64, u64)], records: &[(&str, u64)], expected: (bool, bool)) {
         let mut ledger = Ledger::default();
         for (stream, sequence, position) in heads {

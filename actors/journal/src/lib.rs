@@ -17,7 +17,7 @@
 //! | run | `shared_state` | the state that the threads below write and readers read |
 //! | | `sealer` | the thread that compresses full segments |
 //! | | `committer` | the one thread that writes: group commit, index, fold, answers |
-//! | | `compact` | rewrites the index while the log goes on |
+//! | | `compact` | rewrites the index while the log stays open |
 //! | offline | `verify` | reads everything and reports what is not as it was written; also on an open log |
 //! | | `repair` | cuts a damaged log off where it is still whole |
 //! | | `offline`, `refill` | read the segments of a closed log; write a new log from the records of another |
@@ -62,47 +62,49 @@ pub use memory::MemoryJournal;
 pub use recovery::{Cut, OpenError, Recovery};
 pub use verify::{Auditor, Finding, Verified};
 
-/// Longest encoded record. Sled keeps values over 128 KiB as one file each and never removes them promptly.
+/// Longest encoded record. sled keeps a value over 128 KiB in a file of its own and is slow to remove it.
 pub const RECORD_MAX_BYTES: usize = 60 * 1024;
-/// Longest name of a stream: `session:` and the longest session id, with room.
+/// Longest stream name: `session:` and the longest session id, with room to spare.
 pub const STREAM_MAX_BYTES: usize = 512;
-/// Most records of one append: an aggregate records a handful.
+/// Most records of one append; an aggregate records a handful.
 pub const APPEND_MAX_RECORDS: usize = 256;
-/// Most bytes of one append, envelopes included.
+/// Most bytes of one append, including the envelopes.
 pub const APPEND_MAX_BYTES: usize = 1024 * 1024;
-/// Most records one read gives, whatever was asked for: what a reader holds at once.
+/// Most records that one read returns, whatever its limit: bounds what a reader holds in memory.
 pub const READ_MAX_RECORDS: usize = 4096;
-/// A read ends with the record that reaches this many bytes: what a reader holds at once, whatever the records' size.
+/// A read ends with the record that reaches this many bytes: bounds memory whatever the size of the records.
 pub const READ_MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The append-only log of every event.
 ///
-/// What every implementation promises:
+/// Every implementation promises:
 ///
-/// * **Places.** Sequences of a stream are 1, 2, 3 … without gaps; positions of the journal likewise. The records of
-///   one append stand side by side.
-/// * **Optimistic appends.** An append names the version of the stream its caller believes in: the sequence of its
-///   last record, 0 for none. If that is wrong nothing is written and the answer is a conflict.
-/// * **All or nothing, then durable.** An append is stored wholly or not at all, also after a crash. `Ok` comes after it is on disk (for
-///   an implementation that has one), after the [`Fold`] has seen and published it, and after it can be read.
-/// * **A fold is never ahead of the disk**, and sees every record once, in order, from position 1.
-/// * **Order.** Appends are decided one after another. Two appends by one caller that does not wait between them are
-///   usually, but not always, decided in the order of the calls: the expected version is what protects.
+/// * **No gaps.** Sequences of a stream are 1, 2, 3 …; so are positions of the journal. The records of one append are
+///   adjacent.
+/// * **Optimistic appends.** An append names the version that its caller expects the stream to have: the sequence of
+///   its last record, 0 for an empty stream. If that is wrong, nothing is written and the answer is a conflict.
+/// * **All or nothing, then durable.** An append is stored completely or not at all, also after a crash. `Ok` is
+///   returned only after the append is on disk (for an implementation that has one), the [`Fold`] has applied and
+///   published it, and readers can read it.
+/// * **A fold is never ahead of the disk** and sees every record once, in order, from position 1 or from its
+///   checkpoint.
+/// * **Order.** Appends are decided one after another. Two appends that a caller issues without waiting in between are
+///   usually, but not always, decided in the order of the calls; rely on the expected version.
 pub trait Journal: Send + Sync {
-    /// Asks for `batch` to be stored at the end of `stream`. The wish is queued when this returns, if the queue has
-    /// room; else the future waits for room. Dropping the future of a queued append does not take it back.
+    /// Appends `batch` at the end of `stream`. If the queue has room, the append is queued before this returns;
+    /// otherwise the future waits for room. Dropping the future does not cancel an append that is queued.
     fn append(&self, stream: StreamId, expected: SequenceNumber, batch: Vec<NewRecord>) -> Ack;
 
-    /// Records from position `from` (included) on, at most `limit`, and no more than about [`READ_MAX_RECORDS`] or
-    /// [`READ_MAX_BYTES`], none behind [`Journal::tail`]. Empty only at the end. Blocks for a short disk read.
+    /// Returns records from position `from` (inclusive) on: at most `limit`, at most about [`READ_MAX_RECORDS`] or
+    /// [`READ_MAX_BYTES`], and none after [`Journal::tail`]. Empty only at the end. Blocks for a short disk read.
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError>;
 
-    /// As [`Journal::read`], but each record's bytes as they are stored, with the chain hash at it: decoding and encoding
-    /// gives other bytes for a record that an older version wrote.
+    /// Like [`Journal::read`], but returns each record's stored bytes and the chain hash at it. Decoding and encoding a
+    /// record that an older version wrote would give other bytes.
     fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError>;
 
-    /// Records of one stream after sequence `after` (0: from the first), bounded like [`Journal::read`]. A stream
-    /// that nobody wrote to is empty.
+    /// Returns records of one stream after sequence `after` (0 for all), bounded like [`Journal::read`]. Empty for an
+    /// unknown stream.
     fn read_stream(
         &self,
         stream: &StreamId,
@@ -113,89 +115,90 @@ pub trait Journal: Send + Sync {
     /// The end of what is durable and readable.
     fn tail(&self) -> Tail;
 
-    /// The chain hash at a position, to judge a checkpoint by: `None` if the journal does not reach that far.
+    /// Returns the chain hash at a position, to check a checkpoint against; `None` if the journal ends before it.
     /// Position 0 has [`ChainHash::GENESIS`].
     fn chain_at(&self, position: Position) -> Result<Option<ChainHash>, ReadError>;
 
-    /// Sizes, and what is wrong.
+    /// Returns sizes and the current problem, if there is one.
     fn stats(&self) -> Stats;
 
-    /// Why it has closed by itself and takes nothing any more: only opening it anew helps. `None` as long as it works.
+    /// Why the journal has closed itself and accepts no more appends; only reopening helps. `None` while it works.
     fn failure(&self) -> Option<String> {
         None
     }
 
-    /// Writes the index anew, so that it takes no more room than it needs; nothing of the log changes. `go_on` is asked now
-    /// and then, with the records done and all there are: on `false` everything is as it was. Appends wait once for a moment;
-    /// reads never. Blocks: seconds per million records. A journal without an index has nothing to do.
+    /// Rewrites the index so that it takes no more room than it needs; the log does not change. Calls `go_on` now and
+    /// then with the records done and the total; if it returns `false`, the index stays as it was. Appends wait once,
+    /// for a moment; reads never do. Blocks for seconds per million records. Does nothing for a journal without an
+    /// index.
     fn compact(&self, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Rewritten, CompactError> {
         let _ = go_on;
         Ok(Rewritten::default())
     }
 
-    /// Reads everything that is stored up to the tail and says what is not as it was written. It changes nothing, and appends
-    /// and reads go on. Blocks: seconds per million records. An error means that nothing could be read at all.
+    /// Reads everything up to the tail and reports what is not as it was written. Changes nothing; appends and reads go
+    /// on meanwhile. Blocks for seconds per million records. Fails only if nothing could be read at all.
     fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
         verify::read_through(self.tail(), &|from| self.read(from, READ_MAX_RECORDS), auditor)
     }
 
-    /// Writes what is queued, flushes, and lets go of the files. Later appends and reads answer `Closed`. May be
-    /// called again. Blocks: not for an async worker.
+    /// Writes what is queued, flushes and closes the files. Later appends and reads fail with `Closed`. Idempotent.
+    /// Blocks: do not call it from an async worker.
     fn close(&self);
 }
 
-/// The answer of an append, when it comes.
+/// The answer to an append, as a future.
 pub type Ack = Pin<Box<dyn Future<Output = Result<Appended, AppendError>> + Send>>;
 
-/// A view that is folded from the journal as it is written, in the committer's own thread.
+/// A view that is folded from the journal as it is written, on the committer's thread.
 ///
-/// `apply` is called once for every record, in order, from position 1: while the journal opens, then after each
-/// durable batch. `publish` is called once after opening and once per batch, before the batch is acknowledged: who
-/// has an acknowledgement finds it in the published view. Both must be quick and must not panic.
+/// `apply` is called once for every record, in order, from position 1: while the journal opens, then after each durable
+/// batch. `publish` is called once after opening and once per batch, before the batch is acknowledged, so that a caller
+/// with an acknowledgement finds its append in the published view. Both must be quick and must not panic.
 ///
-/// A fold that has [`Rows`] is spared most of it: they are kept in the index, and an opening applies only what came
-/// after them.
+/// For a fold with [`Rows`] an open skips most of that: the rows are kept in the index, and only later records are
+/// applied.
 pub trait Fold: Send {
-    /// Takes one record in. Unknown types are skipped and counted, never refused.
+    /// Applies one record. Unknown types are skipped and counted, never refused.
     fn apply(&mut self, record: &StoredRecord);
-    /// Shows readers the view as of `tail`.
+    /// Publishes the view as of `tail` to readers.
     fn publish(&mut self, tail: Tail);
-    /// The view as rows that a checkpoint can keep. `None`, the usual answer: each opening folds the whole log.
+    /// The view as rows that a checkpoint can keep. With `None`, the default, every open folds the whole log.
     fn rows(&mut self) -> Option<&mut dyn Rows> {
         None
     }
 }
 
-/// A view with a row for each stream, which depends on the records of that stream alone. A checkpoint keeps the rows
-/// that have changed since the last one.
+/// A view with one row per stream, each derived from the records of that stream alone. A checkpoint writes only the
+/// rows that have changed since the last one.
 pub trait Rows {
-    /// The form of the rows: a checkpoint of another form is ignored, and everything folded anew.
+    /// Version of the rows' format. A checkpoint of another version is ignored, and the whole log is folded again.
     fn form(&self) -> u32;
-    /// What to keep of one stream; `None` where the view has nothing of it.
+    /// The row to keep for a stream; `None` if the view has none.
     fn row(&self, stream: &StreamId) -> Option<String>;
-    /// How many records could not be read.
+    /// Number of records that could not be decoded.
     fn skipped(&self) -> u64;
-    /// Puts one row back. `false` if it cannot be understood: then the whole checkpoint is ignored.
+    /// Restores one row. Returns `false` if it cannot be decoded; the whole checkpoint is then ignored.
     fn restore(&mut self, stream: &StreamId, row: &str) -> bool;
-    /// All rows are back, and the records after `position` are applied next. A crash may leave a row that is newer than
-    /// the checkpoint: records that it holds already come again, and are known by their sequence.
+    /// Called when all rows are restored; the records after `position` are applied next. After a crash a row may be
+    /// newer than the checkpoint: records that it already contains come again and are recognised by their sequence.
     fn restored(&mut self, position: Position, skipped: u64);
-    /// Forgets everything: the records come from position 1 on.
+    /// Discards everything; the records follow from position 1.
     fn clear(&mut self);
 }
 
-/// Nothing is folded.
+/// Folds nothing.
 impl Fold for () {
     fn apply(&mut self, _record: &StoredRecord) {}
     fn publish(&mut self, _tail: Tail) {}
 }
 
-/// A record as it is stored, to the byte.
+/// A record exactly as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exact {
-    /// Its place.
+    /// Its position.
     pub position: Position,
-    /// Its bytes, the format byte included.
+    /// Its bytes, including the format byte.
     pub bytes: Vec<u8>,
     /// The chain hash at it.
     pub chain: ChainHash,
@@ -215,33 +218,32 @@ pub struct Appended {
 /// Why an append was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The stream is at another version than the caller believes.
+    /// The stream is at another version than the caller expected.
     #[error("the stream is at version {}, not at the expected one", actual.0)]
     Conflict {
-        /// The version it is at.
+        /// The stream's actual version.
         actual: SequenceNumber,
     },
-    /// It could not be written; nothing of it is stored.
+    /// It could not be written; none of it is stored.
     #[error("the log cannot be written: {reason}")]
     Refused {
         /// What failed.
         reason: String,
-        /// Whether the same append may succeed later (a full disk) or never will (data that is no JSON).
+        /// True if the same append may succeed later (a full disk); false if it never will (data that is not JSON).
         retriable: bool,
     },
-    /// The append is over a bound: [`RECORD_MAX_BYTES`], [`STREAM_MAX_BYTES`], [`APPEND_MAX_RECORDS`] or
-    /// [`APPEND_MAX_BYTES`].
+    /// The append exceeds [`RECORD_MAX_BYTES`], [`STREAM_MAX_BYTES`], [`APPEND_MAX_RECORDS`] or [`APPEND_MAX_BYTES`].
     #[error("{what} is {size}, over the bound of {bound}")]
     TooLarge {
-        /// What is too large.
+        /// The quantity that is too large.
         what: &'static str,
-        /// How large it is.
+        /// Its value.
         size: usize,
-        /// How large it may be.
+        /// Its maximum.
         bound: usize,
     },
-    /// The journal is closed, or its committer ended. In the second case whether the append was stored is only found
-    /// out by reading.
+    /// The journal is closed, or its committer has failed. After a failure only a read tells whether the append was
+    /// stored.
     #[error("the log is closed")]
     Closed,
 }
@@ -252,7 +254,7 @@ pub enum ReadError {
     /// The journal is closed.
     #[error("the log is closed")]
     Closed,
-    /// Neither the index nor the segments gave the records.
+    /// Neither the index nor the segments returned the records.
     #[error("the log cannot be read at position {position}: {reason}")]
     Failed {
         /// The first position that could not be read.
@@ -262,20 +264,20 @@ pub enum ReadError {
     },
 }
 
-/// Sizes of a journal, and what is wrong with it.
+/// Sizes of a journal, and its current problem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Records stored.
+    /// Number of records.
     pub events: u64,
-    /// Segment files.
+    /// Number of segment files.
     pub segments: u64,
-    /// Bytes of segment files on disk, sealed ones as they are.
+    /// Bytes of the segment files on disk; sealed ones count as compressed.
     pub bytes: u64,
-    /// Bytes that an index written anew would be given to hold; `None` when that is not known, or there is no index. sled takes
-    /// more on disk.
+    /// Bytes of all keys and values that a rewritten index would hold; sled takes more on disk. `None` if unknown, or
+    /// if there is no index.
     pub index_live_bytes: Option<u64>,
-    /// What is wrong and what it means, for `status`. `None` when all is well.
+    /// What is wrong and what that means, for `status`; `None` when all is well.
     pub problem: Option<String>,
-    /// Whether the index was lost: everything is read from the segments until [`Journal::compact`] has built another.
+    /// True if the index was lost: reads scan the segments until [`Journal::compact`] has built another.
     pub index_lost: bool,
 }

@@ -21,7 +21,7 @@ struct State {
 }
 
 impl MemoryJournal {
-    /// An empty journal; `fold` sees every record.
+    /// An empty journal whose records are folded into `fold`.
     pub fn new(mut fold: Box<dyn Fold>) -> Self {
         fold.publish(Tail::default());
         Self { state: Mutex::new(State { ledger: Ledger::default(), placed: Vec::new(), fold, closed: false }) }

@@ -1,7 +1,7 @@
-//! Reading a log that nobody has open: its segments alone, in order, with every check that opening makes. Nothing is
-//! written, cut or repaired, and a log that is too damaged to be opened is read up to the damage.
+//! Reading the segments of a log that nobody has open, in order, with every check that an open makes. Nothing is
+//! written, cut or repaired; a log that is too damaged to be opened is read up to the damage.
 //!
-//! The caller holds the lock of the home, so that nobody writes meanwhile.
+//! The caller must hold the lock of the home, so that nobody writes meanwhile.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use super::Exact;
 use super::ledger::Ledger;
 use super::segment::{self, Damage, Frames, HEADER_BYTES, Header, HeaderError};
 
-/// Reads the records of a log one after another. What is in memory at once is one segment.
+/// Reads the records of a log one after another. Holds one segment in memory at a time.
 pub struct OfflineReader {
     folder: PathBuf,
     numbers: Vec<u32>,
-    /// How many of `numbers` were begun.
+    /// Number of segments begun.
     begun: usize,
     bytes: Vec<u8>,
     offset: usize,
@@ -32,18 +32,18 @@ pub struct OfflineReader {
 pub enum End {
     /// With its last record.
     Whole,
-    /// Bytes follow the last record that no acknowledgement is known to cover: whoever opens the log cuts them off.
+    /// Bytes follow the last record that no acknowledgement is known to cover. An open cuts them off.
     Torn {
         /// The segment file.
         segment: PathBuf,
-        /// Where in it they begin.
+        /// Offset of the first of these bytes.
         offset: u64,
-        /// How many there are.
+        /// Number of bytes.
         bytes: u64,
     },
 }
 
-/// Why a log cannot be read on. What was read before is right.
+/// Why a log cannot be read on. The records read so far are valid.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read.
@@ -51,9 +51,9 @@ pub enum Error {
     Io {
         /// What was tried.
         what: &'static str,
-        /// On which file.
+        /// The file concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Records are bad or missing.
@@ -61,14 +61,14 @@ pub enum Error {
     Damaged {
         /// The segment file.
         segment: PathBuf,
-        /// Where in it.
+        /// Offset in the segment.
         offset: u64,
         /// The position of the first record that is bad or missing.
         position: Position,
         /// What is wrong there.
         what: String,
     },
-    /// It holds what only a newer version of this program understands.
+    /// The log contains something that only a newer version of this program understands.
     #[error("the log was written by a newer version of this program ({}, position {position}): {what}", segment.display())]
     Newer {
         /// The segment file.
@@ -81,7 +81,7 @@ pub enum Error {
 }
 
 impl OfflineReader {
-    /// The log in a folder. A folder that is not there is an empty log.
+    /// Opens the log in a folder. A missing folder is an empty log.
     pub fn open(log: &Path) -> Result<Self, Error> {
         let folder = log.join("segments");
         let numbers = match segment::list(&folder) {
@@ -93,7 +93,7 @@ impl OfflineReader {
         Ok(Self { folder, numbers, begun: 0, bytes, offset: 0, ledger, end: None, failed: false })
     }
 
-    /// The next record, decoded and to the byte; `None` at the end, and after an error.
+    /// The next record, decoded and as stored; `None` at the end and after an error.
     #[expect(clippy::should_implement_trait, reason = "an error ends it, which a user of an iterator might overlook")]
     pub fn next(&mut self) -> Result<Option<(StoredRecord, Exact)>, Error> {
         while self.end.is_none() && !self.failed {
@@ -114,22 +114,22 @@ impl OfflineReader {
         self.ledger.tail()
     }
 
-    /// How many segment files there are.
+    /// Number of segment files.
     pub fn segments(&self) -> u64 {
         self.numbers.len() as u64
     }
 
-    /// How many of them were begun: how far reading is.
+    /// Number of segments begun, as a measure of progress.
     pub fn begun(&self) -> u64 {
         self.begun as u64
     }
 
-    /// How the log ended; `None` before its end, and where an error has ended it.
+    /// How the log ended; `None` before its end or after an error.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// Begins the next segment, or finds that there is none.
+    /// Begins the next segment, or notes that there is none.
     fn segment(&mut self) -> Result<(), Error> {
         let Some(number) = self.numbers.get(self.begun).copied() else {
             self.end = Some(End::Whole);
@@ -192,7 +192,7 @@ impl OfflineReader {
         Ok(Some((record, exact)))
     }
 
-    /// A torn tail ends the log; anything else that is bad is damage.
+    /// Ends the log if `damage` is a torn tail; otherwise fails.
     fn bad(&mut self, damage: Damage) -> Result<Option<(StoredRecord, Exact)>, Error> {
         let segment = segment::path_on_disk(&self.folder, self.numbers[self.begun - 1]);
         if self.begun < self.numbers.len() {
@@ -228,7 +228,7 @@ mod tests {
     use super::super::writer::Writer;
     use super::*;
 
-    /// A log of so many records in segments of about 400 bytes, and what was written.
+    /// A log of `records` records in segments of about 400 bytes, and the records.
     fn log(records: usize) -> (tempfile::TempDir, Vec<Exact>) {
         let folder = tempfile::tempdir().unwrap();
         let segments = folder.path().join("segments");
@@ -255,7 +255,7 @@ mod tests {
         (folder, written)
     }
 
-    /// What is read, and what ended it.
+    /// The records read, and how reading ended.
     fn read(log: &Path) -> (Vec<Exact>, Result<Option<End>, Error>) {
         let mut reader = match OfflineReader::open(log) {
             Ok(reader) => reader,

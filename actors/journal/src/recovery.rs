@@ -1,21 +1,21 @@
-//! Opening the log: what came after the checkpoint, or else every record, is verified against the chain and folded; what a
-//! crash tore off is cut and kept; what the index still has is restored; what the index lacks is brought into it.
-//! Anything else is refused with its place: nothing is ever dropped from the middle.
+//! Opening the log. Records after the checkpoint, or else all records, are verified against the chain and folded; a
+//! torn tail is cut off and kept; records that only the index still has are restored; the index is brought up to date.
+//! Any other damage is refused with its place: nothing is ever dropped from the middle.
 //!
-//! With a checkpoint the bodies of the segments before it are not read: that they are what they were is what `verify`
-//! looks at. They are read, verified and refused if need be, when the index has to be rebuilt.
+//! With a checkpoint the bodies of the segments before it are not read; `verify` checks those. They are read and
+//! verified only when the index has to be rebuilt.
 //!
 //! # Hazards
 //!
-//! - A tail that is cut may in theory have been acknowledged (a bit flip in the last group that sled does not
-//!   hold). It is kept and reported.
+//! - A tail that is cut may in theory have been acknowledged (a bit flip in the last group that sled does not hold). It
+//!   is kept and reported.
 //!
 //! # Decisions
 //!
-//! - A checkpoint is believed only if it and the index lie on the chain and the heads of all streams add up to
-//!   the position of the log; otherwise it is ignored as a whole, with one log line, and everything is read.
-//! - With a checkpoint every segment must be there under its name, with a whole header that follows the one
-//!   before it and, if sealed, with the length and end that its header states.
+//! - A checkpoint is used only if it and the index lie on the chain and the heads of all streams add up to the position
+//!   of the log; otherwise it is ignored as a whole, with one log line, and everything is read.
+//! - With a checkpoint every segment must still exist under its name, with a valid header that follows the one before
+//!   it and, if sealed, with the length and end that its header states.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,21 +45,21 @@ const STEP_RECORDS: usize = 256;
 /// What was found and done while a log was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Records in the log.
+    /// Number of records in the log.
     pub events: u64,
-    /// The position of the checkpoint that spared the fold what came before it. `None`: everything was folded.
+    /// Position of the checkpoint that the fold started from; `None` if everything was folded.
     pub checkpoint: Option<Position>,
-    /// Why a checkpoint that was there was not used.
+    /// Why an existing checkpoint was not used.
     pub checkpoint_ignored: Option<String>,
     /// The torn tail that was cut off, if there was one.
     pub cut: Option<Cut>,
-    /// Acknowledged records that the segments had lost and the index gave back.
+    /// Number of acknowledged records that the segments had lost and the index gave back.
     pub restored: u64,
-    /// Records that the index lacked and took in from the segments.
+    /// Number of records that the index lacked and took in from the segments.
     pub caught_up: u64,
-    /// Why the index was put aside, or parts of it, and where they lie now.
+    /// Why the index, or part of it, was put aside, and where it is now.
     pub index_put_aside: Option<(String, PathBuf)>,
-    /// Why there is no index. Reads are slow then, and right.
+    /// Why there is no index. Reads are slow then, but right.
     pub problem: Option<String>,
 }
 
@@ -68,17 +68,17 @@ pub struct Recovery {
 pub struct Cut {
     /// The segment's file name.
     pub segment: String,
-    /// Where in it the cut was made.
+    /// Offset of the cut in the segment.
     pub offset: u64,
-    /// How many bytes were cut off.
+    /// Number of bytes cut off.
     pub bytes: u64,
     /// The position that the first record cut off had, or would have had.
     pub position: Position,
-    /// Where the bytes are kept.
+    /// The file that keeps the bytes.
     pub kept: PathBuf,
 }
 
-/// A log that is ready to be written to.
+/// An open log, ready to be appended to.
 pub(super) struct Recovered {
     pub(super) writer: Writer,
     pub(super) ledger: Ledger,
@@ -86,7 +86,7 @@ pub(super) struct Recovered {
     pub(super) report: Recovery,
 }
 
-/// Opens the log in folder `log`. `now` names the folder that a torn tail is kept in.
+/// Opens the log in folder `log`. `now` names the folder that keeps a torn tail.
 pub(super) fn recover(
     log: &Path,
     files: Arc<dyn Files>,
@@ -162,12 +162,14 @@ fn anew(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
     }
 }
 
-/// Brings into the index what the segments have beyond it, up to a position. `Err` says why it cannot be used.
+/// Adds to the index the records up to position `to` that it lacks, from the segments, and flushes it. Returns their
+/// number; on failure the reason why the index cannot be used.
 pub(super) fn catch_up(index: &Index, segments: &Path, to: Position) -> Result<u64, String> {
     catch_up_while(index, segments, to, &mut |_| true)
 }
 
-/// As [`catch_up`], as long as `go_on` says so, which is told how far it is after every few records.
+/// Like [`catch_up`], but calls `go_on` with the position reached after every [`STEP_RECORDS`], and stops when it
+/// returns `false`.
 pub(super) fn catch_up_while(
     index: &Index,
     segments: &Path,

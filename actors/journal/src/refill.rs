@@ -1,4 +1,4 @@
-//! Writing a log anew from records that were another's: the same bytes at the same places, so the same positions and chain.
+//! Writing a new log from the records of another: the same bytes at the same positions, so the same chain.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::writer::Writer;
 use super::{RECORD_MAX_BYTES, STREAM_MAX_BYTES};
 use baton_base::durable;
 
-/// Records that are written and synced together.
+/// Most records written and synced together.
 const GROUP_RECORDS: usize = 4096;
 /// Bytes after which a group is written.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
-/// A full segment, as a journal writes them.
+/// Size of a full segment, as a journal writes it.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A log in the making, in a folder of its own that nobody else knows.
+/// A log being written, in a folder that nobody else uses.
 pub struct Refill {
     writer: Writer,
     ledger: Ledger,
@@ -27,21 +27,21 @@ pub struct Refill {
     group_bytes: usize,
 }
 
-/// Why a record was not taken.
+/// Why a record was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no record.
+    /// It cannot be decoded.
     #[error(transparent)]
     Envelope(#[from] envelope::Error),
-    /// It is not what was recorded at its place.
+    /// It does not match its chain hash.
     #[error("its chain hash is {said}, and {is} follows from the records before it: it, or one before it, was changed")]
     Chain {
-        /// What came with it.
+        /// The hash that was passed with it.
         said: ChainHash,
-        /// What follows.
+        /// The hash that follows from the records before it.
         is: ChainHash,
     },
-    /// It does not follow from what came before.
+    /// It does not follow from the records before it, or exceeds a bound.
     #[error("{0}")]
     Place(String),
     /// It could not be written.
@@ -57,7 +57,7 @@ fn within(what: &str, bytes: usize, bound: usize) -> Result<(), Error> {
 }
 
 impl Refill {
-    /// Begins a log in folder `log`, which must not hold one.
+    /// Begins a log in folder `log`, which must not contain one.
     pub fn begin(log: &Path) -> Result<Self, Error> {
         let segments = log.join("segments");
         durable::create_private_folder(&segments)?;
@@ -65,9 +65,9 @@ impl Refill {
         Ok(Self { writer, ledger: Ledger::default(), group: Vec::new(), group_bytes: 0 })
     }
 
-    /// Takes in the next record: its bytes, and the chain hash that it must come to.
+    /// Appends the next record, given its bytes and the chain hash at it.
     pub fn take(&mut self, bytes: Vec<u8>, said: ChainHash) -> Result<StoredRecord, Error> {
-        // A journal would not have taken it.
+        // A journal would not have accepted a record over these bounds.
         let record = envelope::decode(&bytes)?;
         within("a record", bytes.len(), RECORD_MAX_BYTES)?;
         within("a stream's name", record.stream.as_str().len(), STREAM_MAX_BYTES)?;
@@ -77,7 +77,7 @@ impl Refill {
         }
         self.ledger.admit(&record, is).map_err(Error::Place)?;
         self.group_bytes += bytes.len();
-        // Nobody opens this log before all of it is durable: no append of it can be torn.
+        // Nobody opens this log before all of it is durable, so no append of it can be torn.
         self.group.push(Placed { record: record.clone(), bytes, chain: is, goes_on: false });
         if self.group.len() >= GROUP_RECORDS || self.group_bytes >= GROUP_BYTES {
             self.flush()?;
@@ -85,7 +85,7 @@ impl Refill {
         Ok(record)
     }
 
-    /// Writes what is left. The log is durable when this returns, and ends where it says.
+    /// Writes the rest. The log is durable when this returns; returns its end.
     pub fn finish(mut self) -> Result<Tail, Error> {
         self.flush()?;
         Ok(self.ledger.tail())

@@ -1,9 +1,9 @@
-//! Cutting a log off where it is still whole. What is cut is kept: the bytes of the segments from there on lie in a folder of
-//! their own when this is done, and so does the index, which may hold the only good copy of a damaged record.
+//! Cutting off a damaged log where it is still whole. Nothing is lost: the bytes cut from the segments are moved to a
+//! folder of their own, and so is the index, which may hold the only good copy of a damaged record.
 //!
-//! The index goes first, for what it has beyond the segments would be restored from it; then the segments from the last one
-//! back, so that there is never a hole; last the one that the cut goes through. A crash at any step leaves a log that the same
-//! cut can be made in again.
+//! The index goes first, since its records after the cut would otherwise be restored; then the segments from the last
+//! one backwards, so that there is never a hole; last the segment that contains the cut. After a crash at any step the
+//! same cut can be made again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,27 +18,27 @@ use super::segment::{self, Frames, HEADER_BYTES, Header};
 use super::verify::{Damaged, Until, Walk, Walked};
 use baton_base::durable;
 
-/// The index, and what a rewriting of it may have left.
+/// The index, and what a rewrite of it may have left.
 const INDEXES: [&str; 3] = [index::CURRENT, index::NEW, index::OLD];
 
 /// Why a log was not cut.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is damaged before that: the cut would leave the damage in.
+    /// The log is damaged before the cut, which would leave that damage in.
     #[error(
         "the log is damaged before position {at} already: {} at byte {}, position {}: {}; cut at {} or before",
         .damage.path.display(), .damage.offset, .damage.position, .damage.what, .damage.position
     )]
     DamagedBefore {
-        /// Where the cut was wanted.
+        /// The requested cut.
         at: Position,
-        /// What is damaged.
+        /// The damage.
         damage: Box<Damaged>,
     },
-    /// There is nothing from there on.
+    /// There are no records from the cut on.
     #[error("the log ends at position {last}: there is nothing to cut at {at}")]
     NothingThere {
-        /// Where the cut was wanted.
+        /// The requested cut.
         at: Position,
         /// The last position.
         last: Position,
@@ -48,9 +48,9 @@ pub enum Error {
     Io {
         /// What was tried.
         what: &'static str,
-        /// On which file.
+        /// The file concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -59,10 +59,10 @@ fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) ->
     move |source| Error::Io { what, path: path.to_owned(), source }
 }
 
-/// Where a cut goes through.
+/// The place of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutPlace {
-    /// The first position that goes.
+    /// The first position to be removed.
     pub at: Position,
     segment: u32,
     offset: usize,
@@ -70,19 +70,19 @@ pub struct CutPlace {
     pub before: ChainHash,
 }
 
-/// What lies behind a cut.
+/// What lies after a cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
-    /// Records that can still be read, though they hang on no chain any more.
+    /// Records that are still readable, though not verifiable against the chain.
     pub records: u64,
-    /// Bytes that cannot.
+    /// Bytes that are not.
     pub unreadable_bytes: u64,
-    /// Segment files, the one that the cut goes through included.
+    /// Segment files, including the one that contains the cut.
     pub segments: u64,
 }
 
-/// Finds the place of a cut. An append is kept wholly or not at all, so the cut is made before the append that the position is
-/// of: [`CutPlace::at`] may be less than `at`. `kept` is given every record before the cut.
+/// Finds the place of a cut. An append is kept completely or not at all, so the cut is made before the append that
+/// contains the position: [`CutPlace::at`] may be less than `at`. `kept` receives every record before the cut.
 pub fn place(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> Result<CutPlace, Error> {
     let folder = log.join("segments");
     let mut walk = Walk::new(&folder, Until::End);
@@ -101,7 +101,7 @@ pub fn place(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> R
         position < at
     });
     match walked.map_err(io_error("read", &folder))? {
-        // It has stopped at a record, which is of an append.
+        // The walk stopped at a record, and every record has an append.
         Walked::Stopped => append.ok_or(Error::NothingThere { at, last: walk.ledger.tail().position }),
         Walked::Damaged(damage) if damage.position == at => {
             of_append.iter().for_each(kept);
@@ -113,7 +113,7 @@ pub fn place(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> R
     }
 }
 
-/// Reads what lies behind a cut as far as it can be read; `cut` is given every record of it that is whole in itself.
+/// Reads what lies after a cut as far as possible. `cut` receives every record that is valid by itself.
 pub fn behind(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) -> Result<Behind, Error> {
     let folder = log.join("segments");
     let mut found = Behind::default();
@@ -130,7 +130,7 @@ pub fn behind(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) 
         let begin = match Header::decode(&bytes) {
             _ if number == place.segment && place.offset >= HEADER_BYTES => (place.offset, place.before),
             Ok(header) => (HEADER_BYTES, header.before),
-            // Frames are found without it; the first of them has no hash before it to be judged by.
+            // Frames are found without a header, but there is no hash to verify the first one against.
             Err(_) => (HEADER_BYTES.min(bytes.len()), ChainHash::GENESIS),
         };
         salvage(&bytes, begin, &mut found, cut);
@@ -138,7 +138,7 @@ pub fn behind(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) 
     Ok(found)
 }
 
-/// Reads the frames of a segment from some offset on, past what is bad.
+/// Reads the frames of a segment from an offset on, skipping bad ones.
 fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut Behind, cut: &mut dyn FnMut(&StoredRecord)) {
     let (mut offset, mut before) = begin;
     while offset < bytes.len() {
@@ -159,7 +159,7 @@ fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut Behind, cut: &mu
         let next = segment::group_behind(bytes, damage, before);
         let end = next.unwrap_or(bytes.len());
         found.unreadable_bytes += (end - offset) as u64;
-        // The hash before a frame stands right before it.
+        // The preceding chain hash is stored right before a frame.
         match next.and_then(|next| bytes.get(next.checked_sub(16)?..next)?.try_into().ok()) {
             Some(hash) => (offset, before) = (end, ChainHash(hash)),
             None => return,
@@ -167,7 +167,8 @@ fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut Behind, cut: &mu
     }
 }
 
-/// Makes the cut. What it takes away lies in `kept` afterwards, which is created; the bytes that it has are given.
+/// Makes the cut and moves what it removes to the folder `kept`, which is created. Returns the bytes removed from the
+/// segments.
 pub fn cut(log: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     let folder = log.join("segments");
     durable::create_private_folder(kept).map_err(io_error("create", kept))?;
@@ -206,7 +207,8 @@ fn move_away(folder: &Path, number: u32, kept: &Path) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// Ends a segment at the cut. It is written anew beside, so that it is whole at every moment; a sealed one is unsealed by that.
+/// Truncates a segment at the cut. The new segment is written to another file and renamed, so the segment is whole at
+/// every moment. A sealed segment becomes an unsealed one.
 fn shorten(folder: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     let files = segment_files(folder, place.segment);
     let path = segment::path_of(folder, place.segment);
@@ -233,7 +235,7 @@ fn shorten(folder: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     Ok(goes.len() as u64)
 }
 
-/// The files that a segment is kept in: one, or for a moment two, plain and sealed.
+/// The files of a segment: one, or for a moment two, plain and sealed.
 fn segment_files(folder: &Path, number: u32) -> Vec<PathBuf> {
     ["seg", "seg.zst"]
         .iter()

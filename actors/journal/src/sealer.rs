@@ -1,9 +1,9 @@
-//! Sealing full segments, in a thread of its own that the committer never waits for.
+//! Sealing (compressing) full segments, on a thread of its own that the committer never waits for.
 //!
-//! A segment is full when another one stands behind it. It is read, verified against the chain and against the header
-//! behind it, compressed into a file beside, which is synced and read back; then that file gets its name, and the
-//! segment is removed. A crash leaves the segment, or both: readers go by the segment while it is there, and the next pass
-//! seals it again. What cannot be sealed stays as it is.
+//! A segment is full when another one follows it. It is read, verified against the chain and against the next segment's
+//! header, and compressed into a temporary file, which is synced and read back; then that file is renamed and the
+//! segment removed. A crash leaves the segment, or both forms: readers use the segment while it exists, and the next
+//! pass completes the sealing. A segment that cannot be sealed stays as it is.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use super::files::Files;
 use super::segment::{self, Frames, HEADER_BYTES, Header, sealed};
 use super::shared_state::SharedState;
 
-/// The thread, and how far it may go.
+/// Handle of the sealing thread. Dropping it stops the thread.
 pub(super) struct Sealer {
     work: Arc<Work>,
     thread: Option<JoinHandle<()>>,
@@ -36,21 +36,21 @@ struct Work {
 struct Todo {
     /// Segments with a lower number are full.
     below: u32,
-    /// Up to here a pass has been made.
+    /// Segments with a lower number have been tried.
     done: u32,
 }
 
-/// What became of one segment.
+/// The result of sealing one segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is sealed, and takes so many bytes less.
+    /// It is sealed; holds the bytes saved.
     Sealed(u64),
     /// The journal is being closed.
     Stopped,
 }
 
 impl Sealer {
-    /// Starts the thread. Segments below `below` are full already.
+    /// Starts the thread. Segments with a number lower than `below` are full already.
     pub(super) fn start(
         files: Arc<dyn Files>,
         folder: PathBuf,
@@ -65,7 +65,7 @@ impl Sealer {
         Ok(Self { work, thread: Some(thread) })
     }
 
-    /// Says that segments with a lower number are full. Does not wait.
+    /// Marks segments with a lower number as full. Does not wait.
     pub(super) fn full_below(&self, number: u32) {
         let mut todo = self.work.lock();
         if number > todo.below {
@@ -74,7 +74,7 @@ impl Sealer {
         }
     }
 
-    /// Waits until what is full has been tried.
+    /// Waits until every full segment has been tried.
     #[cfg(test)]
     pub(super) fn wait(&self) {
         let todo = self.work.lock();
@@ -84,7 +84,7 @@ impl Sealer {
 }
 
 impl Drop for Sealer {
-    /// Ends the thread within milliseconds: a segment that it is at stays as it is.
+    /// Ends the thread within milliseconds; a segment being sealed stays as it is.
     fn drop(&mut self) {
         self.work.stop.store(true, Ordering::Release);
         drop(self.work.lock());
@@ -118,7 +118,8 @@ impl Work {
         }
     }
 
-    /// Seals what is full. What fails for want of room or of rights is tried again when the next segment is full.
+    /// Seals every full segment. Stops at the first I/O error (disk full, permissions), to try again when the next
+    /// segment is full.
     fn pass(&self, files: &dyn Files, folder: &Path, shared: &SharedState, below: u32) {
         let numbers = segment::list(folder).unwrap_or_default();
         for number in numbers.into_iter().filter(|number| *number < below) {
@@ -147,14 +148,15 @@ impl Work {
         }
     }
 
-    /// Leaves the processor to others for as long as it was used: an old log has many segments to seal.
+    /// Sleeps for `time`, the time just spent, to leave the processor to others: an old log has many segments to seal.
     fn rest(&self, time: Duration) {
         let todo = self.lock();
         drop(self.changed.wait_timeout_while(todo, time, |_| self.goes_on()));
     }
 }
 
-/// Seals one full segment. `InvalidData` says that the segment is damaged; it is left alone, like after any other error.
+/// Seals one full segment. Fails with `InvalidData` if the segment is damaged. After any error the segment is
+/// unchanged.
 pub(super) fn seal(files: &dyn Files, folder: &Path, number: u32, go_on: impl Fn() -> bool) -> io::Result<Outcome> {
     let path = segment::path_of(folder, number);
     let sealed_path = sealed::path_of(&path);
@@ -164,7 +166,7 @@ pub(super) fn seal(files: &dyn Files, folder: &Path, number: u32, go_on: impl Fn
         return Err(damaged(&path, "the segment behind it does not follow it"));
     }
     let before = bytes.len() as u64;
-    // A crash came after the sealed one had got its name.
+    // The sealed form exists already if a crash came after the rename.
     let after = match segment::load_sealed(&path) {
         Ok((found, size)) if found == bytes => size,
         _ => {
@@ -197,7 +199,7 @@ fn verify(bytes: &[u8]) -> Result<(Header, Tail), String> {
     Ok((header, end))
 }
 
-/// Writes a whole file, syncs it, and reads it again: the segment is removed for it.
+/// Writes a whole file, syncs it and reads it back, because the segment is removed in exchange.
 fn write(files: &dyn Files, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = files.create(path)?;
     file.write_at(0, bytes)?;

@@ -1,28 +1,28 @@
 //! The format of a segment file, and how a torn tail is told from damage.
 //!
-//! A segment is a header of [`HEADER_BYTES`] and then frames, all integers big-endian:
+//! A segment is a header of [`HEADER_BYTES`] followed by frames. All integers are big-endian:
 //!
 //! ```text
 //! header  magic 8 · format u32 · zero u32 · first position u64 · chain hash before it 16 · checksum 16
 //! frame   length u32 · record · chain hash 16
 //! ```
 //!
-//! The bit below the top one of a length says that the next record is of the same append. An append is stored wholly or not
-//! at all, so one that is not whole ends the log before its first record; [`Frames`] gives no part of it.
+//! Bit 30 of a length says that the next record belongs to the same append. An append is stored completely or not at
+//! all, so an incomplete one ends the log before its first record; [`Frames`] yields no part of it.
 //!
-//! The top bit of a length marks the first frame of a group. A group is written only after everything before it was
-//! synced, so whatever lies before a group's first frame was once on the disk for certain: if it is bad, that is
-//! damage. What is bad with no later group behind it is the torn tail of a write that nobody had an answer to, or at
-//! worst the last group. Nothing else can tell the two apart, so nothing else is cut.
+//! Bit 31 of a length marks the first frame of a group. A group is written only after everything before it was synced,
+//! so whatever lies before a group's first frame was once on disk for certain: if it is bad, that is damage. If no
+//! later group follows, it is the torn tail of a write that was never acknowledged, or at worst the last acknowledged
+//! group. Nothing else can tell the two apart, so nothing else is cut.
 //!
 //! # Hazards
 //!
-//! - No hash covers the marks in a frame's length (begins a group, goes on). A changed one is harmless, cut
-//!   with a report, or refused.
+//! - No hash covers the two marks in a frame's length. A flipped mark is harmless, leads to a reported cut, or is
+//!   refused.
 //!
 //! # Decisions
 //!
-//! - Records of one append carry a mark, which distinguishes damage from a torn tail to the bit.
+//! - The records of one append carry a mark, so that damage and a torn tail are told apart to the bit.
 
 use baton_conversation::record::Position;
 use baton_events::envelope;
@@ -40,19 +40,19 @@ pub(super) use folder::{Peek, list, load, load_part, load_sealed, path_of, path_
 pub(super) const HEADER_BYTES: usize = 56;
 /// Size of a frame without its record.
 pub(super) const FRAME_BYTES: usize = 20;
-/// Longest segment that is read into memory: the roll size plus one group, with much room.
+/// Longest segment that is read into memory: the roll size plus one group, with plenty of room.
 pub(super) const SEGMENT_MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// Longest record that is believed. More than is ever written, so that the bound may grow.
+/// Longest record that a reader accepts: more than is ever written, so that the write bound may grow.
 const RECORD_MAX_BYTES: usize = 1024 * 1024;
 
 const MAGIC: &[u8; 8] = b"BATONSEG";
 const SEGMENT_FORMAT: u32 = 2;
-/// The first format did not mark what belongs together. It is read, and not written on.
+/// The first format, which did not mark the records of one append. It is read but no longer written.
 const FIRST_FORMAT: u32 = 1;
 const GROUP: u32 = 1 << 31;
 const GOES_ON: u32 = 1 << 30;
 
-/// What a segment begins with: the position of its first record, and the chain hash before it.
+/// A segment's header: the position of its first record, and the chain hash before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) first: Position,
@@ -69,7 +69,7 @@ pub(super) enum HeaderError {
 }
 
 impl Header {
-    /// The header of a segment that goes on behind `tail`.
+    /// The header of a segment that continues after `tail`.
     pub(super) fn behind(tail: Tail) -> Self {
         Self { first: tail.position.next(), before: tail.chain }
     }
@@ -85,12 +85,12 @@ impl Header {
         bytes
     }
 
-    /// Whether a segment that begins with these bytes has the format that is written.
+    /// True if a segment that begins with these bytes has the format that is written now.
     pub(super) fn is_current(bytes: &[u8]) -> bool {
         bytes.get(8..12).is_some_and(|format| be_u32(format) == SEGMENT_FORMAT)
     }
 
-    /// The header at the start of these bytes.
+    /// Decodes the header at the start of `bytes`.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
         let bytes = bytes.get(..HEADER_BYTES).ok_or(HeaderError::Bad)?;
         if &bytes[..8] != MAGIC || Sha256::digest(&bytes[..40])[..16] != bytes[40..] {
@@ -112,20 +112,20 @@ pub(super) struct Frame<'a> {
     pub(super) offset: usize,
     pub(super) end: usize,
     pub(super) starts_group: bool,
-    /// Whether the next record is of the same append.
+    /// True if the next record belongs to the same append.
     pub(super) goes_on: bool,
     pub(super) record: &'a [u8],
     pub(super) chain: ChainHash,
 }
 
-/// A place from which on a segment cannot be read: where the append begins that is bad or not whole.
+/// Where a segment stops being readable: the start of the append that is bad or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Damage {
     pub(super) offset: usize,
     pub(super) what: &'static str,
 }
 
-/// Adds a frame to what is to be written.
+/// Encodes a frame onto `out`.
 pub(super) fn push_frame(out: &mut Vec<u8>, starts_group: bool, goes_on: bool, record: &[u8], chain: ChainHash) {
     let length = u32::try_from(record.len()).unwrap_or(GOES_ON - 1);
     let word = length | if starts_group { GROUP } else { 0 } | if goes_on { GOES_ON } else { 0 };
@@ -134,13 +134,13 @@ pub(super) fn push_frame(out: &mut Vec<u8>, starts_group: bool, goes_on: bool, r
     out.extend_from_slice(&chain.0);
 }
 
-/// The frames of a whole segment from some offset on, each verified against the chain, and of whole appends only. Ends
-/// after the first [`Damage`].
+/// Iterates over the frames of a whole segment from `offset` on: verified against the chain, complete appends only.
+/// Ends after the first [`Damage`].
 pub(super) struct Frames<'a> {
     bytes: &'a [u8],
     offset: usize,
     before: ChainHash,
-    /// Frames of one append, the next one last.
+    /// Frames of the current append, in reverse order.
     whole: Vec<Frame<'a>>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Frames<'a> {
         Self { bytes, offset, before, whole: Vec::new() }
     }
 
-    /// The rest of the append that begins with `first`.
+    /// Reads the rest of the append that begins with `first`.
     fn complete(&mut self, first: Frame<'a>) -> Result<(), &'static str> {
         let mut last = first;
         self.whole.push(first);
@@ -201,7 +201,7 @@ fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame<'_>,
     Ok(Frame { offset, end, starts_group, goes_on, record, chain })
 }
 
-/// The word with length and marks, the record, the hash stored behind it, and the end of a frame.
+/// Splits a frame into its length word (with the marks), its record, the hash stored after it, and its end offset.
 fn parts_at(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
     let word = bytes.get(offset..offset + 4).ok_or("it ends within the length of a record")?;
     let word = be_u32(word);
@@ -215,10 +215,10 @@ fn parts_at(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize
     Ok((word, &bytes[start..record_end], hash(chain), end))
 }
 
-/// Whether what is bad at `damage` was on the disk for certain, because a later group stands behind it: the offset of
-/// that group. Looks for whole frames at every byte, so it does not need the bad frame's length.
+/// Returns the offset of a group that begins after `damage`, which proves that the damaged bytes had been synced. Tries
+/// every byte for the start of a valid frame, so it does not depend on the bad frame's length.
 pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
-    // The first frames of an append that is not whole are good.
+    // The first frames of an incomplete append are valid.
     let (mut bad, mut before) = (damage.offset, before);
     while let Ok(frame) = frame_at(bytes, bad, before) {
         if frame.starts_group && bad > damage.offset {
@@ -226,8 +226,8 @@ pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> O
         }
         (bad, before) = (frame.end, frame.chain);
     }
-    // The frame right behind a bad one follows from the hash stored in the bad one, or, if it is that hash that is
-    // bad, from the one computed.
+    // The frame right after a bad one continues from the hash stored in the bad one or, if that hash is what is bad,
+    // from the computed one.
     if let Ok((_, record, _, end)) = parts_at(bytes, bad) {
         match frame_at(bytes, end, envelope::chain(before, record)) {
             Ok(frame) if frame.starts_group => return Some(frame.offset),
@@ -260,12 +260,13 @@ fn hash(bytes: &[u8]) -> ChainHash {
 mod tests {
     use super::*;
 
-    /// Three groups: 2, 1 and 2 records, each an append. Gives the bytes behind the header and where each frame begins.
+    /// Three groups of 2, 1 and 2 records, each record an append. Returns the frames' bytes and where each frame
+    /// begins.
     fn groups() -> (Vec<u8>, Vec<usize>) {
         appends([(true, false), (false, false), (true, false), (true, false), (false, false)])
     }
 
-    /// Records that begin a group or not, and belong to the append of the next or not.
+    /// Frames from pairs of marks: begins a group, and the next record belongs to the same append.
     fn appends<const N: usize>(marks: [(bool, bool); N]) -> (Vec<u8>, Vec<usize>) {
         let (mut bytes, mut starts, mut chain) = (Vec::new(), Vec::new(), ChainHash::GENESIS);
         for (index, (starts_group, goes_on)) in marks.into_iter().enumerate() {
@@ -311,12 +312,12 @@ mod tests {
                 let frame = starts.iter().filter(|start| **start <= at).count() - 1;
                 let (good, bad) = damage(&flipped);
                 if starts[frame] == at && bit == 7 {
-                    // The mark of a group says nothing about the records themselves.
+                    // The group mark says nothing about the records themselves.
                     assert_eq!((good, bad), (5, None), "byte {at} bit {bit}");
                     continue;
                 }
                 if starts[frame] == at && bit == 6 && [0, 3].contains(&frame) {
-                    // Joined to the append behind it, it is still whole.
+                    // Joined with the next append, it is still complete.
                     assert_eq!((good, bad), (5, None), "byte {at} bit {bit}");
                     continue;
                 }
@@ -329,7 +330,7 @@ mod tests {
 
     #[test]
     fn an_append_comes_whole_or_not_at_all() {
-        // One of 3 records and one of 2 in one group, then one of 2 in another.
+        // One group with an append of 3 records and one of 2, then a group with one of 2.
         let marks =
             [(true, true), (false, true), (false, false), (false, true), (false, false), (true, true), (false, false)];
         let (bytes, starts) = appends(marks);

@@ -1,4 +1,4 @@
-//! One session's events in the journal: domain events on this side, stored records on the other.
+//! One session's events in the journal: domain events on one side, stored records on the other.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ pub enum Error {
     /// The journal could not be read.
     #[error(transparent)]
     Journal(#[from] ReadError),
-    /// An event is of a newer program, or damaged.
+    /// An event was written by a newer program, or is damaged.
     #[error(transparent)]
     Event(#[from] schema::session::Error),
-    /// The history has a hole.
+    /// The history has a gap.
     #[error(transparent)]
     Gap(#[from] GapInHistory),
 }
 
-/// Reads an event back from its record.
+/// Decodes the event of a record.
 pub fn decode(record: &StoredRecord) -> Result<Recorded<Event>, schema::session::Error> {
     Ok(Recorded {
         position: record.position,
@@ -65,9 +65,9 @@ impl SessionStream {
         }
     }
 
-    /// Makes events durable at the end of the stream and takes them into the aggregate. If the answer got lost the log is
-    /// asked whether they are stored. On an error the aggregate is as it was; after `Closed` only a rehydration tells what
-    /// is stored.
+    /// Appends events to the stream and, when they are durable, commits them to the aggregate. If the answer is lost,
+    /// reads the stream to find out whether they were stored. On an error the aggregate is unchanged; after `Closed`
+    /// only rehydrating tells what is stored.
     pub async fn record(
         &self,
         aggregate: &mut Aggregate,
@@ -89,14 +89,14 @@ impl SessionStream {
             let position = Position(appended.0 + index - 1);
             let (stream, metadata) = (self.stream.clone(), metadata.clone());
             let recorded = Recorded { position, stream, sequence, at: now, metadata, event };
-            // The sequences were counted from the aggregate's own version: there is no gap to find.
+            // The sequences were counted from the aggregate's own version, so there is no gap.
             let actual = SequenceNumber(before.0 + index);
             aggregate.commit(&recorded).map_err(|_| AppendError::Conflict { actual })?;
         }
         Ok(())
     }
 
-    /// Where a batch stands whose answer got lost, if it was stored.
+    /// Looks up a batch whose answer was lost: the position of its first record, if it was stored.
     async fn stored(&self, before: SequenceNumber, batch: Vec<NewRecord>) -> Option<Position> {
         let (journal, stream) = (self.journal.clone(), self.stream.clone());
         let looking = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! The session table as the committer publishes it, memos and home beside the sessions: a snapshot after every batch.
+//! The session table, with memos and the home, folded by the committer: a snapshot is published after every batch.
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{StoredRecord, Tail};
@@ -11,17 +11,17 @@ use tokio::sync::watch;
 use crate::{Fold, Rows};
 use baton_base::latest::Latest;
 
-/// Reads the newest table, and can wait for the next one.
+/// Reads the current table, and can wait for the next one.
 pub type TableReader = Latest<SessionTable>;
 
-/// Folds the table in the committer's thread.
+/// Folds the table on the committer's thread.
 pub struct TableFold {
     table: SessionTable,
     published: watch::Sender<SessionTable>,
 }
 
 impl TableFold {
-    /// An empty table and where it will be seen.
+    /// An empty table, and its reader.
     pub fn new() -> (Self, TableReader) {
         let (published, reader) = watch::channel(SessionTable::default());
         (Self { table: SessionTable::default(), published }, reader.into())
@@ -39,7 +39,7 @@ impl TableFold {
 
     fn take_in(&mut self, record: &StoredRecord) -> Result<(), schema::session::Error> {
         let StoredRecord { position, stream, sequence, kind, v, data, .. } = record;
-        // A row may have been put back by a checkpoint, and be newer than the rest of it.
+        // A row restored from a checkpoint may be newer than the rest of it and contain this event already.
         let is_in = self.version_of(stream).is_some_and(|version| version >= *sequence);
         if let Some(id) = stream.session_id() {
             let event = schema::session::decode(kind, *v, data)?;
@@ -156,7 +156,7 @@ mod tests {
         StoredRecord { stream: StreamId::recorded(stream), ..record(position, sequence, kind, data) }
     }
 
-    /// A memo and the home between them.
+    /// The history of a memo with the home's in between.
     fn deletions() -> Vec<StoredRecord> {
         let memo = "memory:00000000-0000-0000-0000-000000000007";
         let words = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
@@ -178,7 +178,7 @@ mod tests {
         fold
     }
 
-    /// Whatever record the row is as of, and whichever the checkpoint says, the table comes out the same.
+    /// The table comes out the same whichever record the row is as of and wherever the checkpoint is.
     #[test]
     fn a_table_that_was_put_back_goes_on_to_the_same_table() {
         let history = history();

@@ -1,6 +1,6 @@
-//! What the committer and the sealer write and readers read: the index, the end of the log, sizes, and what is wrong.
+//! State that the committer and the sealer write and readers read: the index, the end of the log, sizes, and problems.
 //!
-//! Reads go to the index; when it is lost or fails, they scan the segments.
+//! Reads go to the index; if it is lost or fails, they scan the segments, which is slower but gives the same answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use super::index::{self, Index};
 use super::writer::Writer;
 use super::{Exact, READ_MAX_BYTES, ReadError, Stats, segment};
 
-/// Streams of which it is remembered how far they were scanned while there is no index.
+/// Streams whose scan progress is remembered while there is no index.
 const SCANS_REMEMBERED: usize = 10_000;
 
-/// What the committer writes and readers read.
+/// State shared by the committer, the sealer and readers.
 pub(super) struct SharedState {
     log: PathBuf,
     segments: PathBuf,
-    /// `None` when it could not be opened, failed to take in a group, or the journal is closed.
+    /// `None` if it could not be opened, failed to take in a group, or the journal is closed.
     index: RwLock<Option<Index>>,
     known: Mutex<Known>,
-    /// Held while the segments are scanned: one scan at a time, for each reads the log from the disk. Of streams that were
-    /// scanned, how far: records after the sequence stand after the position.
+    /// Held during a scan of the segments, so that only one runs at a time: each reads the log from disk. For each
+    /// scanned stream how far the scans went: records after that sequence lie after that position.
     scans: Mutex<BTreeMap<StreamId, (SequenceNumber, Position)>>,
 }
 
@@ -33,18 +33,18 @@ pub(super) struct SharedState {
 struct Known {
     tail: Tail,
     segments: u64,
-    /// Of segments as they were when the log was opened, and those begun since …
+    /// Bytes of the segments as they were when the log was opened, plus those created since …
     bytes: u64,
     /// … and what sealing has saved of that.
     shrunk: u64,
     problem: Option<String>,
-    /// Why the committer has ended before its time.
+    /// Why the committer has stopped early.
     failure: Option<String>,
     closed: bool,
 }
 
 impl SharedState {
-    /// Of the log in a folder; `problem` is what is wrong with its index so far.
+    /// State for the log in folder `log`; `problem` is what is already wrong with its index.
     pub(super) fn new(log: PathBuf, index: Option<Index>, problem: Option<String>) -> Self {
         let segments = log.join("segments");
         let known = Known { problem, ..Known::default() };
@@ -61,10 +61,10 @@ impl SharedState {
         &self.segments
     }
 
-    /// Has this index used from now on; the one before it is closed.
+    /// Replaces the index, closing the previous one.
     pub(super) fn put_index(&self, index: Option<Index>) {
         if index.is_some() {
-            // Whatever was wrong with the one before it.
+            // It was about the previous index.
             self.known().problem = None;
         }
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
@@ -80,18 +80,18 @@ impl SharedState {
         (known.tail, known.segments, known.bytes) = (tail, writer.segments(), writer.bytes());
     }
 
-    /// Counts what sealing a segment has saved.
+    /// Counts the bytes that sealing a segment has saved.
     pub(super) fn shrink(&self, bytes: u64) {
         self.known().shrunk += bytes;
     }
 
-    /// Tells of something that is wrong, unless something else was before.
+    /// Reports a problem, unless one is reported already.
     pub(super) fn worry(&self, problem: String) {
         tracing::error!("{problem}");
         self.known().problem.get_or_insert(problem);
     }
 
-    /// The committer has ended before its time: from here on the journal is closed.
+    /// Closes the journal because the committer has stopped early.
     pub(super) fn fail(&self, reason: String) {
         tracing::error!(%reason, "the log takes nothing any more");
         let mut known = self.known();
@@ -104,7 +104,7 @@ impl SharedState {
         self.known().tail
     }
 
-    /// Why the committer has ended before its time.
+    /// Why the committer has stopped early.
     pub(super) fn failure(&self) -> Option<String> {
         self.known().failure.clone()
     }
@@ -120,7 +120,7 @@ impl SharedState {
         Stats { events, segments, bytes, index_live_bytes, problem, index_lost }
     }
 
-    /// The journal is closed from here on, and lets go of its index.
+    /// Closes the journal and its index.
     pub(super) fn close(&self) {
         self.known().closed = true;
         drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
@@ -139,8 +139,8 @@ impl SharedState {
         if known.closed { Err(ReadError::Closed) } else { Ok(known.tail) }
     }
 
-    /// Writes to the index. If that fails there is none from here on: a later write would leave a hole in it. What it
-    /// lacks it gets when the log is next opened.
+    /// Writes to the index, and drops it if that fails, since a later write would leave a gap. The next open of the log
+    /// brings in what it lacks. Returns true if the write succeeded.
     pub(super) fn use_index(&self, write: impl FnOnce(&Index) -> Result<(), index::Error>) -> bool {
         let outcome = {
             let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +157,7 @@ impl SharedState {
         }
     }
 
-    /// Reads from the index; `None` when it is of no help.
+    /// Reads from the index; `None` if there is none or it fails.
     pub(super) fn ask_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, index::Error>) -> Option<T> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         match read(index.as_ref()?) {
@@ -179,14 +179,14 @@ impl SharedState {
         }
     }
 
-    /// Reads from the segments, when nobody else does.
+    /// Reads records from the segments. Waits for other scans.
     pub(super) fn scan(&self, from: Position, to: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
         let _only = self.scans();
         self.scan_now(from, to, limit, |_| true).map(|(records, _)| records)
     }
 
-    /// Reads a stream from the segments, when nobody else does. Whoever reads on from where the last read of it ended does
-    /// not scan what that has scanned.
+    /// Reads records of a stream from the segments. Waits for other scans. Continuing where the last read of the stream
+    /// ended does not scan the same segments again.
     pub(super) fn scan_stream(
         &self,
         stream: &StreamId,
@@ -215,7 +215,7 @@ impl SharedState {
         Ok(records)
     }
 
-    /// Reads from the segments. Whether it came to the end.
+    /// Reads records from the segments; also returns whether the scan reached `to`.
     fn scan_now(
         &self,
         from: Position,
@@ -241,7 +241,7 @@ impl SharedState {
         failed.map_or(Ok((records, whole)), |(position, reason)| Err(ReadError::Failed { position, reason }))
     }
 
-    /// As [`SharedState::scan`], to the byte.
+    /// Like [`SharedState::scan`], but returns the stored bytes.
     pub(super) fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
         let _only = self.scans();
         let (mut records, mut bytes) = (Vec::new(), 0);

@@ -1,8 +1,9 @@
-//! Verifying a log: every record of every segment against the chain, its place and its stream, and the index against the
-//! segments, both ways. It changes nothing.
+//! Verifying a log: every record of every segment against the chain, its position and its stream, and the index against
+//! the segments in both directions. Nothing is changed.
 //!
-//! The segments are read once, in order; the index is read beside them in small steps, so that a daemon goes on writing and
-//! rewriting it meanwhile. Reading ends at the first damage: what lies behind it hangs on no chain.
+//! The segments are read once, in order; the index is read alongside in small steps, so that a running daemon can go on
+//! writing and rewriting it. Reading ends at the first damage: the records after it can no longer be checked against
+//! the chain.
 
 mod beside;
 mod walk;
@@ -22,93 +23,94 @@ use super::{ReadError, Rows};
 use beside::{Beside, Keys};
 pub(super) use walk::{Until, Walk, Walked};
 
-/// Records between two looks whether to go on.
+/// Records between two calls of `go_on`.
 const LOOK_RECORDS: u64 = 1024;
 
-/// Something that is not as it should be.
+/// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What is wrong.
     pub what: String,
     /// Where: a file, a position, a session.
     pub place: String,
-    /// The way out.
+    /// What to do about it.
     pub fix: String,
 }
 
-/// Who wants to know what is read while a log is verified.
+/// Receives what is read while a log is verified.
 pub trait Auditor {
-    /// A record that is as it was written, in the order of positions.
+    /// Called for each verified record, in the order of positions.
     fn record(&mut self, record: &StoredRecord);
-    /// Takes the rows of the index's checkpoint, before the first record; see [`Rows`]. `None`: they are not looked at.
+    /// Receives the rows of the index's checkpoint before the first record; see [`Rows`]. With `None` they are not
+    /// checked.
     fn rows(&mut self) -> Option<&mut dyn Rows> {
         None
     }
-    /// Whether to go on, asked now and then, with how far it is: records read of records there are (0: not known).
+    /// Called now and then with the records read and the total (0 if unknown); `false` ends the verification.
     fn go_on(&mut self, done: u64, total: u64) -> bool;
 }
 
-/// What was found.
+/// The result of verifying a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// The end of what was read and is whole.
+    /// The end of what was read and found whole.
     pub tail: Tail,
-    /// Segment files that were read.
+    /// Segment files read.
     pub segments: u64,
     /// Bytes of the records and their frames, unpacked.
     pub bytes: u64,
-    /// Streams whose sequences were counted.
+    /// Number of streams.
     pub streams: u64,
-    /// Records of the index that were compared with the segments'.
+    /// Records of the index that were compared with the segments.
     pub indexed: u64,
     /// Keys by stream that were compared.
     pub keys: u64,
-    /// The first place from which on the segments cannot be read.
+    /// The first place where the segments cannot be read on.
     pub damage: Option<Damaged>,
-    /// What is wrong, damage included. Empty only when all is well.
+    /// Everything that is wrong, including the damage. Empty only if all is well.
     pub findings: Vec<Finding>,
-    /// Whether it was read to the end, or to the damage.
+    /// True if everything was read, up to the end or to the damage.
     pub complete: bool,
-    /// Records behind the end of the segments that only the index has: starting the daemon restores them from there.
+    /// Records after the end of the segments that only the index has; the next start of the daemon restores them.
     pub lacking: u64,
 }
 
 impl Verified {
-    /// Whether the segments are all there is, so that what is made of them can be judged by them.
+    /// True if the segments are complete, so that what is derived from them can be checked against them.
     pub fn is_measure(&self) -> bool {
         self.is_whole() && self.lacking == 0
     }
 
-    /// Whether everything was read, and nothing that was acknowledged for certain is bad.
+    /// True if everything was read and nothing that had certainly been acknowledged is bad.
     pub fn is_whole(&self) -> bool {
         self.complete && self.damage.as_ref().is_none_or(|damage| damage.torn)
     }
 }
 
-/// The first place from which on the segments of a log cannot be read.
+/// The first place where the segments of a log cannot be read on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
     /// Number of the segment.
     pub segment: u32,
     /// Its file.
     pub path: PathBuf,
-    /// Where in it, unpacked.
+    /// Offset in the unpacked segment.
     pub offset: u64,
-    /// The position of the first record that is bad or missing: all before it are whole.
+    /// The position of the first record that is bad or missing; all before it are whole.
     pub position: Position,
     /// What is wrong there.
     pub what: String,
-    /// Whether it is the torn end of a write that nobody had an answer to, as a crash leaves it: the next start cuts it off.
+    /// True if it is the torn end of an unacknowledged write, as a crash leaves it; the next start cuts it off.
     pub torn: bool,
 }
 
-/// Verifies the log in a folder that nobody writes to, its segments alone.
+/// Verifies the segments alone. Nobody may write to the log meanwhile.
 pub fn segments(log: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
     verify(&log.join("segments"), None, &|| Until::End, auditor)
 }
 
-/// Verifies the log in a folder that nobody writes to. Its index is opened in `copy`, where whoever calls has put a copy of it:
-/// opening writes to it.
+/// Verifies the segments and the index. Nobody may write to the log meanwhile. The caller provides a copy of the index
+/// in `copy`, because opening writes to it.
 pub fn whole(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
     let (index, error) = match Index::open_once(copy) {
         Ok(index) => (Some(index), None),
@@ -124,14 +126,14 @@ pub fn whole(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<V
     Ok(found)
 }
 
-/// What the index has beyond the segments, which end at `tail`, if it can be opened and has anything. It is opened in `copy`, as by
-/// [`whole`].
+/// Reports the records that the index has after `tail`, the end of the segments; `None` if there are none or the index
+/// cannot be opened. `copy` is a copy of the index, as for [`whole`].
 pub fn beyond(copy: &Path, tail: Tail) -> Option<Finding> {
     let applied = Index::open_once(copy).and_then(|index| index.applied()).ok()?;
     (applied.position > tail.position).then(|| beside::ahead(applied.position, tail))
 }
 
-/// Verifies the segments in a folder, and the index, if there is one, against them.
+/// Verifies the segments in a folder and, if there is one, the index against them.
 pub(super) fn verify(
     folder: &Path,
     index: Option<&RwLock<Option<Index>>>,
@@ -139,7 +141,7 @@ pub(super) fn verify(
     auditor: &mut dyn Auditor,
 ) -> io::Result<Verified> {
     let checkpoint = index.and_then(|index| checkpoint_of(index, auditor).err());
-    // From here on, so that no row of the checkpoint is newer.
+    // Taken after the checkpoint was read, so that none of its rows is newer.
     let until = until();
     let mut beside = index.map(|index| Beside::new(index, until));
     let mut found = Verified { complete: true, ..Verified::default() };
@@ -192,7 +194,7 @@ pub(super) fn verify(
             found.complete = beside.keys(&keys, folder, auditor)?;
         }
         (found.indexed, found.keys) = (beside.compared, keys.count);
-        // Where the segments are damaged the index may be all that is left of them: nobody is told to delete it.
+        // If the segments are damaged, the index may be all that is left of them: do not suggest deleting it.
         if found.is_whole() || !found.complete {
             found.findings.extend(beside.findings);
         }
@@ -208,10 +210,10 @@ pub(super) fn verify(
     Ok(found)
 }
 
-/// Gives the rows of the checkpoint to whoever wants them. `Err` says why they cannot be read.
+/// Passes the rows of the checkpoint to the auditor. Fails with the reason if they cannot be read.
 fn checkpoint_of(index: &RwLock<Option<Index>>, auditor: &mut dyn Auditor) -> Result<(), String> {
     let index = index.read().unwrap_or_else(PoisonError::into_inner);
-    // That there is none, or none that answers, is told by others.
+    // A missing or failing index is reported elsewhere.
     let Some((index, applied)) = index.as_ref().and_then(|index| Some((index, index.applied().ok()?))) else {
         return Ok(());
     };
@@ -225,7 +227,7 @@ impl Damaged {
         let fix = if self.torn {
             "the next start of the daemon cuts it off, keeps it in `log/cut-…/` and says so".to_owned()
         } else {
-            // Before the first position there is nothing to write out.
+            // Before the first position there is nothing to export.
             let export = match self.position {
                 Position(0 | 1) => "",
                 _ => "; `baton log export --unredacted -o FILE` writes out what is whole, for `baton log import`",
@@ -239,7 +241,7 @@ impl Damaged {
     }
 }
 
-/// The same for a journal that has neither segments nor an index: its records, read through `read` up to `tail`.
+/// Verifies a journal without segments and index: its records up to `tail`, obtained through `read`.
 pub(super) fn read_through(
     tail: Tail,
     read: &dyn Fn(Position) -> Result<Vec<StoredRecord>, ReadError>,

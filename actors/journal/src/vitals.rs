@@ -1,11 +1,11 @@
-//! What the daemon cannot go on without: its home, and a log that takes writes. When one of them is lost the process is to end
-//! at once, as by a kill: everything that was acknowledged is durable, the next start recovers, and taking the daemon down in
-//! order would write to a home that is not its own any more.
+//! What the daemon cannot run without: its home, and a log that accepts writes. If one of them is lost, the process
+//! must end at once, as if killed: everything acknowledged is durable, the next start recovers, and an orderly shutdown
+//! would write to a home that no longer belongs to it.
 //!
 //! # Hazards
 //!
-//! - A copy of a file system in use is of no one instant and may hold what no disk ever held, so the power-cut
-//!   test holds the daemon still. It does not see what is made durable by other ways than `durable` and the
+//! - A copy of a file system in use shows no single instant and may contain states that no disk ever held, so the
+//!   power-cut test pauses the daemon. It does not see what is made durable by other means than `durable` and the
 //!   journal's `Files`.
 
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use tokio::sync::watch;
 use crate::Journal;
 use baton_base::pinned_folder::PinnedFolder;
 
-/// How often both are looked at. Whatever is acknowledged in between is checked for itself.
+/// Interval between two checks. Whatever is acknowledged in between is checked by itself.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Looks at both, and says when one is lost.
+/// Checks the home and the log, and announces the loss of either.
 pub struct Vitals {
     home: Option<PinnedFolder>,
     journal: Arc<dyn Journal>,
@@ -27,19 +27,20 @@ pub struct Vitals {
 }
 
 impl Vitals {
-    /// Of a home that is locked, and of its log.
+    /// Vitals of a locked home and its log.
     pub fn new(home: Option<PinnedFolder>, journal: Arc<dyn Journal>) -> Self {
         Self { home, journal, lost: watch::Sender::new(None) }
     }
 
-    /// Why the daemon cannot go on, by a look at both now: one call to the file system that the log is written to. `None`: it can.
+    /// Checks both now and returns why the daemon cannot go on, or `None`. Costs one call to the file system of the
+    /// log.
     pub fn failure(&self) -> Option<String> {
         let moved = self.home.as_ref().filter(|home| home.is_moved());
         let moved = moved.map(|home| format!("BATON_HOME, {}, was moved, removed or replaced", home.path().display()));
         moved.or_else(|| self.journal.failure())
     }
 
-    /// Ends the wait for a loss, if there is one by now. Whether there is.
+    /// Checks both, and completes [`Vitals::lost`] if one is lost. Returns true in that case.
     pub fn look(&self) -> bool {
         match self.failure() {
             Some(reason) => {
@@ -50,24 +51,24 @@ impl Vitals {
         }
     }
 
-    /// Ends the daemon for another reason.
+    /// Completes [`Vitals::lost`] for another reason, unless it has completed already.
     pub fn end(&self, reason: String) {
         self.lost.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
     }
 
-    /// Completes when one is lost, with the reason.
+    /// Completes with the reason when the home or the log is lost.
     pub async fn lost(&self) -> String {
         let mut lost = self.lost.subscribe();
         loop {
             if let Some(reason) = lost.borrow_and_update().clone() {
                 return reason;
             }
-            // The sender lives as long as this.
+            // Cannot fail: `self` owns the sender.
             let _ = lost.changed().await;
         }
     }
 
-    /// Looks now and then until one is lost or the daemon stops.
+    /// Checks both regularly until one is lost or the daemon stops.
     pub async fn watch(self: Arc<Self>, mut stopping: watch::Receiver<bool>) {
         loop {
             tokio::select! {

@@ -1,9 +1,9 @@
-//! Appending to segments: one write and one sync for a group, and what happens when either fails.
+//! Appending to segments: one write and one sync per group, and recovery when either fails.
 //!
-//! After a failed or short write or sync nobody knows what is on the disk. So the file is cut at the last
-//! acknowledged length, synced, and its last record read again; then a new segment is begun, because the pages of a
-//! file that could not be synced are not to be trusted. Until all of that succeeds nothing is taken; it is tried
-//! again with every group that comes.
+//! After a failed or short write or a failed sync the state of the disk is unknown. So the file is truncated to the
+//! last acknowledged length, synced, and its last record read back; then a new segment is begun, because the cached
+//! pages of a file that failed to sync cannot be trusted. Until all of that succeeds every append fails; each group
+//! tries it again.
 
 use std::io;
 use std::path::PathBuf;
@@ -31,14 +31,14 @@ pub(super) struct Writer {
     suspect: bool,
 }
 
-/// Where the last acknowledged frame of the current segment lies.
+/// The last acknowledged frame of the current segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastFrame {
     pub(super) offset: u64,
     pub(super) before: ChainHash,
 }
 
-/// Where to write on in a segment that is there.
+/// Where to continue in an existing segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resume {
     pub(super) number: u32,
@@ -49,7 +49,7 @@ pub(super) struct Resume {
 }
 
 impl Writer {
-    /// Begins segment `number`, durable with its name.
+    /// Creates segment `number`; its header and its name are durable when this returns.
     pub(super) fn create(
         files: Arc<dyn Files>,
         folder: PathBuf,
@@ -64,7 +64,7 @@ impl Writer {
         Ok(Self { files, folder, segment_bytes, file, number, length, tail, last, earlier_bytes, suspect })
     }
 
-    /// Goes on in a segment that is there: what lies behind `at.length` is cut off, durably.
+    /// Continues in an existing segment. Truncates it to `at.length`, durably.
     pub(super) fn resume(files: Arc<dyn Files>, folder: PathBuf, segment_bytes: u64, at: Resume) -> io::Result<Self> {
         let mut file = files.open(&segment::path_of(&folder, at.number))?;
         file.truncate(at.length)?;
@@ -73,12 +73,12 @@ impl Writer {
         Ok(Self { files, folder, segment_bytes, file, number, length, tail, last, earlier_bytes, suspect: false })
     }
 
-    /// The number of the segment that is written to; those before it are full.
+    /// The number of the segment being written; those before it are full.
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
-    /// How many segments there are.
+    /// Number of segments.
     pub(super) fn segments(&self) -> u64 {
         u64::from(self.number)
     }
@@ -88,8 +88,8 @@ impl Writer {
         self.earlier_bytes + self.length
     }
 
-    /// Writes a group and syncs it. After an error nothing of it is there, or will be once this has been called with
-    /// success again.
+    /// Writes a group and syncs it. After an error none of it is stored, and nothing of it remains on disk once a later
+    /// call succeeds.
     pub(super) fn append(&mut self, group: &[Placed]) -> io::Result<()> {
         let Some(end) = group.last() else { return Ok(()) };
         if self.suspect {
@@ -135,7 +135,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes on in a new segment, or in this one begun anew while it has no records.
+    /// Continues in a new segment; a segment without records is created again instead.
     pub(super) fn renew(&mut self) -> io::Result<()> {
         if self.last.is_some() {
             return self.roll();
@@ -160,7 +160,7 @@ impl Writer {
 
     fn roll(&mut self) -> io::Result<()> {
         let number = self.number + 1;
-        // Until the next segment stands, nothing may be appended to this one: half of the next may be on the disk.
+        // Until the next segment is complete, nothing may be appended to this one: half of the next may be on disk.
         self.suspect = true;
         self.file = begin(&*self.files, &self.folder, number, self.tail)?;
         self.suspect = false;
@@ -179,7 +179,7 @@ fn begin(files: &dyn Files, folder: &std::path::Path, number: u32, tail: Tail) -
         Ok(file)
     });
     if begun.is_err() {
-        // Best effort: a header that is cut off is also recognised when the log is opened.
+        // Best effort: an open also recognises a segment with a torn header.
         let _ = files.remove(&path);
     }
     begun

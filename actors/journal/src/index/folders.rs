@@ -1,12 +1,12 @@
-//! The folders of the index below the folder of a log, and what a crash between two moves leaves of them.
+//! The folders of the index inside a log's folder, and recovery from a crash between two renames.
 //!
-//! | on disk | is |
+//! | on disk | holds |
 //! |---|---|
 //! | `sled` | the index |
-//! | `sled.new` | one in the making |
-//! | `sled.old` | the one that was replaced, about to be removed |
+//! | `sled.new` | a new index being built |
+//! | `sled.old` | the replaced index, about to be removed |
 //!
-//! The new one is complete and durable before the old one is moved, so a crash at any step leaves one that can be used:
+//! The new index is complete and durable before the old one is moved, so a crash at any step leaves a usable one:
 //! [`settle`] finds it when the log is next opened, and removes the rest.
 
 use std::fs::{self, File, OpenOptions};
@@ -19,36 +19,36 @@ use baton_base::durable;
 
 /// The index in use.
 pub(crate) const CURRENT: &str = "sled";
-/// An index in the making.
+/// A new index being built.
 pub(crate) const NEW: &str = "sled.new";
 /// The index that was replaced.
 pub(crate) const OLD: &str = "sled.old";
 
-/// A closed sled lets go of its files a moment later, when its threads have ended.
+/// sled closes its files shortly after it is dropped, when its threads have ended.
 const RELEASE: Duration = Duration::from_secs(5);
-/// How often that is looked at.
+/// Interval between two attempts.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Moves the new index into the place of the old one. Both are closed, or about to be.
+/// Moves the new index into the place of the old one. Both must be closed or about to be.
 pub(crate) fn exchange(log: &Path) -> io::Result<()> {
     let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
     released(&current)?;
     released(&new)?;
-    // sled syncs what is in its files, not their names.
+    // sled syncs file contents but not directory entries.
     sync_names(&new)?;
     if current.is_dir() {
         remove(&old)?;
         fs::rename(&current, &old)?;
     }
     if let Err(error) = fs::rename(&new, &current) {
-        // Better the old one than none; where that fails too, the next start does it.
+        // The old index is better than none; if this fails too, the next start does it.
         let _ = fs::rename(&old, &current);
         return Err(error);
     }
     durable::sync_folder(log)
 }
 
-/// Makes the names in a folder and in those below it durable.
+/// Makes the directory entries of a folder and all below it durable.
 fn sync_names(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -66,11 +66,11 @@ pub(crate) fn remove_old(log: &Path) {
     }
 }
 
-/// Brings a log folder back to one index, whatever step of a rewriting a crash has ended. Called before it is opened.
+/// Restores a log folder to a single index after a crash during a rewrite. Call before opening the index.
 pub(crate) fn settle(log: &Path) -> io::Result<()> {
     let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
     if !current.is_dir() && old.is_dir() {
-        // Between the two moves: the new one was complete and durable before the first.
+        // The crash came between the two renames; the new index was complete and durable before the first.
         let successor = if new.is_dir() { &new } else { &old };
         fs::rename(successor, &current)?;
         durable::sync_folder(log)?;
@@ -84,7 +84,7 @@ pub(crate) fn settle(log: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until nobody has the index in a folder open any more. A folder without one is nobody's.
+/// Waits until no process has the index in a folder open. Returns at once if there is no index.
 fn released(folder: &Path) -> io::Result<()> {
     let file = match OpenOptions::new().read(true).write(true).open(folder.join("db")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -108,13 +108,13 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Waits until nobody has the index in a folder open, and removes it.
+/// Waits until no process has the index in a folder open, then removes it.
 pub(crate) fn release_and_remove(folder: &Path) -> io::Result<()> {
     released(folder)?;
     remove(folder)
 }
 
-/// Bytes of all files below a folder; what is not there has none.
+/// Total bytes of all files below a folder; 0 if it does not exist.
 pub fn folder_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.metadata() {

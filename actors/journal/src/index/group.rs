@@ -1,7 +1,7 @@
-//! Records that came together, as the index keeps them: one value, compressed.
+//! Groups of records that were appended together, as the index stores them: one compressed value each.
 //!
-//! A group is the number of bytes that it unpacks to, four of them, and then zstd over its records: chain hash, length of
-//! the record in four bytes, record. Integers are big-endian. What unpacks to anything else is no group.
+//! A value is the unpacked size in four bytes, then zstd over the records, each as chain hash, length in four bytes and
+//! record. Integers are big-endian. A value that unpacks to anything else is malformed.
 
 use baton_conversation::record::Position;
 use baton_events::envelope::ChainHash;
@@ -14,12 +14,12 @@ use super::{Entry, Error};
 const GROUP_BYTES: usize = 16 * 1024;
 /// Most bytes of one group, unpacked.
 const UNPACKED_MAX_BYTES: usize = GROUP_BYTES + RECORD_MAX_BYTES + FRAME_BYTES;
-/// Before each record.
+/// Bytes before each record.
 const FRAME_BYTES: usize = 20;
-/// The usual level: records are alike, so higher ones gain little.
+/// zstd's default: the records are alike, so higher levels gain little.
 const LEVEL: i32 = 3;
 
-/// Records without a hole.
+/// Consecutive records.
 #[derive(Debug)]
 pub(crate) struct Group {
     first: Position,
@@ -45,7 +45,7 @@ impl Group {
     }
 }
 
-/// Records in groups, in order.
+/// Splits records into groups, in order.
 pub(crate) fn cut(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
     let mut bytes = 0;
     let ends = move |one: &Placed, _: &Placed| {
@@ -57,7 +57,7 @@ pub(crate) fn cut(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
     placed.chunk_by(ends)
 }
 
-/// The value of a group.
+/// Encodes a group as a value.
 pub(crate) fn pack(group: &[Placed]) -> Result<Vec<u8>, Error> {
     let mut frames = Vec::with_capacity(group.iter().map(|one| FRAME_BYTES + one.bytes.len()).sum());
     for one in group {
@@ -70,7 +70,7 @@ pub(crate) fn pack(group: &[Placed]) -> Result<Vec<u8>, Error> {
     Ok(value)
 }
 
-/// The group of a value.
+/// Decodes the value of a group.
 pub(crate) fn unpack(first: Position, value: &[u8]) -> Result<Group, Error> {
     let malformed = Error::Malformed("a group of records");
     let Some((size, packed)) = value.split_first_chunk::<4>() else { return Err(malformed) };

@@ -1,4 +1,4 @@
-//! Opening the index whatever state it is in, and putting one aside that cannot be opened.
+//! Opening the index in whatever state it is, and putting aside one that cannot be opened.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,31 +9,31 @@ use std::time::{Duration, Instant};
 use super::folders::{self, CURRENT};
 use super::{Error, Index};
 
-/// As much as sled writes at least when it opens.
+/// At least as much as sled writes when it opens.
 const PROBE_BYTES: usize = 64 * 1024;
-/// Broken indexes kept for whoever wants to know why.
+/// Broken indexes that are kept for inspection.
 const BROKEN_KEPT: usize = 2;
 
-/// A closed sled lets go of its lock a moment later, when its threads have ended.
+/// sled releases its lock shortly after it is dropped, when its threads have ended.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
-/// How often that is looked at.
+/// Interval between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(5);
 
-/// What [`open`] gives: an index, and where the one that could not be opened lies now.
+/// The result of [`open`]: an index, and where a broken one was moved to.
 pub(crate) struct Opened {
     pub(crate) index: Index,
     pub(crate) aside: Option<Aside>,
 }
 
-/// An index, or parts of one, that had to be moved out of the way.
+/// An index, or parts of one, that was moved out of the way.
 #[derive(Clone, Debug)]
 pub(crate) struct Aside {
     pub(crate) path: PathBuf,
     pub(crate) reason: String,
 }
 
-/// Opens the index of a log folder, whatever state it is in: first as it is, then without its snapshots, then anew. An
-/// error is not about the index, but about the disk, or that another process has it open.
+/// Opens the index of a log folder: first as it is, then without its snapshots, then empty. An error is never about the
+/// index, but about the disk, or because another process has the index open.
 pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
     folders::settle(log)?;
     let folder = log.join(CURRENT);
@@ -48,13 +48,13 @@ pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
         }
     };
     if let Err(cause) = try_disk(log) {
-        // Nothing else can be written here either, so this says nothing about the index.
+        // Nothing else can be written here either, so the error says nothing about the index.
         return Err(Error::Disk { error: error.to_string(), cause });
     }
     open_without_snapshots(log, &folder, &error)
 }
 
-/// Whether something can be written and made durable beside the index.
+/// Tests whether a file can be written and synced beside the index.
 fn try_disk(log: &Path) -> io::Result<()> {
     let probe = log.join("probe.tmp");
     let tried = File::create(&probe).and_then(|mut file| {
@@ -118,7 +118,8 @@ fn snapshots(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// The next free `sled.broken-<n>`; the oldest beyond [`BROKEN_KEPT`] are removed, they are copies of the segments.
+/// The next free `sled.broken-<n>`. Removes all but the newest [`BROKEN_KEPT`] `- 1`, which are only copies of the
+/// segments.
 fn broken_path(log: &Path) -> io::Result<PathBuf> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(log)? {

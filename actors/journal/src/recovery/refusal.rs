@@ -1,12 +1,12 @@
-//! Why a log is not opened, said so that a person can act.
+//! Why a log was not opened, worded so that a person can act on it.
 
 use std::io;
 use std::path::PathBuf;
 
 use baton_conversation::record::Position;
 
-/// Why a log was not opened. No record was touched, except with `Io`, where a repair may be half done and is taken up
-/// by the next attempt.
+/// Why a log was not opened. No record was touched, except with `Io`: a repair may then be half done, and the next open
+/// completes it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A file could not be read or written.
@@ -14,12 +14,12 @@ pub enum OpenError {
     Io {
         /// What was tried.
         what: &'static str,
-        /// On which file.
+        /// The file concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Records that were on the disk for certain are bad or missing.
+    /// Records that were certainly on disk are bad or missing.
     #[error(
         "the log is damaged: {} at byte {offset}, position {position}: {what}. No record was touched. `baton log verify` \
          shows all that is damaged. Put that file back from a backup; or {}go on without the rest with `baton log repair \
@@ -31,7 +31,7 @@ pub enum OpenError {
     Damaged {
         /// The segment file.
         segment: PathBuf,
-        /// Where in it.
+        /// Offset of the damage.
         offset: u64,
         /// The position of the first record that is bad or missing, or of the first one of its append.
         position: Position,
@@ -40,7 +40,7 @@ pub enum OpenError {
         /// The folder of the log.
         log: PathBuf,
     },
-    /// The log holds what only a newer version of this program understands.
+    /// The log contains something that only a newer version of this program understands.
     #[error(
         "cannot open the log: {} at position {position}: {what}. Update baton, or start the version that you used last; \
          nothing was changed",
@@ -59,7 +59,7 @@ pub enum OpenError {
     InUse(String),
 }
 
-/// How to save what lies before a position; empty where nothing does.
+/// How to save the records before a position; empty if there are none.
 fn saving(position: Position) -> &'static str {
     match position {
         Position(0 | 1) => "",
@@ -67,7 +67,7 @@ fn saving(position: Position) -> &'static str {
     }
 }
 
-/// What to do about what the system said; empty where that is not known.
+/// What to do about a system error; empty if unknown.
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -1,8 +1,8 @@
-//! One pass over the segments, and what is known after it: either over all of them, or from a checkpoint on.
+//! One pass over the segments, all of them or from a checkpoint on, and its results.
 //!
-//! From a checkpoint on means: every segment has to be there under its name, with a header that is whole and follows
-//! the one before it (a sealed one says where it ends, and has the length it says); the segment that holds the
-//! checkpoint's position, and those after it, are read and verified like all of them are otherwise.
+//! From a checkpoint on, every segment must still exist under its name, with a valid header that follows the one before
+//! it (a sealed one states its end, and must have the stated length). The segment that contains the checkpoint's
+//! position, and those after it, are read and verified as in a full pass.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -23,16 +23,16 @@ use super::super::writer::{LastFrame, Resume, Writer};
 use super::{Cut, OpenError, STEP_RECORDS, io_error};
 use baton_base::durable;
 
-/// One pass, and what is known after it.
+/// One pass over the segments, and its results.
 pub(super) struct Survey<'a> {
     log: &'a Path,
     folder: &'a Path,
     fold: &'a mut dyn Fold,
     pub(super) ledger: Ledger,
     applied: Tail,
-    /// The segments' chain hash where the index says it is; `None` while they do not reach that far.
+    /// The segments' chain hash at the position that the index has reached; `None` if they do not reach it.
     pub(super) chain_at_applied: Option<ChainHash>,
-    /// What lies up to here is in ledger and fold already.
+    /// Everything up to here is in the ledger and the fold already.
     start: Tail,
     /// The end of what was read.
     tail: Tail,
@@ -40,19 +40,19 @@ pub(super) struct Survey<'a> {
     torn: Option<Torn>,
 }
 
-/// Where to write on.
+/// Where to continue writing.
 #[derive(Clone, Copy, Default)]
 struct End {
-    /// The last segment, and the bytes of all up to it.
+    /// The last segment, and the bytes of all segments up to it.
     number: u32,
     bytes: u64,
-    /// In that segment; `None`: behind it, in a new one, for it is sealed or there is none.
+    /// The end of that segment; `None` to continue in a new one, because the last one is sealed or there is none.
     resume: Option<Resume>,
-    /// Whether that segment has the format that is written. If not, only what is torn off there is cut.
+    /// True if that segment has the format that is written now. If not, it is truncated but not appended to.
     is_current: bool,
 }
 
-/// What has to be cut off before the log can be written to.
+/// A torn tail that must be cut off before the log can be written to.
 struct Torn {
     number: u32,
     offset: usize,
@@ -60,15 +60,15 @@ struct Torn {
 }
 
 impl<'a> Survey<'a> {
-    /// Nothing is read yet. `applied` is how far the index says it has come.
+    /// A pass that has read nothing yet. `applied` is the position that the index claims to have reached.
     pub(super) fn new(log: &'a Path, folder: &'a Path, applied: Tail, fold: &'a mut dyn Fold) -> Self {
         let (start, tail, ledger) = (Tail::default(), Tail::default(), Ledger::default());
         let (end, torn, chain_at_applied) = (End::default(), None, None);
         Self { log, folder, fold, ledger, applied, chain_at_applied, start, tail, end, torn }
     }
 
-    /// Reads what came after the index's checkpoint of the fold, and says how far that went. `None`: there is none. `Err`
-    /// says why it cannot be used; then nothing has been learnt, and all is to be read.
+    /// Reads what came after the checkpoint in the index, and returns the checkpoint's position; `None` if there is no
+    /// checkpoint. Fails with the reason if it cannot be used; the pass is then reset, and everything has to be read.
     pub(super) fn after_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
         let outcome = self.try_checkpoint(index);
         if outcome.is_err() {
@@ -88,7 +88,7 @@ impl<'a> Survey<'a> {
         let Some(start) = loaded.filter(|start| start.position > Position(0)) else { return Ok(None) };
         self.start = start;
         self.segments().map_err(|error| error.to_string())?;
-        // Its rows are of what the index has taken in, so all of that has to be what the segments hold.
+        // The rows describe what the index has taken in, so the segments must contain all of that.
         if self.chain_at_applied != Some(self.applied.chain) {
             let (index, segments) = (self.applied.position, self.tail.position);
             return Err(format!("the index at position {index} is not on the segments, which end at {segments}"));
@@ -99,7 +99,7 @@ impl<'a> Survey<'a> {
         Ok(Some(start.position))
     }
 
-    /// Reads the segments, all of them unless there is a checkpoint to start from.
+    /// Reads the segments: all of them, or those from the checkpoint on.
     pub(super) fn segments(&mut self) -> Result<(), OpenError> {
         let numbers = segment::list(self.folder).map_err(io_error("list", self.folder))?;
         let mut peeks = Vec::with_capacity(numbers.len());
@@ -120,8 +120,8 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Looks at the headers up to the segment that is read first, which is the one that proves the checkpoint: how many
-    /// come before it.
+    /// Checks the headers up to the segment to be read first, the one that proves the checkpoint. Returns the number of
+    /// segments before it.
     fn pass_over(&mut self, peeks: &[Peek]) -> Result<usize, OpenError> {
         let holds = |peek: &Peek| peek.header.is_ok_and(|header| header.first <= self.start.position.next());
         let Some(begin) = peeks.iter().rposition(holds) else {
@@ -146,7 +146,7 @@ impl<'a> Survey<'a> {
         Ok(begin)
     }
 
-    /// At its position the checkpoint must lie on the chain.
+    /// Checks that the checkpoint is on the chain, once the pass is at its position.
     fn prove(&self) -> Result<(), OpenError> {
         if self.tail.position == self.start.position && self.tail.chain != self.start.chain {
             return Err(self.damaged(1, 0, "the checkpoint is not on the chain of the segments".into()));
@@ -237,14 +237,14 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Remembers the chain hash where the index says it is.
+    /// Notes the chain hash once the pass is at the position that the index claims.
     fn pass(&mut self) {
         if self.tail.position == self.applied.position {
             self.chain_at_applied = Some(self.tail.chain);
         }
     }
 
-    /// Keeps a copy of what is about to be cut off. A segment that never had a whole header is removed.
+    /// Saves a copy of the torn tail. Removes a segment that never had a complete header.
     pub(super) fn keep_cut(&self, files: &dyn Files, now: Timestamp) -> Result<Option<Cut>, OpenError> {
         let Some(torn) = &self.torn else { return Ok(None) };
         let path = segment::path_of(self.folder, torn.number);
@@ -260,7 +260,7 @@ impl<'a> Survey<'a> {
         Ok(Some(Cut { segment, offset: torn.offset as u64, bytes: torn.bytes.len() as u64, position, kept }))
     }
 
-    /// The end of the segments, ready to be written to: what is torn off there is cut.
+    /// A writer at the end of the segments. Truncates the torn tail.
     pub(super) fn writer(&self, files: Arc<dyn Files>, segment_bytes: u64) -> Result<Writer, OpenError> {
         let folder = self.folder.to_owned();
         let End { number, bytes, resume, is_current } = self.end;
@@ -276,8 +276,8 @@ impl<'a> Survey<'a> {
         writer.map_err(io_error("write to", self.folder))
     }
 
-    /// Appends to the segments what only the index still has, as far as it follows on the chain: how many records. They had
-    /// been acknowledged: the index takes in nothing that was not synced in a segment.
+    /// Appends to the segments the records that only the index still has, as far as they follow on the chain; returns
+    /// their number. They had been acknowledged: the index takes in only what was synced in a segment.
     pub(super) fn restore(&mut self, index: &Index, writer: &mut Writer) -> Result<u64, OpenError> {
         let begin = self.tail.position;
         while self.tail.position < self.applied.position {
@@ -291,7 +291,8 @@ impl<'a> Survey<'a> {
                     break;
                 }
                 self.tail = Tail { position, chain };
-                // The index does not know what belongs together, and still has all of it should this be torn.
+                // The index does not know the bounds of appends; if this write is torn, the index still has all of
+                // them.
                 step.push(Placed { record, bytes: entry.bytes, chain, goes_on: false });
             }
             if step.is_empty() {

@@ -1,4 +1,4 @@
-//! The segment files of a log's folder: their names, loading them whole, and streaming their records.
+//! The segment files in a log's folder: their names, loading them whole, and streaming their records.
 
 use std::fs;
 use std::io::{self, Read};
@@ -11,19 +11,19 @@ use super::super::files;
 use super::sealed::{self, Sealed};
 use super::{Frame, Frames, HEADER_BYTES, Header, HeaderError, SEGMENT_MAX_BYTES};
 
-/// The path of a segment by its number. Sealed, it lies beside under [`sealed::path_of`] that.
+/// The path of an unsealed segment by its number; its sealed form is at [`sealed::path_of`] that path.
 pub(crate) fn path_of(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:04}.seg"))
 }
 
-/// The path under which a segment lies there, sealed or not.
+/// The path where the segment actually is, sealed or not.
 pub(crate) fn path_on_disk(folder: &Path, number: u32) -> PathBuf {
     let path = path_of(folder, number);
     let sealed = sealed::path_of(&path);
     if !path.exists() && sealed.exists() { sealed } else { path }
 }
 
-/// The numbers of the segments in a folder, sealed or not, ascending. Other names are left alone.
+/// The numbers of the segments in a folder, sealed or not, ascending. Ignores files with other names.
 pub(crate) fn list(folder: &Path) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -36,13 +36,13 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<u32>> {
         }
     }
     numbers.sort_unstable();
-    // While it is being sealed, and after a crash then, a segment is there twice.
+    // While a segment is being sealed, or after a crash in between, both forms exist.
     numbers.dedup();
     Ok(numbers)
 }
 
-/// A whole segment, given the path of the unsealed one: its bytes as they were written, also when it is sealed.
-/// `InvalidData` is for what no segment can be.
+/// Loads a whole segment, sealed or not, as it was written; `path` is that of the unsealed one. Fails with
+/// `InvalidData` if the file cannot be a segment.
 pub(crate) fn load(path: &Path) -> io::Result<Vec<u8>> {
     match read_whole(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match load_sealed(path) {
@@ -54,13 +54,14 @@ pub(crate) fn load(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A whole segment from its sealed form alone, given the path of the unsealed one, and the bytes of that form.
+/// Loads a segment from its sealed form alone, and returns the size of that form too; `path` is that of the unsealed
+/// one.
 pub(crate) fn load_sealed(path: &Path) -> io::Result<(Vec<u8>, u64)> {
     let bytes = read_whole(&sealed::path_of(path))?;
     Ok((sealed::unpack(&bytes)?, bytes.len() as u64))
 }
 
-/// As [`load`], but of a sealed segment that is damaged as much as can be unpacked, and why that is not all.
+/// Like [`load`], but returns what can be unpacked of a damaged sealed segment, with the reason why that is not all.
 pub(crate) fn load_part(path: &Path) -> io::Result<(Vec<u8>, Option<String>)> {
     load(path).map(|bytes| (bytes, None)).or_else(|error| {
         let part = read_whole(&sealed::path_of(path)).ok().and_then(|bytes| sealed::unpack_part(&bytes));
@@ -80,17 +81,17 @@ fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What is known of a segment without reading it.
+/// What can be known of a segment from its header and size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peek {
     pub(crate) header: Result<Header, HeaderError>,
-    /// Where it ends, which only a sealed one says.
+    /// Where it ends; only a sealed segment says so.
     pub(crate) end: Option<Tail>,
-    /// Its bytes on disk.
+    /// Bytes on disk.
     pub(crate) bytes: u64,
 }
 
-/// Looks at a segment, sealed or not. Where both are there the unsealed one counts.
+/// Reads the header of a segment, sealed or not. If both forms exist, the unsealed one counts.
 pub(crate) fn peek(folder: &Path, number: u32) -> io::Result<Peek> {
     let path = path_of(folder, number);
     match peek_open(&path) {
@@ -109,14 +110,14 @@ fn peek_sealed(path: &Path) -> io::Result<Peek> {
     let sealed = Sealed::decode(&head);
     let sealed =
         sealed.and_then(|sealed| if sealed.file_bytes() == bytes { Ok(sealed) } else { Err(HeaderError::Bad) });
-    // Without a header of its own it is still none that could be written to.
+    // With an end, so that nobody appends to it, even though its header is unusable.
     let end = sealed.map_or_else(|_| Tail::default(), |sealed| sealed.end);
     Ok(Peek { header: sealed.map(|sealed| sealed.header), end: Some(end), bytes })
 }
 
-/// Streams the frames of positions `from..=to` out of a folder of segments, verifying the chain on the way, within each and
-/// from one to the next: no position is left out. `take` says whether to go on. `Err` says what could not be read; that the
-/// segments end before `to` is an error too.
+/// Passes the frames of positions `from..=to` to `take`, verifying the chain within each segment and from one to the
+/// next, so no position is skipped. Stops when `take` returns `false`. Fails with the reason if a segment cannot be
+/// read, or if the segments end before `to`.
 pub(crate) fn stream(
     folder: &Path,
     from: Position,
@@ -152,7 +153,8 @@ pub(crate) fn stream(
     Err(format!("the segments in {} end before position {to}", folder.display()))
 }
 
-/// All segments of a folder with their headers. The last may just be in the making: then it has none yet.
+/// All segments of a folder with their headers. The last one may just be being created and have none yet; it is left
+/// out.
 fn headers(folder: &Path) -> Result<Vec<(PathBuf, Header)>, String> {
     let numbers = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut headers = Vec::with_capacity(numbers.len());

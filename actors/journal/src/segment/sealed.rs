@@ -1,8 +1,8 @@
-//! The format of a sealed segment: one that is full, compressed.
+//! The format of a sealed segment: a full segment, compressed.
 //!
-//! A header of [`HEADER_BYTES`], so that its place in the log is known without unpacking it, and then one zstd frame with
-//! its checksum over all that stood behind the header of the segment. Unpacked it is the segment, byte for byte. All
-//! integers are big-endian.
+//! A header of [`HEADER_BYTES`], which gives its place in the log without unpacking, then one zstd frame with its
+//! checksum over everything after the header of the original segment. Unpacking yields the original segment byte for
+//! byte. All integers are big-endian.
 //!
 //! ```text
 //! header  magic 8 · format u32 · zero u32 · first position u64 · chain hash before it 16
@@ -22,23 +22,23 @@ use super::{Header, HeaderError, SEGMENT_MAX_BYTES};
 pub(crate) const HEADER_BYTES: usize = 96;
 const MAGIC: &[u8; 8] = b"BATONSGZ";
 const FORMAT: u32 = 1;
-/// Above this zstd takes several times as long for a few percent.
+/// Higher levels take several times as long for a few percent.
 const LEVEL: i32 = 9;
-/// What is compressed before it is asked whether to go on: about 5 ms.
+/// Bytes compressed between two calls of `go_on`: about 5 ms.
 const STEP_BYTES: usize = 256 * 1024;
 
-/// What is unpacked at once of a damaged one: what a step that fails has unpacked is lost.
+/// Bytes unpacked per step from a damaged segment; the step that fails is lost.
 const PART_BYTES: usize = 4 * 1024;
-/// Where in a zstd frame its flags stand, and which says that it ends with a checksum of four bytes (RFC 8878, 3.1.1.1.1).
+/// Offset of the flags in a zstd frame, and the flag for a final checksum of four bytes (RFC 8878, 3.1.1.1.1).
 const FRAME_DESCRIPTOR: usize = 4;
 const CHECKSUM: u8 = 1 << 2;
 
-/// What a sealed segment begins with.
+/// The header of a sealed segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sealed {
-    /// The header of the segment that was sealed.
+    /// The header of the original segment.
     pub(crate) header: Header,
-    /// Where that segment ends.
+    /// The end of the original segment.
     pub(crate) end: Tail,
     unpacked: u64,
     packed: u64,
@@ -60,7 +60,7 @@ impl Sealed {
         bytes
     }
 
-    /// The header at the start of these bytes.
+    /// Decodes the header at the start of `bytes`.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
         let bytes = bytes.get(..HEADER_BYTES).ok_or(HeaderError::Bad)?;
         if &bytes[..8] != MAGIC || Sha256::digest(&bytes[..80])[..16] != bytes[80..] {
@@ -90,22 +90,22 @@ impl Sealed {
     }
 }
 
-/// The path of a sealed segment, given that of the segment.
+/// The path of the sealed form of a segment.
 pub(crate) fn path_of(segment: &Path) -> PathBuf {
     let mut name = segment.file_name().unwrap_or_default().to_owned();
     name.push(".zst");
     segment.with_file_name(name)
 }
 
-/// How the name of an unfinished one ends.
+/// Suffix of an unfinished sealed segment.
 pub(crate) const TEMPORARY: &str = ".seg.zst.tmp";
 
-/// Where it lies until it is whole, given the path of the segment.
+/// The path of the sealed form of a segment while it is being written.
 pub(crate) fn temporary_of(segment: &Path) -> PathBuf {
     segment.with_extension(TEMPORARY.trim_start_matches('.'))
 }
 
-/// The sealed form of a whole segment that begins with `header` and ends at `end`. `None` when `go_on` says so.
+/// Compresses a whole segment that begins with `header` and ends at `end`. Returns `None` if `go_on` returns `false`.
 pub(crate) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -> bool) -> io::Result<Option<Vec<u8>>> {
     let frames = segment.get(super::HEADER_BYTES..).unwrap_or_default();
     let mut encoder = zstd::Encoder::new(vec![0; HEADER_BYTES], LEVEL)?;
@@ -124,14 +124,14 @@ pub(crate) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -
     Ok(Some(bytes))
 }
 
-/// As much of the segment that was sealed as can be unpacked, whatever its checksum says: for whoever judges every record by
-/// the chain. `None` where not even its header can be read.
+/// Unpacks as much of the original segment as possible, ignoring the checksum, for a caller that verifies every record
+/// against the chain. `None` if not even the header can be read.
 pub(crate) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
     let sealed = Sealed::decode(bytes).ok()?;
     let mut segment = sealed.header.encode().to_vec();
     let mut frame = bytes.get(HEADER_BYTES..)?.to_vec();
     if let Some(descriptor) = frame.get_mut(FRAME_DESCRIPTOR).filter(|descriptor| **descriptor & CHECKSUM != 0) {
-        // What fails its checksum is not given, though most of it may be right.
+        // With a wrong checksum zstd would withhold data most of which may be right.
         *descriptor &= !CHECKSUM;
         frame.truncate(frame.len().saturating_sub(4));
     }
@@ -145,7 +145,7 @@ pub(crate) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(segment)
 }
 
-/// The segment that was sealed. What is no sealed segment, or not all of one, is `InvalidData`.
+/// Unpacks the original segment. Fails with `InvalidData` if `bytes` is not exactly one sealed segment.
 pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let sealed = Sealed::decode(bytes).map_err(|error| bad(error.to_string()))?;
@@ -195,7 +195,7 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // zstd's frame has a few bits without a meaning.
+            // A few bits of a zstd frame have no meaning.
             assert!(unpack(&flipped).map_or(true, |unpacked| unpacked == segment), "bit {bit}");
             assert!(bit >= HEADER_BYTES * 8 || unpack(&flipped).is_err(), "bit {bit} of the header");
         }

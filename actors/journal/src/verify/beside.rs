@@ -1,4 +1,4 @@
-//! The index of a log, read beside its segments and compared with them, both ways.
+//! Comparing the index of a log with its segments, in both directions, while these are read.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,12 +13,12 @@ use super::super::index::{Error, Group, Index, StreamKey};
 use super::walk::{Until, Walk};
 use super::{Auditor, Finding};
 
-/// Groups and keys of the index that are read in one step: what a swap of the index may have to wait for.
+/// Groups or keys of the index read in one step; a replacement of the index may have to wait for one step.
 const STEP: usize = 256;
-/// Wrong stream keys that are told one by one.
+/// Wrong stream keys that are reported one by one.
 const KEYS_TOLD: usize = 3;
 
-/// Keys by stream, as a sum: two sets of keys are the same if their sums and counts are.
+/// A sum over keys by stream: two sets of keys are equal if their sums and counts are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys {
     pub(super) count: u64,
@@ -38,7 +38,7 @@ impl Keys {
     }
 }
 
-/// The index has come to a position that the segments, which end at `tail`, have lost.
+/// Reports that the index reaches `position`, beyond the end of the segments at `tail`.
 pub(super) fn ahead(position: Position, tail: Tail) -> Finding {
     let lost = position.0.saturating_sub(tail.position.0);
     Finding {
@@ -48,15 +48,16 @@ pub(super) fn ahead(position: Position, tail: Tail) -> Finding {
     }
 }
 
-/// The index, read beside the segments.
+/// The index while the segments are read.
 pub(super) struct Beside<'a> {
     index: &'a RwLock<Option<Index>>,
-    /// How far it is compared: to where it has come. What it lacks behind that it takes in at the next start.
+    /// The index is compared up to here. On a closed log this is its own end; it takes in what it lacks at the next
+    /// start.
     pub(super) limit: Tail,
     groups: VecDeque<Group>,
     pub(super) compared: u64,
     pub(super) findings: Vec<Finding>,
-    /// The records differ from here on, so there is nothing more to compare.
+    /// True once the records differ; the rest is not compared.
     ended: bool,
 }
 
@@ -116,11 +117,11 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// It must stand on the segments' chain.
+    /// Checks that the index ends on the chain of the segments, which end at `tail`.
     pub(super) fn end(&mut self, tail: Tail) {
         let Tail { position, chain } = self.limit;
         if position > tail.position {
-            // Only the index has them, so it must not be thrown away for anything else that is wrong with it.
+            // Only the index has these records, so no other finding may suggest deleting it.
             self.ended = true;
             self.findings.clear();
             self.findings.push(ahead(position, tail));
@@ -129,7 +130,7 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// Compares the keys by stream with the records'. Whether it was gone through with.
+    /// Compares the keys by stream with those of the records. Returns false if the auditor stopped it.
     pub(super) fn keys(&mut self, records: &Keys, folder: &Path, auditor: &mut dyn Auditor) -> io::Result<bool> {
         let to = self.limit.position;
         if self.ended {
@@ -159,7 +160,7 @@ impl<'a> Beside<'a> {
         Ok(true)
     }
 
-    /// Says which keys are wrong: the first few that are missing or name another position, and how many there are too many.
+    /// Reports wrong keys: the first few that are missing or name another position, and whether there are too many.
     fn wrong_keys(&mut self, found: u64, expected: u64, to: Position, folder: &Path) -> io::Result<()> {
         let mut wrong = Vec::new();
         let mut walk = Walk::new(folder, Until::End);

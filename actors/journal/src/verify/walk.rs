@@ -1,5 +1,5 @@
-//! One pass over all segments of a log: every record against the chain, its place and its stream, up to the first place that
-//! cannot be read.
+//! One pass over all segments of a log, which checks every record against the chain, its position and its stream, up to
+//! the first place that cannot be read.
 
 use std::io;
 use std::path::Path;
@@ -11,12 +11,12 @@ use super::super::ledger::Ledger;
 use super::super::segment::{self, Frames, HEADER_BYTES, Header};
 use super::Damaged;
 
-/// How far the segments are read: to a known end, or to wherever they end.
+/// How far the segments are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// A writer may be at work behind it.
+    /// Up to this tail; more may be written after it meanwhile.
     Tail(Tail),
-    /// Nobody writes.
+    /// To their end; nobody writes.
     End,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Until {
 pub(crate) enum Walked {
     /// At the end.
     Whole,
-    /// Whoever listens did not want to go on.
+    /// The receiver stopped it.
     Stopped,
     /// At the first place that cannot be read.
     Damaged(Damaged),
@@ -41,15 +41,15 @@ pub(crate) struct Walk<'a> {
     goes_on: bool,
 }
 
-/// One whole record.
+/// One valid record.
 pub(crate) struct Found<'f> {
     pub(crate) record: &'f StoredRecord,
     pub(crate) bytes: &'f [u8],
     /// The chain hash at it.
     pub(crate) chain: ChainHash,
-    /// Segment and offset.
+    /// Segment number and offset.
     pub(crate) place: (u32, usize),
-    /// Whether it is of one append with the record before it.
+    /// True if it belongs to the same append as the record before it.
     pub(crate) same_append: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
         matches!(self.until, Until::Tail(tail) if self.ledger.tail().position >= tail.position)
     }
 
-    /// Gives each whole record until that says `false`. An error is the folder's own.
+    /// Passes each valid record to `take` until that returns `false`. Fails only if the folder cannot be listed.
     pub(crate) fn run(&mut self, take: &mut Take<'_>) -> io::Result<Walked> {
         let numbers = match segment::list(self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
                 return Walked::Damaged(self.damaged(number, 0, what, false));
             }
             Err(error) => {
-                // Records follow only a header that was synced, so one that short never had any.
+                // Records follow only a synced header, so a segment that short never had any.
                 let torn = is_last && bytes.len() <= HEADER_BYTES && self.until == Until::End;
                 return Walked::Damaged(self.damaged(number, 0, error.to_string(), torn));
             }
