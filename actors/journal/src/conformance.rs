@@ -1,4 +1,4 @@
-//! What every journal must do, whatever it keeps its records in: one suite, run for each implementation.
+//! The contract of every journal as one suite of tests, run for each implementation.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::{
     READ_MAX_RECORDS, RECORD_MAX_BYTES, ReadError, STREAM_MAX_BYTES,
 };
 
-/// A fold that remembers everything it was told.
+/// A fold that remembers everything passed to it.
 #[derive(Clone, Default)]
 pub(super) struct Witness(Arc<Mutex<Seen>>);
 
@@ -61,7 +61,7 @@ pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Appends and waits.
+/// Appends, and waits for the answer.
 pub(super) fn append(
     journal: &dyn Journal,
     stream: &StreamId,
@@ -72,7 +72,7 @@ pub(super) fn append(
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(ack)
 }
 
-/// Everything, read in steps of `step`.
+/// Reads all records in pages of at most `step`.
 pub(super) fn read_all(journal: &dyn Journal, step: usize) -> Vec<StoredRecord> {
     let mut all: Vec<StoredRecord> = Vec::new();
     loop {
@@ -85,7 +85,7 @@ pub(super) fn read_all(journal: &dyn Journal, step: usize) -> Vec<StoredRecord> 
     }
 }
 
-/// Whether records, tail and chain of a journal agree with each other.
+/// Checks that records, tail and chain of a journal agree, and returns the records.
 pub(super) fn check_whole(journal: &dyn Journal) -> Vec<StoredRecord> {
     let all = read_all(journal, 7);
     let mut chain = ChainHash::GENESIS;
@@ -118,7 +118,7 @@ pub(super) fn check_whole(journal: &dyn Journal) -> Vec<StoredRecord> {
     all
 }
 
-/// The suite: `make` gives an empty journal that folds into what it is given.
+/// Runs the suite. `make` returns an empty journal that folds into its argument.
 pub(super) fn suite(make: impl Fn(Box<dyn Fold>) -> Arc<dyn Journal>) {
     an_empty_journal_is_empty(&*make(Box::new(())));
     appends_find_their_place(&*make(Box::new(())));

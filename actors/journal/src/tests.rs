@@ -33,7 +33,7 @@ fn open(log: &Path) -> DiskJournal {
     DiskJournal::open(options(log), Box::new(())).unwrap()
 }
 
-/// A log of six groups with 1, 2, 1, 2, 1 and 2 records, closed, and its records.
+/// Writes and closes a log of six groups with 1, 2, 1, 2, 1 and 2 records; returns the records.
 fn written(log: &Path) -> Vec<StoredRecord> {
     let journal = open(log);
     for group in 0..6 {
@@ -69,7 +69,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Where each record of a segment begins, and the segment's length.
+/// The offset of each record in a segment, and the segment's length.
 fn borders(log: &Path, number: u32) -> Vec<usize> {
     let bytes = fs::read(segment(log, number)).unwrap();
     let mut borders = vec![HEADER_BYTES];
@@ -82,7 +82,7 @@ fn borders(log: &Path, number: u32) -> Vec<usize> {
     borders
 }
 
-/// The log opens, holds exactly these records, and takes another.
+/// Checks that the log opens, holds exactly these records, and accepts another.
 fn check_opens_with(log: &Path, expected: &[StoredRecord], case: &str) -> super::Recovery {
     let witness = Witness::default();
     let journal = DiskJournal::open(options(log), Box::new(witness.clone())).expect(case);
@@ -138,7 +138,7 @@ fn a_log_of_many_segments_is_one_log() {
     let journal = DiskJournal::open(small, Box::new(())).unwrap();
     assert_eq!(check_whole(&journal), all);
     assert_eq!(journal.recovery().caught_up, 40);
-    // What comes together is packed together, so that an index that was built at once holds less.
+    // Records added together are packed together, so an index that was built at once holds fewer bytes.
     let index_live_bytes = journal.stats().index_live_bytes;
     assert_eq!(journal.stats(), super::Stats { index_live_bytes, ..stats });
 }
@@ -250,7 +250,7 @@ fn a_missing_or_damaged_earlier_segment_is_refused_by_name() {
     check(&truncate, "0002.seg at byte");
     check(&|log| fs::copy(segment(log, 1), segment(log, 2)).map(drop).unwrap(), "0002.seg at byte 0, position");
 
-    // Only the last may be missing: the index has it.
+    // Only the last segment may be missing, because the index has it.
     let copy = tempfile::tempdir().unwrap();
     copy_folder(home.path(), copy.path());
     let last = u32::try_from(fs::read_dir(copy.path().join("segments")).unwrap().count()).unwrap();
@@ -277,7 +277,7 @@ fn a_segment_whose_header_was_never_finished_is_begun_again() {
     check_opens_with(home.path(), &[], "the very first");
 }
 
-/// The first format marked no appends, and is not written on.
+/// The first format did not mark appends; it is no longer written.
 #[test]
 fn a_log_of_the_first_format_goes_on_in_a_new_segment() {
     for (torn, segments) in [(0, 2), (5, 2), (usize::MAX, 1)] {
@@ -328,7 +328,7 @@ fn a_log_that_is_open_is_not_opened_again() {
     );
 }
 
-/// A view that breaks over a record.
+/// A view that panics over a record.
 struct Breaking;
 
 impl super::Fold for Breaking {
@@ -353,7 +353,7 @@ fn a_committer_that_breaks_closes_the_journal_and_says_so() {
     }
     assert!(journal.read(Position(1), 1).is_err() && journal.stats().problem.is_some());
     journal.close();
-    // It was on the disk by then, though nobody had an answer.
+    // It was on disk by then, though never acknowledged.
     assert_eq!(check_whole(&open(home.path())).len(), 3);
 }
 

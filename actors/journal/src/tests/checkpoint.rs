@@ -1,4 +1,4 @@
-//! What an opening folds with a checkpoint, and that it folds everything when the checkpoint cannot be believed.
+//! What an open folds with a checkpoint, and that it folds everything if the checkpoint is not usable.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,10 +10,10 @@ use super::super::index::Index;
 use super::super::{Fold, Rows, index};
 use super::*;
 
-/// Per stream how many records, and a hash over them in order: a record that is left out or folded twice shows.
+/// Per stream the number of records, and an order-dependent hash, which shows a record left out or folded twice.
 type View = BTreeMap<String, (u64, u64)>;
 
-/// A fold with rows, and what it was asked to apply.
+/// A fold with rows, which notes what it is asked to apply.
 #[derive(Clone, Default)]
 struct Counted(Arc<Mutex<State>>);
 
@@ -21,14 +21,14 @@ struct Counted(Arc<Mutex<State>>);
 struct State {
     view: View,
     form: u32,
-    /// Positions that were applied, of this opening.
+    /// Positions applied since this open.
     applied: Vec<u64>,
     position: u64,
     skipped: u64,
     published: Option<Tail>,
-    /// Reads what others cannot.
+    /// True if it can read records that others cannot.
     newer: bool,
-    /// Has rows that are longer than any that is kept.
+    /// True if its rows are longer than any that is kept.
     huge: bool,
 }
 
@@ -109,14 +109,15 @@ fn open_with(options: Options, fold: &Counted) -> DiskJournal {
     DiskJournal::open(options, Box::new(fold.clone())).unwrap()
 }
 
-/// What a fold over all of it comes to.
+/// The result of folding all records.
 fn folded(all: &[StoredRecord]) -> (View, u64) {
     let mut fold = Counted::default();
     all.iter().for_each(|record| fold.apply(record));
     (fold.state().view, fold.state().skipped)
 }
 
-/// The log opens with this view; `from` is the checkpoint's position, `None` if all is folded.
+/// Checks that the log opens with the right view; `from` is the position of the checkpoint used, `None` if all is
+/// folded.
 fn check_view(log: &Path, form: u32, from: Option<u64>, case: &str) -> super::super::Recovery {
     let fold = Counted::of_form(form);
     let journal = open_with(small(log), &fold);
@@ -128,7 +129,7 @@ fn check_view(log: &Path, form: u32, from: Option<u64>, case: &str) -> super::su
     let recovery = journal.recovery().clone();
     assert_eq!(recovery.checkpoint, from.map(Position), "{case}: {recovery:?}");
     assert_eq!(recovery.events, all.len() as u64, "{case}");
-    // Every stream goes on where it was.
+    // Every stream continues where it was.
     for (stream_name, (count, _)) in folded(&all).0 {
         let stream = StreamId::recorded(&stream_name);
         let wrong = append(&journal, &stream, count + 100, vec![event(1)]);
@@ -147,12 +148,12 @@ fn small(log: &Path) -> Options {
     Options { segment_bytes: 1500, seal: false, ..options(log) }
 }
 
-/// A log of several segments and streams, closed with a checkpoint.
+/// Writes a log of several segments and streams and closes it with a checkpoint.
 fn closed(log: &Path) -> Vec<StoredRecord> {
     closed_with(log, &Counted::default(), None)
 }
 
-/// The same through a fold, and with one record that only a newer one can read.
+/// The same with a given fold, and with one record that only a newer fold can read.
 fn closed_with(log: &Path, fold: &Counted, unreadable: Option<u64>) -> Vec<StoredRecord> {
     let journal = open_with(small(log), fold);
     for number in 0..40 {
@@ -174,7 +175,7 @@ fn copy_of(log: &Path) -> tempfile::TempDir {
     copy
 }
 
-/// Opens the index alone, to spoil it.
+/// Opens the index alone, to damage it.
 fn with_index(log: &Path, spoil: impl FnOnce(&Index)) {
     let opened = index::open(log).unwrap();
     spoil(&opened.index);
@@ -192,14 +193,14 @@ fn a_checkpoint_spares_what_came_before_it() {
     check_view(home.path(), 0, Some(40), "after a close");
     check_view(home.path(), 0, Some(43), "and again");
 
-    // What came after it is folded.
+    // Records after the checkpoint are folded.
     let journal = DiskJournal::open(small(home.path()), Box::new(())).unwrap();
     append(&journal, &stream("later"), 0, (0..30).map(event).collect()).unwrap();
     journal.close();
     check_view(home.path(), 0, Some(46), "with what came after");
 }
 
-/// A newer program, an older one that goes on, and the newer one again: its rows are of all records.
+/// A newer program, an older one that continues, and the newer one again: the latter's rows cover all records.
 #[test]
 fn a_checkpoint_of_a_fold_that_skipped_records_is_not_believed() {
     let home = tempfile::tempdir().unwrap();
@@ -208,7 +209,7 @@ fn a_checkpoint_of_a_fold_that_skipped_records_is_not_believed() {
     let journal = open_with(small(home.path()), &newer());
     assert_eq!(journal.recovery().checkpoint, Some(Position(40)), "nothing was skipped");
     journal.close();
-    // One that is of another form is how an older one finds it.
+    // To the older program the checkpoint has another form.
     check_view(home.path(), 1, None, "the older one");
     check_view(home.path(), 1, None, "and again: what it had skipped it might read now");
     let again = Counted(Arc::new(Mutex::new(State { newer: true, form: 1, ..State::default() })));
@@ -247,7 +248,7 @@ fn a_checkpoint_is_written_while_running() {
     assert!(recovery.caught_up <= 5, "{recovery:?}");
 }
 
-/// sled recovers a prefix of what it was given, so a crash within a checkpoint leaves rows that are newer than it.
+/// sled recovers a prefix of what it was given, so a crash during a checkpoint leaves rows that are newer than it.
 #[test]
 fn rows_that_are_newer_than_the_checkpoint_are_not_folded_twice() {
     let home = tempfile::tempdir().unwrap();
@@ -357,7 +358,7 @@ fn with_a_checkpoint_every_segment_is_looked_at_and_the_last_are_read() {
     refused("another", &|log| fs::copy(segment(log, 2), segment(log, 3)).map(drop).unwrap(), "0003.seg at byte 0");
     refused("first", &|log| fs::copy(segment(log, 2), segment(log, 1)).map(drop).unwrap(), "0001.seg at byte 0");
 
-    // What a segment before the checkpoint holds is not read, unless the index has to be made from it.
+    // The body of a segment before the checkpoint is read only when the index has to be rebuilt.
     let copy = copy_of(home.path());
     flip(&segment(copy.path(), 2), HEADER_BYTES + 30);
     check_view(copy.path(), 0, Some(40), "a flip before the checkpoint");

@@ -1,4 +1,4 @@
-//! Rewriting the index: what is read before, during and after is the same, and every step of it may be the last.
+//! Rewriting the index: reads before, during and after it agree, and a crash may come after any step.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -156,7 +156,7 @@ fn a_crash_at_any_step_leaves_an_index_that_can_be_used() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("original");
     let all = bloated(&original, 60);
-    // A whole new index, one that is half full, and one that is torn.
+    // A complete new index, an incomplete one, and a torn one.
     let build = |name: &str, to: u64| {
         let folder = home.path().join(name);
         let index = index::Index::open_once(&folder).unwrap();
@@ -169,7 +169,7 @@ fn a_crash_at_any_step_leaves_an_index_that_can_be_used() {
     copy_folder(&whole, &torn);
     let db = fs::read(torn.join("db")).unwrap();
     fs::write(torn.join("db"), &db[..db.len() / 3]).unwrap();
-    // What stands at `sled`, `sled.new` and `sled.old`.
+    // The contents of `sled`, `sled.new` and `sled.old`.
     let old = original.join("sled");
     type State<'a> = (&'a str, Option<&'a Path>, Option<&'a Path>, Option<&'a Path>);
     let states: [State<'_>; 8] = [

@@ -1,4 +1,4 @@
-//! A process that is killed while it appends: what it had acknowledged is there afterwards.
+//! A process that is killed while it appends: what it had acknowledged is still there afterwards.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use super::*;
 const LOG: &str = "BATON_TEST_CRASH_LOG";
 const CHILD: &str = "tests::crash::child";
 
-/// Not a test of its own: the process that is killed. Says every stream and version that was acknowledged.
+/// The process that is killed, not a test of its own. Prints every stream and version that was acknowledged.
 #[test]
 #[ignore = "started by what_was_acknowledged_survives_a_kill"]
 fn child() {
@@ -61,7 +61,7 @@ fn what_was_acknowledged_survives_a_kill() {
             acked[writer] = version.parse::<u64>().unwrap().max(acked[writer]);
             count += 1;
             if count == kill_after {
-                // The rest of the lines, said before it died, count too.
+                // Lines that it printed before it died count too.
                 child.kill().unwrap();
             }
         }

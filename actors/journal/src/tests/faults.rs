@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use super::super::files::{DiskFiles, Files, SegmentFile};
 use super::*;
 
-/// What goes wrong next.
+/// The next fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Nothing is written.
     Write,
     /// Only so many bytes are written.
     ShortWrite(usize),
-    /// All is written, the sync fails.
+    /// Everything is written, but the sync fails.
     Sync,
     Truncate,
     Read,
@@ -53,7 +53,7 @@ impl Fault {
     }
 }
 
-/// Faults in the order in which their operations are called; operations that the next fault is not about succeed.
+/// Faults in the order of their operations. Operations other than the next fault's succeed.
 #[derive(Clone, Default)]
 pub(super) struct FaultyFiles(Arc<Mutex<VecDeque<Fault>>>);
 
@@ -180,7 +180,7 @@ fn a_failed_write_is_answered_and_costs_nothing_that_was_acknowledged() {
     check(3, &[Sync], 1, 2);
     check(0, &[Sync], 1, 1);
     check(0, &[ShortWrite(9)], 1, 1);
-    // The repair fails too, step by step, and is taken up by the next append.
+    // The repair fails too, at each step, and the next append completes it.
     check(3, &[Sync, Truncate], 1, 2);
     check(3, &[Sync, Sync], 1, 2);
     check(3, &[Sync, Read], 1, 2);
@@ -191,7 +191,7 @@ fn a_failed_write_is_answered_and_costs_nothing_that_was_acknowledged() {
     check(3, &[Sync, Pass(Op::Sync), Write], 1, 2);
     check(3, &[Sync, Pass(Op::Sync), Sync], 1, 2);
     check(0, &[Sync, Pass(Op::Sync), Sync], 1, 1);
-    // It fails again right after it was repaired.
+    // The write after a repair fails again.
     check(3, &[Sync, Pass(Op::Sync), Pass(Op::Sync), Sync], 2, 2);
 }
 
@@ -219,7 +219,7 @@ fn while_syncs_fail_reads_go_on_and_then_writes_do() {
     append(&journal, &stream("a"), 5, vec![event(80)]).unwrap();
     let all = check_whole(&journal);
     assert_eq!((all.len(), &all[..5]), (6, &acknowledged[..]));
-    // Whatever the index made durable, the segments alone have exactly what was acknowledged.
+    // Whatever the index made durable, the segments alone contain exactly what was acknowledged.
     journal.close();
     for has_index in [true, false] {
         let copy = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Single bytes of a log changed on disk: each is repaired, refused with its place, or shown to say nothing.
+//! Single bytes of a log changed on disk: each change is repaired, refused with its place, or harmless.
 
 use super::super::index::group;
 use super::super::segment::{Frames, Header};
@@ -11,11 +11,11 @@ enum Became {
     Whole,
     /// Opened without the last group, which was cut off and kept.
     Cut { records: u64 },
-    /// Not opened; the place is named and the file as it was.
+    /// Refused with the place of the damage; the file is untouched.
     Refused,
 }
 
-/// Opens a log whose segment 1 was changed at `at`, and checks all that must hold whatever comes of it.
+/// Opens a log whose segment 1 was changed at `at`, and checks what must hold for each outcome.
 fn opened(log: &Path, at: usize, all: &[StoredRecord], case: &str) -> Became {
     let before = fs::read(segment(log, 1)).unwrap();
     let witness = Witness::default();
@@ -48,13 +48,13 @@ fn opened(log: &Path, at: usize, all: &[StoredRecord], case: &str) -> Became {
     }
 }
 
-/// Thousands of logs are opened here, and none has to survive this machine: where there is a file system in memory they lie
-/// on it.
+/// A folder on a file system in memory, where there is one: thousands of logs are opened here, and none needs to
+/// survive.
 fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Every byte of a segment of six groups, once with the index beside it and once without.
+/// Every byte of a segment of six groups, with the index and without.
 #[test]
 fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
     let home = in_memory();
@@ -64,7 +64,7 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
     let last_group = borders[borders.len() - 3];
     let (mut repaired, mut cut, mut refused, mut harmless) = (0, 0, 0, Vec::new());
     for has_index in [true, false] {
-        // Copying an index costs more than opening it, so it is only looked at now and then where it cannot matter.
+        // Copying an index costs more than opening it, so it is only sampled where it cannot matter.
         for at in (0..size).filter(|at| !has_index || *at >= last_group || at % 16 == 0) {
             let copy = in_memory();
             fs::create_dir(copy.path().join("segments")).unwrap();
@@ -72,7 +72,7 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
             if has_index {
                 copy_folder(&home.path().join("sled"), &copy.path().join("sled"));
             }
-            // The top bit too, which in a length marks the first record of a group.
+            // Flips the top bit too, which in a length marks the first record of a group.
             let mut bytes = fs::read(segment(copy.path(), 1)).unwrap();
             bytes[at] ^= 0x81;
             fs::write(segment(copy.path(), 1), bytes).unwrap();
@@ -95,7 +95,7 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
     assert!(repaired > 100 && cut > 100 && refused > 500, "{repaired} {cut} {refused}");
 }
 
-/// The two marks of a length, which no hash covers: where a group begins, and whether an append goes on.
+/// The two marks in a length, which no hash covers: start of a group, and continuation of an append.
 #[test]
 fn a_changed_mark_loses_no_record_without_a_word() {
     let home = in_memory();
@@ -119,14 +119,14 @@ fn a_changed_mark_loses_no_record_without_a_word() {
                 Became::Cut { records } => {
                     assert!(!has_index && at >= last_group && records >= 7, "{case}: {records} records are left");
                 }
-                // A group that begins within an append tells that something whole follows: that is damage, not a tail.
+                // A group mark within an append means that a later group follows: damage, not a torn tail.
                 Became::Refused => assert!(at < last_group || mark == 0x80, "{case}"),
             }
         }
     }
 }
 
-/// Numbers that look like chance and are the same each time.
+/// Pseudo-random numbers, the same in every run.
 struct Seeded(u64);
 
 impl Seeded {
@@ -138,7 +138,7 @@ impl Seeded {
     }
 }
 
-/// The index decides nothing: whatever single byte of its files is changed, every record is read as it was written.
+/// The index decides nothing: whichever byte of its files is changed, every record is read as it was written.
 #[test]
 fn no_byte_of_the_index_changes_an_answer() {
     const POSITIONS: usize = 500;
@@ -153,7 +153,7 @@ fn no_byte_of_the_index_changes_an_answer() {
         .map(|path| (path.strip_prefix(&sled).unwrap().to_owned(), fs::read(&path).unwrap()))
         .collect();
     files.sort();
-    // Most of sled's file is room that was never written: half of the positions lie in what was.
+    // Most of sled's file was never written to, so half of the positions are chosen from bytes that were.
     let used: Vec<(usize, usize)> = files
         .iter()
         .enumerate()
@@ -190,7 +190,7 @@ fn no_byte_of_the_index_changes_an_answer() {
 }
 
 proptest::proptest! {
-    /// Bytes from anywhere are no records, and nothing breaks over them.
+    /// Arbitrary bytes are not decoded as records, and nothing panics over them.
     #[test]
     fn arbitrary_bytes_are_no_log(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..600), at in 0_usize..300) {
         proptest::prop_assert!(Header::decode(&bytes).is_err());
@@ -198,7 +198,7 @@ proptest::proptest! {
         proptest::prop_assert!(Frames::new(&bytes, 0, before).all(|frame| frame.is_err()));
         let _ = group::unpack(Position(1), &bytes).map(|group| group.at(Position(1)).is_some());
         let _ = baton_events::envelope::decode(&bytes);
-        // The same in the place of something that was whole.
+        // The same bytes written over valid frames.
         let mut patched = group_of_three();
         let end = (at + bytes.len()).min(patched.len());
         if at < end {
@@ -210,7 +210,7 @@ proptest::proptest! {
     }
 }
 
-/// A small run of frames, as they lie in a segment.
+/// Three frames, as they lie in a segment.
 fn group_of_three() -> Vec<u8> {
     let (mut bytes, mut chain) = (Vec::new(), baton_events::envelope::ChainHash::GENESIS);
     for position in 1..=3 {

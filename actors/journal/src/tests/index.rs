@@ -1,4 +1,4 @@
-//! The index: rebuilt when it is lost, damaged or of another log, caught up when it lags, and done without when it fails.
+//! The index: rebuilt if it is lost, damaged or of another log; caught up if it lags; dispensable if it fails.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn an_index_that_is_gone_or_garbage_is_rebuilt() {
     });
 }
 
-/// Whatever sled makes of these, the journal gives every record back.
+/// Whatever sled makes of the damage, the journal returns every record.
 #[test]
 fn an_index_with_damage_inside_never_changes_an_answer() {
     let home = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn the_index_is_flushed_after_so_many_records() {
     for number in 0..35 {
         append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
     }
-    // What a kill leaves: the files as they are now, without the index's last words.
+    // The files as a kill leaves them, without what the index would still have written.
     let crashed = tempfile::tempdir().unwrap();
     copy_folder(home.path(), crashed.path());
     let all = check_whole(&journal);
@@ -185,7 +185,7 @@ fn an_index_that_fails_while_running_costs_speed_and_nothing_else() {
     assert_eq!((recovery.caught_up, recovery.index_put_aside), (10, None));
 }
 
-/// Without an index a stream that was read to its end is not looked for in the whole log once more.
+/// Without an index, a stream that was read to its end is not searched for in the whole log again.
 #[test]
 fn a_stream_is_scanned_once_where_there_is_no_index() {
     let home = tempfile::tempdir().unwrap();
@@ -199,7 +199,7 @@ fn a_stream_is_scanned_once_where_there_is_no_index() {
     assert_eq!(read(0, 4).unwrap().len(), 4);
     assert_eq!(read(4, 100).unwrap().len(), 6);
     assert_eq!(read(0, 100).unwrap().len(), 10, "from the start again");
-    // Whoever looked at it now would find that it is gone.
+    // A read of this segment would fail now.
     fs::remove_file(segment(home.path(), 1)).unwrap();
     assert_eq!(read(10, 100).unwrap(), []);
     append(&journal, &stream("a"), 10, vec![event(99)]).unwrap();

@@ -1,6 +1,6 @@
-//! A power cut at every sync, with the log and the conversations beside it: what was acknowledged is there afterwards, and so
-//! is every conversation that it names. Of what was not synced there is as much as chance will have; of sled nothing is
-//! believed at all.
+//! A power cut at every sync, with the log and the conversations beside it: everything acknowledged is there
+//! afterwards, and so is every conversation that it names. What was not synced survives at random; sled may be left in
+//! any state.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use super::*;
 use baton_base::durable::recorder::{Recorder, Synced, record_sync};
 use baton_store::chunks::{Batch, ChunkStore, Header};
 
-/// The files of this machine, whose syncs are told to the recorder.
+/// The real file system, reporting each sync to the recorder.
 struct ToldFiles;
 
 impl Files for ToldFiles {
@@ -60,7 +60,7 @@ impl SegmentFile for ToldFile {
     }
 }
 
-/// The next number below a bound.
+/// The next pseudo-random number below `bound`.
 fn below(word: &mut u64, bound: usize) -> usize {
     *word ^= *word << 13;
     *word ^= *word >> 7;
@@ -68,13 +68,13 @@ fn below(word: &mut u64, bound: usize) -> usize {
     usize::try_from((*word >> 11) % bound as u64).unwrap()
 }
 
-/// What a cut has left, and how many records had been acknowledged.
+/// The files that a cut has left, and the number of records acknowledged by then.
 struct Cut {
     home: PathBuf,
     acked: u64,
 }
 
-/// sled, as a cut may leave it: not at all, from any earlier instant, or from none, half written.
+/// Copies sled as a cut may leave it: missing, as of an earlier cut, or as of now, and possibly with truncated files.
 fn leave_sled(home: &Path, into: &Path, earlier: Option<&Path>, chance: &mut dyn FnMut(usize) -> usize) {
     let (sled, target) = (home.join("log/sled"), into.join("log/sled"));
     let source = match (chance(4), earlier) {
@@ -95,7 +95,8 @@ fn leave_sled(home: &Path, into: &Path, earlier: Option<&Path>, chance: &mut dyn
     }
 }
 
-/// Works in `home` with so many conversations in each step, and leaves a cut at every sync below `into`.
+/// Stores `steps[n]` conversations in step n in `home`, and leaves the result of a power cut at every sync below
+/// `into`.
 fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredRecord>, Vec<Cut>) {
     let cuts = Arc::new(Mutex::new(Vec::<Cut>::new()));
     let acked = Arc::new(AtomicU64::new(0));
@@ -113,7 +114,7 @@ fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredReco
         })
     };
     let chunks = ChunkStore::open(home.join("blobs")).unwrap();
-    // What is full is sealed below, by this thread: nothing changes while a cut is left.
+    // Full segments are sealed below, on this thread, so that nothing changes while a cut is made.
     let told = Options { files: Arc::new(ToldFiles), segment_bytes: 1500, seal: false, ..options(&home.join("log")) };
     let journal = DiskJournal::open(told, Box::new(())).unwrap();
     let mut sealed = 0;
@@ -159,7 +160,7 @@ fn manifest(record: &StoredRecord) -> ContentHash {
     ContentHash::parse(hex).unwrap()
 }
 
-/// Works with one seed, opens what every cut has left, and says how many there were.
+/// Works with one seed, opens what every cut has left, and returns the number of cuts.
 fn check(seed: u64, steps: &[usize]) -> usize {
     let (home, into) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (all, cuts) = work(home.path(), into.path(), seed, steps);

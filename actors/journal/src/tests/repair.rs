@@ -1,11 +1,12 @@
-//! Cutting: everything before the cut is there, everything from it on is kept, and the log goes on.
+//! Cutting a log: everything before the cut remains, everything from it on is kept elsewhere, and the log can be
+//! continued.
 
 use super::super::repair::{self, Error};
 use super::super::verify;
 use super::verify::All;
 use super::*;
 
-/// A closed log of forty records in many segments, and those.
+/// Writes and closes a log of forty records in many segments; returns the records.
 fn many(log: &Path, seal: bool) -> Vec<StoredRecord> {
     let journal = DiskJournal::open(Options { segment_bytes: 1000, seal, ..options(log) }, Box::new(())).unwrap();
     for number in 0..40 {
@@ -14,7 +15,7 @@ fn many(log: &Path, seal: bool) -> Vec<StoredRecord> {
     let all = check_whole(&journal);
     assert!(journal.stats().segments > 5);
     if seal {
-        // A close does not wait for it.
+        // A close does not wait for the sealer.
         journal.wait_sealed();
     }
     journal.close();
@@ -89,7 +90,7 @@ fn a_damaged_log_is_cut_where_it_is_damaged_and_not_behind() {
     assert!(error.contains("there is nothing to cut"), "{error}");
     let (unreadable, before, behind) = cut(&log, at).unwrap();
     assert_eq!(before, all[..at as usize - 1]);
-    // One record is bad; all that were written after it are counted.
+    // One record is bad; all records written after it are counted.
     assert_eq!(behind, all[at as usize..]);
     assert!(unreadable > 0 && unreadable < 400, "{unreadable}");
     check_opens_with(&log, &all[..at as usize - 1], "cut at the damage");
@@ -132,7 +133,8 @@ fn a_cut_that_a_crash_has_ended_is_made_again() {
         files
     };
     let count = files(&original).len();
-    // After the index is gone, after each later segment is moved, after the one that is cut is replaced and not yet removed.
+    // After the index was moved, after each later segment was moved, and after the cut segment was replaced but not yet
+    // removed.
     for moved in 0..=count - 1 {
         let log = home.path().join(format!("moved{moved}"));
         copy_folder(&original, &log);
@@ -142,7 +144,7 @@ fn a_cut_that_a_crash_has_ended_is_made_again() {
         moved_files.for_each(|file| fs::remove_file(file).unwrap());
         let is_done = moved >= count - 1;
         if is_done {
-            // The plain one counts where both are there.
+            // The plain form counts if both exist.
             fs::copy(original.join("segments/0002.seg.zst"), log.join("segments/0002.seg.zst")).unwrap();
             let offset =
                 format!("{place:?}").split("offset: ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
@@ -173,7 +175,7 @@ fn a_sealed_segment_that_is_damaged_is_cut_at_its_first_bad_record() {
     let damage = verify::segments(&log, &mut All::default()).unwrap().damage.unwrap();
     assert_eq!((damage.segment, damage.path.clone()), (3, sealed.clone()));
     let at = usize::try_from(damage.position.0).unwrap();
-    // Only its checksum is bad: every record can be proved by the chain.
+    // Only its checksum is bad: the chain proves every record.
     assert_eq!(at, 19, "{damage:?}");
     cut(&log, at as u64).unwrap();
     assert!(!sealed.exists() && log.join("cut-test/0003.seg.zst").exists());

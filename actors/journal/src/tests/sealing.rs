@@ -1,4 +1,4 @@
-//! Sealed segments: the same log, after a crash at any step and a failure of any file operation.
+//! Sealed segments: the log stays the same after a crash at any step and a failure of any file operation.
 
 use super::super::files::DiskFiles;
 use super::super::sealer::{Outcome, seal};
@@ -10,7 +10,7 @@ fn small(log: &Path, seal: bool) -> Options {
     Options { segment_bytes: 1200, seal, ..options(log) }
 }
 
-/// A log of several segments, none of which is sealed, and its records.
+/// Writes a log of several unsealed segments; returns its records.
 fn unsealed(log: &Path) -> Vec<StoredRecord> {
     let journal = DiskJournal::open(small(log, false), Box::new(())).unwrap();
     for number in 0..30 {
@@ -34,7 +34,8 @@ fn names(log: &Path) -> Vec<String> {
     names
 }
 
-/// Opened, sealed as far as possible, closed and opened again without its index, the log has these records.
+/// Checks that the log has these records when opened, when sealed as far as possible, and when opened without its
+/// index.
 fn check_sealed(log: &Path, all: &[StoredRecord], case: &str) {
     let journal = DiskJournal::open(small(log, true), Box::new(())).expect(case);
     assert_eq!(check_whole(&journal), all, "{case}: opened");
@@ -80,7 +81,7 @@ fn a_crash_at_any_step_of_sealing_costs_nothing() {
     let home = tempfile::tempdir().unwrap();
     let all = unsealed(home.path());
     let raw = segment(home.path(), 2);
-    // What sealing leaves, step by step.
+    // The files that sealing leaves, step by step.
     let done = tempfile::tempdir().unwrap();
     copy_folder(home.path(), done.path());
     assert!(matches!(seal(&DiskFiles, &folder(done.path()), 2, || true), Ok(Outcome::Sealed(_))));
@@ -157,7 +158,7 @@ fn a_damaged_segment_is_told_of_and_not_sealed() {
         assert_eq!(fs::read(segment(copy.path(), 2)).unwrap(), before);
         assert_eq!(names(copy.path()), names(home.path()));
     }
-    // One that is whole and is not what the next one follows.
+    // A valid segment that the next one does not follow.
     let bytes = fs::read(segment(home.path(), 2)).unwrap();
     let last = *borders(home.path(), 2).iter().rev().nth(1).unwrap();
     fs::write(segment(home.path(), 2), &bytes[..last]).unwrap();
@@ -184,13 +185,13 @@ fn a_damaged_sealed_segment_is_refused_by_name() {
         let error = DiskJournal::open(options(copy.path()), Box::new(())).map(|_| ()).expect_err(expected).to_string();
         assert!(error.contains("0002.seg.zst at byte 0, position") && error.contains(expected), "byte {at}: {error}");
     }
-    // The header says where it ends and how long it is, so the one behind it and its length are checked without unpacking.
+    // The sealed header states end and length, so these are checked without unpacking.
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..size - 1]).unwrap();
     assert!(format::peek(&folder(home.path()), 2).unwrap().header.is_err());
 }
 
-/// The last segment is never sealed; should one stand last, it is gone on behind it.
+/// The last segment is never sealed; if a sealed one is last anyway, the log continues in a new one.
 #[test]
 fn a_log_that_ends_with_a_sealed_segment_goes_on_in_a_new_one() {
     let home = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Verifying: what is whole is found whole, and every damage is found and named.
+//! Verifying: a whole log is found whole, and every damage is found and named.
 
 use std::sync::RwLock;
 
@@ -8,7 +8,7 @@ use super::super::index::{self, Index};
 use super::super::verify::{self, Auditor, Until, Verified};
 use super::*;
 
-/// Takes everything and goes on.
+/// Collects all records.
 #[derive(Default)]
 pub(super) struct All(pub(super) Vec<StoredRecord>);
 
@@ -28,7 +28,7 @@ fn verified(log: &Path) -> Verified {
     verify::verify(&log.join("segments"), Some(&index), &|| Until::End, &mut All::default()).unwrap()
 }
 
-/// The places and words of all findings.
+/// The places and texts of all findings.
 fn told(verified: &Verified) -> String {
     let told =
         verified.findings.iter().map(|finding| format!("{}: {} ({})\n", finding.place, finding.what, finding.fix));
@@ -67,16 +67,16 @@ fn a_flipped_byte_anywhere_is_found_with_its_position() {
         let found = verify::segments(home.path(), &mut All::default()).unwrap();
         fs::write(&path, &whole).unwrap();
         if at >= HEADER_BYTES && borders.contains(&at) && told(&found).is_empty() {
-            // The mark of a group says nothing about the records themselves.
+            // The group mark says nothing about the records themselves.
             continue;
         }
         let damage = found.damage.unwrap_or_else(|| panic!("byte {at} is not missed"));
         let record = borders.iter().filter(|border| **border <= at).count();
-        // An append is whole or it is not: the position is that of its first record.
+        // An append is kept completely or not at all: the position is that of its first record.
         let begins = [1, 1, 2, 2, 4, 5, 5, 7, 8, 8][record];
         assert_eq!(damage.position, Position(begins), "byte {at}");
         assert_eq!(found.tail.position, Position(begins - 1), "byte {at}");
-        // A header of the last segment is never torn while records follow it.
+        // A header of the last segment is never torn if records follow it.
         if damage.torn {
             torn += 1;
         } else {
@@ -104,7 +104,7 @@ fn a_missing_segment_is_a_hole() {
     assert!(told(&found).contains(&format!("baton log repair --cut-at {}", damage.position)), "{}", told(&found));
 }
 
-/// Does something to the index of a closed log and verifies it.
+/// Verifies a closed log after `change` to its index.
 fn check_index(change: impl FnOnce(&Index), expected: &[&str]) {
     let home = tempfile::tempdir().unwrap();
     written(home.path());
