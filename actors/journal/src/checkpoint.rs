@@ -87,9 +87,9 @@ pub(super) fn load(
 ) -> Result<Option<Tail>, String> {
     let told = |error: Error| error.to_string();
     let Some(value) = index.get(CHECKPOINT).map_err(told)? else { return Ok(None) };
-    let Checkpoint { tail, form, skipped } = Checkpoint::decode(&value).ok_or("it cannot be understood")?;
+    let Checkpoint { tail, form, skipped } = Checkpoint::decode(&value).ok_or("it cannot be decoded")?;
     if form != rows.form() {
-        return Err(format!("its rows have form {form}, and this program's have form {}", rows.form()));
+        return Err(format!("its rows have form {form}, but this program's have form {}", rows.form()));
     }
     if skipped > 0 {
         // The rows lack records that some program could not read. This one may be able to, so everything has to be
@@ -97,7 +97,7 @@ pub(super) fn load(
         return Ok(None);
     }
     if tail.position > applied.position {
-        return Err(format!("it says position {}, and the index ends at {}", tail.position, applied.position));
+        return Err(format!("it is at position {}, but the index ends at {}", tail.position, applied.position));
     }
     let mut unpacker = zstd::bulk::Decompressor::new().map_err(|error| error.to_string())?;
     let put_back = index.each(STREAM, |name, value| {

@@ -83,7 +83,7 @@ impl Committer {
         match panic::catch_unwind(AssertUnwindSafe(|| self.work())) {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(reason)) => shared.fail(reason),
-            Err(_) => shared.fail("the thread that writes the log broke; `daemon.log` tells where".to_owned()),
+            Err(_) => shared.fail("the thread that writes the log panicked; see `daemon.log`".to_owned()),
         }
     }
 

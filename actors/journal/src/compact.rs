@@ -40,10 +40,10 @@ pub struct Rewritten {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactError {
     /// Another rewrite is running.
-    #[error("the index of the log is being rewritten already; wait for that")]
+    #[error("the index of the log is being rewritten already; wait until that is done")]
     UnderWay,
     /// The caller's `go_on` returned `false`.
-    #[error("given up; the index of the log is as it was")]
+    #[error("given up; the index of the log is unchanged")]
     GivenUp,
     /// The journal is closed.
     #[error("the log is closed")]
@@ -110,7 +110,7 @@ impl Committer {
         let shared = self.shared.clone();
         recovery::catch_up(&new, shared.segments(), tail.position).map_err(CompactError::Failed)?;
         if new.applied().map_err(failed)? != tail {
-            return Err(CompactError::Failed("it did not come to the same end".to_owned()));
+            return Err(CompactError::Failed("it does not end at the same record".to_owned()));
         }
         let mut kept = true;
         if let Some(rows) = self.fold.rows() {
@@ -153,7 +153,7 @@ fn reopen(log: &Path, segments: &Path, tail: Tail) -> Result<Index, String> {
     }
     recovery::catch_up(&opened.index, segments, tail.position)?;
     if applied()? != tail {
-        return Err(format!("the index of the log has not come to the log's end; {LATER}"));
+        return Err(format!("the index of the log does not reach the end of the log; {LATER}"));
     }
     Ok(opened.index)
 }
@@ -166,6 +166,6 @@ fn failed(error: index::Error) -> CompactError {
 pub(super) fn give_up(new: Index, log: &Path) {
     drop(new);
     if let Err(error) = index::release_and_remove(&log.join(index::NEW)) {
-        tracing::warn!(%error, "index in the making not removed; the next start does it");
+        tracing::warn!(%error, "unfinished index not removed; the next start does it");
     }
 }

@@ -72,7 +72,7 @@ pub(super) enum Error {
     Io(#[from] io::Error),
     #[error("sled panicked: {0}")]
     Panicked(String),
-    #[error("{0} in the index cannot be understood")]
+    #[error("{0} in the index cannot be decoded")]
     Malformed(&'static str),
     #[error("{error}: {cause}")]
     Disk {
@@ -367,7 +367,7 @@ pub(super) fn decode(entry: &Entry, position: Position) -> Result<StoredRecord, 
 fn guarded<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message");
         Err(Error::Panicked(text.chars().take(300).collect()))
     })
 }

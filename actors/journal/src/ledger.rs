@@ -89,7 +89,7 @@ impl Ledger {
     pub(super) fn admit(&mut self, record: &StoredRecord, chain: ChainHash) -> Result<(), String> {
         let expected = self.tail.position.next();
         if record.position != expected {
-            return Err(format!("it says it is position {}, and position {expected} comes next", record.position));
+            return Err(format!("it claims position {}, but position {expected} comes next", record.position));
         }
         let head = self.heads.entry(record.stream.clone()).or_default();
         // A restored head may be ahead of the tail; then this record has been counted already.
@@ -100,7 +100,7 @@ impl Ledger {
         };
         if !follows {
             return Err(format!(
-                "it says it is number {} of stream {}, and number {} comes next",
+                "it claims number {} of stream {}, but number {} comes next",
                 record.sequence.0,
                 record.stream,
                 head.sequence.next().0

@@ -138,7 +138,7 @@ impl OfflineReader {
         let begin = self.ledger.tail();
         let expected = u32::try_from(self.begun + 1).unwrap_or(u32::MAX);
         if number != expected {
-            let what = "the file is missing, and later ones are there".to_owned();
+            let what = "the file is missing, but later ones exist".to_owned();
             return Err(self.damaged(segment::path_of(&self.folder, expected), 0, what));
         }
         let path = segment::path_of(&self.folder, number);

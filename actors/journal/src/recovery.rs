@@ -248,7 +248,7 @@ fn tell(report: &Recovery, writer: &Writer, took: Duration) {
             reason,
             events = report.events,
             seconds,
-            "checkpoint of the session table ignored; all was folded"
+            "checkpoint of the session table ignored; the whole log was folded"
         );
     }
     if let Some(reason) = &report.problem {

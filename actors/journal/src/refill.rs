@@ -34,7 +34,7 @@ pub enum Error {
     #[error(transparent)]
     Envelope(#[from] envelope::Error),
     /// It does not match its chain hash.
-    #[error("its chain hash is {said}, and {is} follows from the records before it: it, or one before it, was changed")]
+    #[error("its chain hash is {said}, but {is} follows from the records before it: it, or one before it, was changed")]
     Chain {
         /// The hash that was passed with it.
         said: ChainHash,

@@ -44,7 +44,7 @@ pub enum Error {
         last: Position,
     },
     /// A file could not be read or written.
-    #[error("cannot {what} {}: {source}; run the same command again when that is mended", path.display())]
+    #[error("cannot {what} {}: {source}; run the same command again when that is fixed", path.display())]
     Io {
         /// What was tried.
         what: &'static str,

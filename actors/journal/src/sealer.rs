@@ -90,7 +90,7 @@ impl Drop for Sealer {
         drop(self.work.lock());
         self.work.changed.notify_all();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the sealer of the log had panicked");
+            tracing::error!("the sealer of the log panicked");
         }
     }
 }
@@ -163,7 +163,7 @@ pub(super) fn seal(files: &dyn Files, folder: &Path, number: u32, go_on: impl Fn
     let bytes = segment::load(&path)?;
     let (header, end) = verify(&bytes).map_err(|what| damaged(&path, &what))?;
     if segment::peek(folder, number + 1)?.header != Ok(Header::behind(end)) {
-        return Err(damaged(&path, "the segment behind it does not follow it"));
+        return Err(damaged(&path, "the next segment does not follow it"));
     }
     let before = bytes.len() as u64;
     // The sealed form exists already if a crash came after the rename.
@@ -206,7 +206,7 @@ fn write(files: &dyn Files, path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync()?;
     let mut read = vec![0; bytes.len()];
     file.read_at(0, &mut read)?;
-    if read == bytes { Ok(()) } else { Err(io::Error::other("what was written reads back differently")) }
+    if read == bytes { Ok(()) } else { Err(io::Error::other("the written data reads back differently")) }
 }
 
 fn remove_unfinished(files: &dyn Files, folder: &Path) -> io::Result<()> {

@@ -93,7 +93,7 @@ impl SharedState {
 
     /// Closes the journal because the committer has stopped early.
     pub(super) fn fail(&self, reason: String) {
-        tracing::error!(%reason, "the log takes nothing any more");
+        tracing::error!(%reason, "the log accepts no more appends");
         let mut known = self.known();
         known.closed = true;
         known.failure.get_or_insert(reason);

@@ -215,7 +215,7 @@ fn a_flipped_byte_is_repaired_or_refused_with_its_place_and_never_passed_over() 
                 if record == 0 { (0, 1) } else { (borders[record - 1], record as u64) };
             assert_eq!(*named, segment(copy.path(), 1), "{case}");
             assert_eq!((*offset, *position), (expected_offset as u64, Position(expected_position)), "{case}");
-            assert!(error.to_string().contains("Put that file back from a backup"), "{error}");
+            assert!(error.to_string().contains("Restore that file from a backup"), "{error}");
             assert_eq!(fs::read(segment(copy.path(), 1)).unwrap(), before, "{case}: untouched");
         }
     }
@@ -347,7 +347,7 @@ fn a_committer_that_breaks_closes_the_journal_and_says_so() {
     assert_eq!(journal.failure(), None);
     assert_eq!(append(&journal, &stream("a"), 2, vec![event(3)]), Err(AppendError::Closed));
     assert_eq!(append(&journal, &stream("b"), 0, vec![event(4)]), Err(AppendError::Closed));
-    let failure = || journal.failure().is_some_and(|reason| reason.contains("broke"));
+    let failure = || journal.failure().is_some_and(|reason| reason.contains("panicked"));
     while !failure() {
         std::thread::yield_now();
     }

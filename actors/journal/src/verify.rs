@@ -199,14 +199,14 @@ pub(super) fn verify(
             found.findings.extend(beside.findings);
         }
     }
-    found.findings.extend(
-        checkpoint.map(|reason| Finding {
+    found.findings.extend(checkpoint.map(|reason| {
+        Finding {
             what: format!("the checkpoint of the session table cannot be used: {reason}"),
             place: "log/sled".to_owned(),
-            fix: "`baton stop`, then `baton daemon`: it folds everything, which takes longer, and keeps a new one"
+            fix: "`baton stop`, then `baton daemon`: it folds the whole log, which takes longer, and writes a new one"
                 .to_owned(),
-        }),
-    );
+        }
+    }));
     Ok(found)
 }
 
@@ -225,15 +225,15 @@ impl Damaged {
     fn finding(&self) -> Finding {
         let place = format!("{} at byte {}, position {}", self.path.display(), self.offset, self.position);
         let fix = if self.torn {
-            "the next start of the daemon cuts it off, keeps it in `log/cut-…/` and says so".to_owned()
+            "the next start of the daemon cuts it off, keeps it in `log/cut-…/` and reports it".to_owned()
         } else {
             // Before the first position there is nothing to export.
             let export = match self.position {
                 Position(0 | 1) => "",
-                _ => "; `baton log export --unredacted -o FILE` writes out what is whole, for `baton log import`",
+                _ => "; `baton log export --unredacted -o FILE` exports what is whole, for `baton log import`",
             };
             format!(
-                "put the file back from a backup, or `baton log repair --cut-at {}`, which keeps what it cuts{export}",
+                "restore the file from a backup, or `baton log repair --cut-at {}`, which keeps what it cuts{export}",
                 self.position
             )
         };
@@ -269,13 +269,13 @@ pub(super) fn read_through(
         found.complete = auditor.go_on(ledger.tail().position.0, tail.position.0);
     }
     if wrong.is_none() && found.complete && ledger.tail() != tail {
-        wrong = Some(format!("the chain comes to {}, and should be {}", ledger.tail().chain, tail.chain));
+        wrong = Some(format!("the chain ends with {}, but should end with {}", ledger.tail().chain, tail.chain));
     }
     (found.tail, found.streams) = (ledger.tail(), ledger.streams() as u64);
     found.findings.extend(wrong.map(|what| Finding {
         what,
         place: format!("position {}", ledger.tail().position.next()),
-        fix: "begin anew: this log is kept in memory only".to_owned(),
+        fix: "start again: this log is kept in memory only".to_owned(),
     }));
     Ok(found)
 }

@@ -168,7 +168,7 @@ async fn a_daemon_whose_log_breaks_is_to_end_with_the_reason() {
     let (system, journal) = on_disk(&temp, Position(1)).await;
     journal.append(StreamId::recorded("nothing"), SequenceNumber(0), vec![of_nothing()]).await.unwrap_err();
     let reason = tokio::time::timeout(DEADLINE, system.lost()).await.expect("it is noticed");
-    assert!(reason.contains("broke"), "{reason}");
+    assert!(reason.contains("panicked"), "{reason}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

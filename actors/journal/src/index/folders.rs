@@ -79,7 +79,7 @@ pub(crate) fn settle(log: &Path) -> io::Result<()> {
     if has_new || has_old {
         remove(&new)?;
         remove(&old)?;
-        tracing::info!("leftovers of a rewriting of the log's index removed");
+        tracing::info!("leftovers of a rewrite of the log's index removed");
     }
     Ok(())
 }

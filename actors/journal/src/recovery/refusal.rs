@@ -22,8 +22,8 @@ pub enum OpenError {
     /// Records that were certainly on disk are bad or missing.
     #[error(
         "the log is damaged: {} at byte {offset}, position {position}: {what}. No record was touched. `baton log verify` \
-         shows all that is damaged. Put that file back from a backup; or {}go on without the rest with `baton log repair \
-         --cut-at {position}`, which keeps what it cuts in {}: transcripts that are still there are read again",
+         shows all damage. Restore that file from a backup; or {}go on without the rest with `baton log repair \
+         --cut-at {position}`, which keeps what it cuts in {}: transcripts that still exist are read again",
         segment.display(),
         saving(*position),
         log.display()
@@ -77,7 +77,7 @@ fn way_out(error: &io::Error) -> &'static str {
             ". That file system is mounted read-only: mount it for writing, or set BATON_HOME to a folder elsewhere"
         }
         io::ErrorKind::PermissionDenied => {
-            ". It may not be written by you: give it back to your user (a command run with sudo may have made it), or set \
+            ". You may not write to it: give it back to your user (a command run with sudo may have created it), or set \
              BATON_HOME to a folder of your own"
         }
         _ => "",
@@ -119,7 +119,7 @@ mod tests {
                 "baton log verify",
                 "save what lies before it with `baton log export --unredacted -o FILE`, and go on",
                 "baton log repair --cut-at 41",
-                "Put that file back from a backup",
+                "Restore that file from a backup",
             ],
         );
         let what = "its format 2 is unknown: it was written by a newer version of this program".to_owned();

@@ -91,7 +91,9 @@ impl<'a> Survey<'a> {
         // The rows describe what the index has taken in, so the segments must contain all of that.
         if self.chain_at_applied != Some(self.applied.chain) {
             let (index, segments) = (self.applied.position, self.tail.position);
-            return Err(format!("the index at position {index} is not on the segments, which end at {segments}"));
+            return Err(format!(
+                "the index at position {index} is not on the chain of the segments, which end at {segments}"
+            ));
         }
         if !self.ledger.is_whole() {
             return Err("its streams do not account for every position of the log".into());
@@ -105,7 +107,7 @@ impl<'a> Survey<'a> {
         let mut peeks = Vec::with_capacity(numbers.len());
         for (expected, number) in (1..).zip(&numbers) {
             if *number != expected {
-                return Err(self.damaged(expected, 0, "the file is missing, and later ones are there".into()));
+                return Err(self.damaged(expected, 0, "the file is missing, but later ones exist".into()));
             }
             let path = segment::path_of(self.folder, *number);
             peeks.push(segment::peek(self.folder, *number).map_err(io_error("read", &path))?);

@@ -150,14 +150,14 @@ pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let sealed = Sealed::decode(bytes).map_err(|error| bad(error.to_string()))?;
     if sealed.file_bytes() != bytes.len() as u64 {
-        return Err(bad(format!("it has {} bytes, and its header says {}", bytes.len(), sealed.file_bytes())));
+        return Err(bad(format!("it has {} bytes, but its header says {}", bytes.len(), sealed.file_bytes())));
     }
     let length = usize::try_from(sealed.unpacked).ok().filter(|_| sealed.unpacked <= SEGMENT_MAX_BYTES);
-    let length = length.ok_or_else(|| bad("its header says that it unpacks to more than any segment has".into()))?;
+    let length = length.ok_or_else(|| bad("its header claims more unpacked bytes than any segment has".into()))?;
     let frames = zstd::bulk::decompress(&bytes[HEADER_BYTES..], length);
     let frames = frames.map_err(|error| bad(format!("it cannot be unpacked: {error}")))?;
     if frames.len() != length {
-        return Err(bad("it unpacks to less than its header says".into()));
+        return Err(bad("it unpacks to fewer bytes than its header says".into()));
     }
     let mut segment = sealed.header.encode().to_vec();
     segment.extend_from_slice(&frames);

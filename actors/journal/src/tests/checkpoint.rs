@@ -295,7 +295,7 @@ fn a_checkpoint_that_cannot_be_believed_is_ignored_whole() {
         with_index(log, |index| put(index, b"c", value));
     };
     check("another form", 8, "form 0", &|_| {});
-    check("cut off", 0, "cannot be understood", &|log| with_index(log, |index| put(index, b"c", vec![0; 20])));
+    check("cut off", 0, "cannot be decoded", &|log| with_index(log, |index| put(index, b"c", vec![0; 20])));
     check("off the chain", 0, "not on the chain", &|log| spoiled(log, 12));
     check("an older position with this chain", 0, "not on the chain", &|log| spoiled(log, 7));
     check("beyond the index", 0, "the index ends at 40", &|log| spoiled(log, 1));

@@ -100,7 +100,7 @@ fn a_missing_segment_is_a_hole() {
     let found = verify::segments(home.path(), &mut All::default()).unwrap();
     let damage = found.damage.clone().unwrap();
     assert_eq!((damage.segment, damage.position), (2, found.tail.position.next()));
-    assert!(told(&found).contains("the file is missing, and 0003 is there"), "{}", told(&found));
+    assert!(told(&found).contains("the file is missing, but 0003 exists"), "{}", told(&found));
     assert!(told(&found).contains(&format!("baton log repair --cut-at {}", damage.position)), "{}", told(&found));
 }
 
@@ -140,13 +140,13 @@ fn an_index_that_differs_from_the_segments_is_found_both_ways() {
         db.insert(group(1), four).unwrap();
         db.insert(group(4), one).unwrap();
     };
-    check_index(swapped, &["position 1:", "that record is another one"]);
+    check_index(swapped, &["position 1:", "the record there is a different one"]);
     check_index(
         |index| drop(index.raw().remove(key("s3", 2)).unwrap()),
         &["number 2 of", "cannot be found by its stream"],
     );
     let misled = |index: &Index| drop(index.raw().insert(key("s3", 2), &3u64.to_be_bytes()).unwrap());
-    check_index(misled, &["position 6:", "is said to be position 3"]);
+    check_index(misled, &["position 6:", "is listed at position 3"]);
     let invented = |index: &Index| drop(index.raw().insert(key("nobody", 1), &3u64.to_be_bytes()).unwrap());
     check_index(invented, &["it has 10 of them for 9 records"]);
     check_index(

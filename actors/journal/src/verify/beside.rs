@@ -44,7 +44,7 @@ pub(super) fn ahead(position: Position, tail: Tail) -> Finding {
     Finding {
         what: format!("the segments lack the last {lost} records, which the index has"),
         place: format!("position {}", tail.position.next()),
-        fix: "`baton daemon`: what is whole of them is restored from the index".to_owned(),
+        fix: "`baton daemon`: the valid ones are restored from the index".to_owned(),
     }
 }
 
@@ -75,7 +75,7 @@ impl<'a> Beside<'a> {
 
     fn ask<T>(&self, read: impl FnOnce(&Index) -> Result<T, Error>) -> Result<T, String> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let index = index.as_ref().ok_or_else(|| "there is none".to_owned())?;
+        let index = index.as_ref().ok_or_else(|| "it is not open".to_owned())?;
         read(index).map_err(|error| error.to_string())
     }
 
@@ -106,7 +106,7 @@ impl<'a> Beside<'a> {
         let goes_on = group.at(position.next()).is_some();
         match group.at(position) {
             Some(entry) if entry.bytes == record && entry.chain == chain => self.compared += 1,
-            Some(_) => return self.differs(place, "that record is another one".to_owned()),
+            Some(_) => return self.differs(place, "the record there is a different one".to_owned()),
             None => {
                 let first = group.first();
                 return self.differs(place, format!("it goes on with position {first}"));
@@ -178,7 +178,7 @@ impl<'a> Beside<'a> {
         })?;
         for (stream, sequence, position, named) in wrong {
             let what = match named {
-                Some(named) => format!("number {} of {stream} is said to be position {named}", sequence.0),
+                Some(named) => format!("number {} of {stream} is listed at position {named}", sequence.0),
                 None => format!("number {} of {stream} cannot be found by its stream", sequence.0),
             };
             self.differs(format!("position {position}"), what);

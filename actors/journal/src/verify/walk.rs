@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
                 return Ok(Walked::Whole);
             }
             if number != expected {
-                let what = format!("the file is missing, and {number:04} is there");
+                let what = format!("the file is missing, but {number:04} exists");
                 return Ok(Walked::Damaged(self.damaged(expected, 0, what, false)));
             }
             match self.segment(number, numbers.last() == Some(&number), take) {
