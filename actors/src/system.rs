@@ -181,7 +181,7 @@ impl System {
         let stop = watch::Sender::new(false);
         let vitals = Arc::new(Vitals::new(lock.home().cloned(), journal.clone()));
         let ending = vitals.clone();
-        let tasks = TaskSupervisor::new(move |reason| ending.end(reason));
+        let tasks = TaskSupervisor::new(move |reason| ending.declare_lost(reason));
         let watched = Arc::downgrade(&configuration);
         tasks.spawn("configuration", move || configuration::watch(watched.clone()));
         let remains = Arc::new(ForgottenSessions::open(&home.join("log")));

@@ -49,14 +49,14 @@ pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Posit
     let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
     packer.include_checksum(true)?;
     if since == Position(0) {
-        let mut strangers = Vec::new();
-        index.each(STREAM, |name, _| {
-            if std::str::from_utf8(name).map_or(true, |name| !ledger.knows(&StreamId::recorded(name))) {
-                strangers.push(([STREAM, name].concat(), None));
+        let mut unknown = Vec::new();
+        index.for_each_with_prefix(STREAM, |name, _| {
+            if std::str::from_utf8(name).map_or(true, |name| !ledger.contains(&StreamId::recorded(name))) {
+                unknown.push(([STREAM, name].concat(), None));
             }
             Ok(())
         })?;
-        index.put(strangers.into_iter())?;
+        index.write_pairs(unknown.into_iter())?;
     }
     let mut failed: Option<io::Error> = None;
     let mut pairs = ledger.changed_since(since).into_iter().map_while(|(stream, head)| {
@@ -64,7 +64,7 @@ pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Posit
         let value = pack(&mut packer, head, rows.form(), rows.row(stream).as_deref());
         value.map_err(|error| failed = Some(error)).ok().map(|value| (key, Some(value)))
     });
-    index.put(&mut pairs)?;
+    index.write_pairs(&mut pairs)?;
     drop(pairs);
     if let Some(error) = failed {
         // Rows that are newer than their checkpoint do no harm.
@@ -72,7 +72,7 @@ pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Posit
         return Ok(false);
     }
     let checkpoint = Checkpoint { tail: ledger.tail(), form: rows.form(), skipped: rows.skipped() };
-    index.put(std::iter::once((CHECKPOINT.to_vec(), Some(checkpoint.encode()))))?;
+    index.write_pairs(std::iter::once((CHECKPOINT.to_vec(), Some(checkpoint.encode()))))?;
     Ok(true)
 }
 
@@ -85,8 +85,8 @@ pub(super) fn load(
     rows: &mut dyn Rows,
     ledger: &mut Ledger,
 ) -> Result<Option<Tail>, String> {
-    let told = |error: Error| error.to_string();
-    let Some(value) = index.get(CHECKPOINT).map_err(told)? else { return Ok(None) };
+    let describe = |error: Error| error.to_string();
+    let Some(value) = index.get(CHECKPOINT).map_err(describe)? else { return Ok(None) };
     let Checkpoint { tail, form, skipped } = Checkpoint::decode(&value).ok_or("it cannot be decoded")?;
     if form != rows.form() {
         return Err(format!("its rows have form {form}, but this program's have form {}", rows.form()));
@@ -100,7 +100,7 @@ pub(super) fn load(
         return Err(format!("it is at position {}, but the index ends at {}", tail.position, applied.position));
     }
     let mut unpacker = zstd::bulk::Decompressor::new().map_err(|error| error.to_string())?;
-    let put_back = index.each(STREAM, |name, value| {
+    let loaded = index.for_each_with_prefix(STREAM, |name, value| {
         let name = std::str::from_utf8(name).map_err(|_| Error::Malformed("the name of a stream"))?;
         let stream = StreamId::recorded(name);
         let (head, row) = unpack(&mut unpacker, value, form).ok_or(Error::Malformed("a row"))?;
@@ -110,7 +110,7 @@ pub(super) fn load(
         ledger.restore(stream, head);
         Ok(())
     });
-    put_back.map_err(told)?;
+    loaded.map_err(describe)?;
     rows.restored(tail.position, skipped);
     ledger.restored(tail);
     Ok(Some(tail))

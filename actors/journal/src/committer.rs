@@ -23,14 +23,14 @@ use baton_base::pinned_folder::PinnedFolder;
 const GROUP_MAX_RECORDS: usize = 1024;
 
 /// A request to the committer.
-pub(super) enum Wish {
-    Append(Request),
+pub(super) enum Request {
+    Append(AppendRequest),
     /// Work to run between two groups.
-    Between(Box<dyn FnOnce(&mut Committer) + Send>),
+    BetweenGroups(Box<dyn FnOnce(&mut Committer) + Send>),
 }
 
 /// One queued append.
-pub(super) struct Request {
+pub(super) struct AppendRequest {
     pub(super) stream: StreamId,
     pub(super) expected: SequenceNumber,
     pub(super) batch: Vec<NewRecord>,
@@ -41,7 +41,7 @@ pub(super) struct Request {
 
 /// The thread's state. The thread ends when every sender is dropped and the queue is empty.
 pub(super) struct Committer {
-    pub(super) requests: Receiver<Wish>,
+    pub(super) requests: Receiver<Request>,
     pub(super) writer: Writer,
     pub(super) ledger: Ledger,
     pub(super) fold: Box<dyn Fold>,
@@ -80,27 +80,27 @@ impl Committer {
     /// that are still waiting are never answered.
     pub(super) fn run(self) {
         let shared = Arc::clone(&self.shared);
-        match panic::catch_unwind(AssertUnwindSafe(|| self.work())) {
+        match panic::catch_unwind(AssertUnwindSafe(|| self.commit_until_closed())) {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(reason)) => shared.fail(reason),
             Err(_) => shared.fail("the thread that writes the log panicked; see `daemon.log`".to_owned()),
         }
     }
 
-    fn work(mut self) -> ControlFlow<String> {
-        while let Some(first) = self.next() {
-            let (mut group, mut records, mut wish) = (Vec::new(), 0, Some(first));
+    fn commit_until_closed(mut self) -> ControlFlow<String> {
+        while let Some(first) = self.next_request() {
+            let (mut group, mut records, mut pending) = (Vec::new(), 0, Some(first));
             let mut between = None;
-            while let Some(next) = wish.take() {
-                match next {
-                    Wish::Append(request) => {
-                        records += request.batch.len();
-                        group.push(request);
+            while let Some(request) = pending.take() {
+                match request {
+                    Request::Append(append) => {
+                        records += append.batch.len();
+                        group.push(append);
                         if records < GROUP_MAX_RECORDS {
-                            wish = self.requests.try_recv().ok();
+                            pending = self.requests.try_recv().ok();
                         }
                     }
-                    Wish::Between(work) => between = Some(work),
+                    Request::BetweenGroups(work) => between = Some(work),
                 }
             }
             if !group.is_empty() {
@@ -118,7 +118,7 @@ impl Committer {
     }
 
     /// The next request; flushes the index when due while waiting. `None` when the journal is closed.
-    fn next(&mut self) -> Option<Wish> {
+    fn next_request(&mut self) -> Option<Request> {
         loop {
             let Some(since) = self.unflushed.since else { return self.requests.recv().ok() };
             match self.requests.recv_timeout(self.unflushed.max_age.saturating_sub(since.elapsed())) {
@@ -137,7 +137,7 @@ impl Committer {
         self.unflushed.records = 0;
         let Self { ledger, fold, shared, saved, .. } = self;
         let mut kept = true;
-        let flushed = shared.use_index(|index| {
+        let flushed = shared.write_index(|index| {
             if let Some(rows) = fold.rows() {
                 kept = checkpoint::save(index, rows, ledger, *saved)?;
             }
@@ -148,11 +148,11 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, group: Vec<Request>) -> ControlFlow<String> {
+    fn commit(&mut self, group: Vec<AppendRequest>) -> ControlFlow<String> {
         self.check_folder()?;
         let mut stage = self.ledger.stage();
         let mut verdicts = Vec::with_capacity(group.len());
-        for Request { stream, expected, batch, reply, room } in group {
+        for AppendRequest { stream, expected, batch, reply, room } in group {
             verdicts.push((stage.place(&stream, expected, batch), reply, room));
         }
         let staged = stage.finish();
@@ -176,7 +176,7 @@ impl Committer {
             if let Some(sealer) = &self.sealer {
                 sealer.full_below(self.writer.number());
             }
-            if self.shared.use_index(|index| index.apply(&staged.placed)) {
+            if self.shared.write_index(|index| index.apply(&staged.placed)) {
                 self.unflushed.records += staged.placed.len();
                 self.unflushed.since.get_or_insert_with(Instant::now);
             }

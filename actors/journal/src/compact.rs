@@ -54,26 +54,26 @@ pub enum CompactError {
 }
 
 /// Builds a new index.
-pub(super) struct Building<'a> {
+pub(super) struct IndexBuilder<'a> {
     pub(super) shared: &'a SharedState,
     pub(super) tail: &'a dyn Fn() -> Tail,
     /// Called now and then with the records done and the total; `false` gives up.
     pub(super) go_on: &'a mut dyn FnMut(u64, u64) -> bool,
 }
 
-impl Building<'_> {
+impl IndexBuilder<'_> {
     /// Builds a durable index that lacks at most a few records. Removes its files after an error.
     pub(super) fn build(&mut self) -> Result<Index, CompactError> {
         let log = self.shared.log();
         let path = log.join(index::NEW);
         let built =
             index::remove(&path).map_err(|error| error.to_string()).map_err(CompactError::Failed).and_then(|()| {
-                let index = Index::open_once(&path).map_err(failed)?;
+                let index = Index::open_unrepaired(&path).map_err(failed)?;
                 self.fill(&index)?;
                 Ok(index)
             });
         if built.is_err() {
-            let _ = index::release_and_remove(&path);
+            let _ = index::remove_when_released(&path);
         }
         built
     }
@@ -104,7 +104,7 @@ impl Building<'_> {
 impl Committer {
     /// Replaces the index in use by `new`. Meanwhile nothing is appended and readers read the segments. Returns how
     /// long that took.
-    pub(super) fn take_over(&mut self, new: Index) -> Result<Duration, CompactError> {
+    pub(super) fn replace_index(&mut self, new: Index) -> Result<Duration, CompactError> {
         let begun = Instant::now();
         let tail = self.ledger.tail();
         let shared = self.shared.clone();
@@ -117,15 +117,15 @@ impl Committer {
             kept = checkpoint::save(&new, rows, &self.ledger, Position(0)).map_err(failed)?;
             new.flush().map_err(failed)?;
         }
-        shared.put_index(None);
+        shared.replace_index(None);
         drop(new);
-        let exchanged = index::exchange(shared.log());
+        let exchanged = index::swap_in_new(shared.log());
         // Open whichever of the two is in place now, and catch it up.
         let opened = reopen(shared.log(), shared.segments(), tail);
         match opened {
-            Ok(index) => shared.put_index(Some(index)),
+            Ok(index) => shared.replace_index(Some(index)),
             Err(error) => {
-                shared.complain(&error);
+                shared.report_index_failure(&error);
                 return Err(CompactError::Failed(error));
             }
         }
@@ -163,9 +163,9 @@ fn failed(error: index::Error) -> CompactError {
 }
 
 /// Closes and removes an index being built.
-pub(super) fn give_up(new: Index, log: &Path) {
+pub(super) fn discard(new: Index, log: &Path) {
     drop(new);
-    if let Err(error) = index::release_and_remove(&log.join(index::NEW)) {
+    if let Err(error) = index::remove_when_released(&log.join(index::NEW)) {
         tracing::warn!(%error, "unfinished index not removed; the next start does it");
     }
 }

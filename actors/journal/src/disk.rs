@@ -12,8 +12,8 @@ use baton_conversation::record::{Position, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::committer::{Committer, Request, Unflushed, Wish};
-use super::compact::{self, Building, CompactError, Rewritten};
+use super::committer::{AppendRequest, Committer, Request, Unflushed};
+use super::compact::{self, CompactError, IndexBuilder, Rewritten};
 use super::files::{DiskFiles, Files};
 use super::index;
 use super::ledger::measure;
@@ -129,7 +129,7 @@ impl DiskJournal {
     /// Drops the index, as after a failed write to it.
     #[cfg(any(test, feature = "faults"))]
     pub fn lose_index(&self) {
-        self.shared.use_index(|_| Err(std::io::Error::other("lost on purpose").into()));
+        self.shared.write_index(|_| Err(std::io::Error::other("lost on purpose").into()));
     }
 
     /// Waits until every full segment has been tried.
@@ -175,7 +175,7 @@ impl Journal for DiskJournal {
         if from > tail.position || limit == 0 {
             return Ok(Vec::new());
         }
-        let indexed = self.shared.ask_index(|index| {
+        let indexed = self.shared.read_index(|index| {
             let entries = index.entries(from, tail.position, limit)?;
             (from.0..).map(Position).zip(&entries).map(|(position, entry)| index::decode(entry, position)).collect()
         });
@@ -188,7 +188,7 @@ impl Journal for DiskJournal {
         if from > tail.position || limit == 0 {
             return Ok(Vec::new());
         }
-        let indexed = self.shared.ask_index(|index| {
+        let indexed = self.shared.read_index(|index| {
             let entries = index.entries(from, tail.position, limit)?;
             let exact = |(position, entry): (Position, index::Entry)| {
                 // Only the decoded record shows that it belongs to this position.
@@ -211,7 +211,7 @@ impl Journal for DiskJournal {
         if limit == 0 || tail.position == Position(0) {
             return Ok(Vec::new());
         }
-        let indexed = self.shared.ask_index(|index| index.read_stream(stream, after, tail.position, limit));
+        let indexed = self.shared.read_index(|index| index.read_stream(stream, after, tail.position, limit));
         indexed.map_or_else(|| self.shared.scan_stream(stream, after, tail.position, limit), Ok)
     }
 
@@ -227,7 +227,7 @@ impl Journal for DiskJournal {
         if position >= tail.position {
             return Ok((position == tail.position).then_some(tail.chain));
         }
-        let indexed = self.shared.ask_index(|index| index.entry_at(position));
+        let indexed = self.shared.read_index(|index| index.entry_at(position));
         indexed.map_or_else(|| self.shared.scan_chain(position), |entry| Ok(Some(entry.chain)))
     }
 
@@ -245,19 +245,19 @@ impl Journal for DiskJournal {
         let bytes = || compact::folder_bytes(&self.shared.log().join(index::CURRENT));
         let bytes_before = bytes();
         let tail = || self.shared.tail();
-        let new = Building { shared: &self.shared, tail: &tail, go_on }.build()?;
+        let new = IndexBuilder { shared: &self.shared, tail: &tail, go_on }.build()?;
         let built = compact::folder_bytes(&self.shared.log().join(index::NEW));
         tracing::debug!(bytes_before, built, "index of the log built anew");
-        if built >= bytes_before && self.shared.ask_index(|_| Ok(())).is_some() {
-            compact::give_up(new, self.shared.log());
+        if built >= bytes_before && self.shared.read_index(|_| Ok(())).is_some() {
+            compact::discard(new, self.shared.log());
             let records = self.shared.tail().position.0;
             return Ok(Rewritten { records, bytes_before, bytes_after: bytes_before, pause: Duration::ZERO });
         }
         let (reply, answer) = std::sync::mpsc::channel();
         let work = move |committer: &mut Committer| {
-            let _ = reply.send(committer.take_over(new));
+            let _ = reply.send(committer.replace_index(new));
         };
-        self.queue.send(Wish::Between(Box::new(work))).map_err(|_| CompactError::Closed)?;
+        self.queue.send(Request::BetweenGroups(Box::new(work))).map_err(|_| CompactError::Closed)?;
         let pause = answer.recv().map_err(|_| CompactError::Closed)??;
         index::remove_old(self.shared.log());
         Ok(Rewritten { records: self.shared.tail().position.0, bytes_before, bytes_after: bytes(), pause })
@@ -298,25 +298,25 @@ type Answer = oneshot::Receiver<Result<super::Appended, AppendError>>;
 /// The queue in front of the committer, bounded by `room`, in KiB.
 struct Queue {
     room: Arc<Semaphore>,
-    sender: Mutex<Option<Sender<Wish>>>,
+    sender: Mutex<Option<Sender<Request>>>,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Option<Sender<Wish>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Sender<Request>>> {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, append: Append, room: OwnedSemaphorePermit) -> Result<Answer, AppendError> {
         let Append { stream, expected, batch } = append;
         let (reply, answer) = oneshot::channel();
-        let request = Request { stream, expected, batch, reply, room };
-        self.send(Wish::Append(request))?;
+        let request = AppendRequest { stream, expected, batch, reply, room };
+        self.send(Request::Append(request))?;
         Ok(answer)
     }
 
-    fn send(&self, wish: Wish) -> Result<(), AppendError> {
+    fn send(&self, request: Request) -> Result<(), AppendError> {
         let sender = self.lock();
         let sender = sender.as_ref().ok_or(AppendError::Closed)?;
-        sender.send(wish).map_err(|_| AppendError::Closed)
+        sender.send(request).map_err(|_| AppendError::Closed)
     }
 }

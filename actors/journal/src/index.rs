@@ -42,9 +42,9 @@ pub(super) mod group;
 mod opening;
 
 pub use folders::folder_bytes;
-pub(super) use folders::{CURRENT, NEW, OLD, exchange, release_and_remove, remove, remove_old};
+pub(super) use folders::{CURRENT, NEW, OLD, remove, remove_old, remove_when_released, swap_in_new};
 pub(super) use group::Group;
-pub(super) use opening::{Aside, open, put_aside};
+pub(super) use opening::{PutAside, open, put_aside};
 
 /// Advisory: sled needs about 130 MB while it scans a log of 1 GB, whatever is set here.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
@@ -87,7 +87,7 @@ pub(super) enum Error {
 
 impl Error {
     /// True if another process has the index open. sled gives that error no kind of its own.
-    pub(super) fn is_lock(&self) -> bool {
+    pub(super) fn is_locked_elsewhere(&self) -> bool {
         matches!(self, Self::Sled(::sled::Error::Io(error)) if error.to_string().contains("could not acquire lock"))
     }
 }
@@ -120,8 +120,8 @@ pub(super) struct StreamKey {
 
 impl Index {
     /// Opens or creates the index in a folder, without any repair.
-    pub(super) fn open_once(folder: &Path) -> Result<Self, Error> {
-        guarded(|| {
+    pub(super) fn open_unrepaired(folder: &Path) -> Result<Self, Error> {
+        catch_panics(|| {
             let db = ::sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
             let data = OpenOptions::new().read(true).write(true).open(folder.join("db"))?;
             let live = match db.get(LIVE)? {
@@ -139,13 +139,13 @@ impl Index {
 
     /// sled itself, for tests that damage it.
     #[cfg(test)]
-    pub(super) fn raw(&self) -> &::sled::Db {
+    pub(super) fn db(&self) -> &::sled::Db {
         &self.db
     }
 
     /// The last record that the index has taken in.
     pub(super) fn applied(&self) -> Result<Tail, Error> {
-        guarded(|| match self.db.get(APPLIED)? {
+        catch_panics(|| match self.db.get(APPLIED)? {
             None => Ok(Tail::default()),
             Some(value) => {
                 let (position, chain) = value.split_at_checked(8).ok_or(Error::Malformed("the checkpoint"))?;
@@ -157,7 +157,7 @@ impl Index {
 
     /// Adds records that directly follow the applied ones.
     pub(super) fn apply(&self, placed: &[Placed]) -> Result<(), Error> {
-        guarded(|| {
+        catch_panics(|| {
             for part in placed.chunks(BATCH_RECORDS) {
                 let mut batch = ::sled::Batch::default();
                 let mut added = 0;
@@ -165,7 +165,7 @@ impl Index {
                     added += (key.len() + value.len()) as u64;
                     batch.insert(key, value);
                 };
-                for group in group::cut(part) {
+                for group in group::split(part) {
                     if let Some(first) = group.first() {
                         insert(group_key(first.record.position).to_vec(), &group::pack(group)?);
                     }
@@ -192,8 +192,8 @@ impl Index {
 
     /// Inserts pairs in order, and removes keys without a value. Each batch is atomic; after a crash only the first
     /// batches may have been applied.
-    pub(super) fn put(&self, pairs: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>) -> Result<(), Error> {
-        guarded(|| {
+    pub(super) fn write_pairs(&self, pairs: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>) -> Result<(), Error> {
+        catch_panics(|| {
             let mut pairs = pairs.peekable();
             while pairs.peek().is_some() {
                 let mut batch = ::sled::Batch::default();
@@ -211,16 +211,16 @@ impl Index {
 
     /// The value of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        guarded(|| Ok(self.db.get(key)?.map(|value| value.to_vec())))
+        catch_panics(|| Ok(self.db.get(key)?.map(|value| value.to_vec())))
     }
 
     /// Calls `take` with every pair whose key begins with `prefix`, in key order; the key is passed without the prefix.
-    pub(super) fn each(
+    pub(super) fn for_each_with_prefix(
         &self,
         prefix: &[u8],
         mut take: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        guarded(|| {
+        catch_panics(|| {
             for pair in self.db.scan_prefix(prefix) {
                 let (key, value) = pair?;
                 take(key.get(prefix.len()..).unwrap_or_default(), &value)?;
@@ -237,7 +237,7 @@ impl Index {
 
     /// Makes durable what is applied.
     pub(super) fn flush(&self) -> Result<(), Error> {
-        guarded(|| {
+        catch_panics(|| {
             self.db.flush()?;
             self.data.sync_data()?;
             Ok(())
@@ -246,11 +246,11 @@ impl Index {
 
     /// The entries of `from..=to` without gaps, at most `limit` and about [`READ_MAX_BYTES`].
     pub(super) fn entries(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Entry>, Error> {
-        guarded(|| {
+        catch_panics(|| {
             let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut expected = from;
             while entries.len() < limit && expected <= to && bytes < READ_MAX_BYTES {
-                let rest = self.group_of(expected)?.from(expected);
+                let rest = self.group_containing(expected)?.into_entries_from(expected);
                 for entry in rest.into_iter().take(limit - entries.len()) {
                     if expected > to || bytes >= READ_MAX_BYTES {
                         break;
@@ -266,21 +266,21 @@ impl Index {
 
     /// The entry at one position.
     pub(super) fn entry_at(&self, position: Position) -> Result<Entry, Error> {
-        guarded(|| self.group_of(position)?.at(position).cloned().ok_or(Error::Hole(position)))
+        catch_panics(|| self.group_containing(position)?.get(position).cloned().ok_or(Error::Hole(position)))
     }
 
     /// The group that contains a position.
-    fn group_of(&self, position: Position) -> Result<Group, Error> {
+    fn group_containing(&self, position: Position) -> Result<Group, Error> {
         let before = self.db.range(group_key(Position(0))..=group_key(position)).next_back();
         let (key, value) = before.ok_or(Error::Hole(position))??;
         let first = key.get(1..).ok_or(Error::Malformed("a position"))?;
         let group = group::unpack(Position(be_u64(first)?), &value)?;
-        if group.at(position).is_none() { Err(Error::Hole(position)) } else { Ok(group) }
+        if group.get(position).is_none() { Err(Error::Hole(position)) } else { Ok(group) }
     }
 
     /// At most `limit` groups in order, starting with the one that would contain position `from`.
     pub(super) fn groups(&self, from: Position, limit: usize) -> Result<Vec<Group>, Error> {
-        guarded(|| {
+        catch_panics(|| {
             let mut groups = Vec::new();
             let before = self.db.range(group_key(Position(0))..=group_key(from)).next_back().transpose()?;
             let begin = before.map_or_else(|| group_key(from).to_vec(), |(key, _)| key.to_vec());
@@ -296,7 +296,7 @@ impl Index {
     /// At most `limit` keys by stream in key order, after `after` or from the first on.
     pub(super) fn stream_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<StreamKey>, Error> {
         use std::ops::Bound::{Excluded, Included};
-        guarded(|| {
+        catch_panics(|| {
             let mut keys = Vec::new();
             let begin = after.map_or(Included(STREAM), Excluded);
             for pair in self.db.range::<&[u8], _>((begin, Excluded(BEHIND_STREAM))).take(limit) {
@@ -313,7 +313,9 @@ impl Index {
 
     /// The position of a record by its stream; `None` if the index has no such key.
     pub(super) fn position_of(&self, stream: &StreamId, sequence: SequenceNumber) -> Result<Option<Position>, Error> {
-        guarded(|| self.db.get(stream_key(stream, sequence))?.map(|value| be_u64(&value).map(Position)).transpose())
+        catch_panics(|| {
+            self.db.get(stream_key(stream, sequence))?.map(|value| be_u64(&value).map(Position)).transpose()
+        })
     }
 
     /// Records of one stream after sequence `after`, none after position `to`.
@@ -324,7 +326,7 @@ impl Index {
         to: Position,
         limit: usize,
     ) -> Result<Vec<StoredRecord>, Error> {
-        guarded(|| {
+        catch_panics(|| {
             let (mut records, mut bytes) = (Vec::new(), 0);
             // Records of a stream were often appended together.
             let mut group: Option<Group> = None;
@@ -341,10 +343,10 @@ impl Index {
                 }
                 expected = expected.next();
                 let held = match group.take() {
-                    Some(held) if held.at(position).is_some() => held,
-                    _ => self.group_of(position)?,
+                    Some(held) if held.get(position).is_some() => held,
+                    _ => self.group_containing(position)?,
                 };
-                let found = held.at(position).ok_or(Error::Hole(position))?;
+                let found = held.get(position).ok_or(Error::Hole(position))?;
                 records.push(decode(found, position)?);
                 bytes += found.bytes.len();
                 group = Some(held);
@@ -364,7 +366,7 @@ pub(super) fn decode(entry: &Entry, position: Position) -> Result<StoredRecord, 
 }
 
 /// sled panics where it should return an error. Unwinding releases its lock.
-fn guarded<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+fn catch_panics<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message");

@@ -23,7 +23,7 @@ pub(super) struct Placed {
     pub(super) bytes: Vec<u8>,
     pub(super) chain: ChainHash,
     /// True if the next record belongs to the same append.
-    pub(super) goes_on: bool,
+    pub(super) append_continues: bool,
 }
 
 /// The last record of a stream: its sequence, and its position in the journal.
@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     /// True if the stream has records.
-    pub(super) fn knows(&self, stream: &StreamId) -> bool {
+    pub(super) fn contains(&self, stream: &StreamId) -> bool {
         self.heads.contains_key(stream)
     }
 
@@ -155,7 +155,7 @@ impl Stage<'_> {
         if actual != expected {
             return Err(AppendError::Conflict { actual });
         }
-        let mark = self.placed.len();
+        let begin = self.placed.len();
         match self.encode(stream, actual, batch) {
             Ok((sequence, tail)) => {
                 let first = self.tail.position.next();
@@ -164,7 +164,7 @@ impl Stage<'_> {
                 Ok(Appended { first, last: tail.position, last_sequence: sequence })
             }
             Err(refusal) => {
-                self.placed.truncate(mark);
+                self.placed.truncate(begin);
                 Err(refusal)
             }
         }
@@ -184,9 +184,9 @@ impl Stage<'_> {
             let record = new.placed(tail.position.next(), stream.clone(), sequence);
             let bytes = envelope::encode(&record)
                 .map_err(|error| AppendError::Refused { reason: error.to_string(), retriable: false })?;
-            within("a record in bytes", bytes.len(), RECORD_MAX_BYTES)?;
+            check_bound("a record in bytes", bytes.len(), RECORD_MAX_BYTES)?;
             tail = Tail { position: record.position, chain: envelope::chain(tail.chain, &bytes) };
-            self.placed.push(Placed { record, bytes, chain: tail.chain, goes_on: left > 0 });
+            self.placed.push(Placed { record, bytes, chain: tail.chain, append_continues: left > 0 });
         }
         Ok((sequence, tail))
     }
@@ -201,21 +201,21 @@ pub(super) fn measure(stream: &StreamId, batch: &[NewRecord]) -> Result<usize, A
     if batch.is_empty() {
         return Err(AppendError::Refused { reason: "an append of no records".into(), retriable: false });
     }
-    within("a stream's name in bytes", stream.as_str().len(), STREAM_MAX_BYTES)?;
-    within("an append in records", batch.len(), APPEND_MAX_RECORDS)?;
+    check_bound("a stream's name in bytes", stream.as_str().len(), STREAM_MAX_BYTES)?;
+    check_bound("an append in records", batch.len(), APPEND_MAX_RECORDS)?;
     let mut total = 0;
     for new in batch {
         let ids = [&new.metadata.correlation, &new.metadata.cause];
         let ids: usize = ids.into_iter().flatten().map(|id| id.as_str().len()).sum();
         let texts = new.data.len() + new.kind.len() + ids;
-        within("a record in bytes", texts, RECORD_MAX_BYTES)?;
+        check_bound("a record in bytes", texts, RECORD_MAX_BYTES)?;
         total += texts + stream.as_str().len() + ENVELOPE_BYTES;
     }
-    within("an append in bytes", total, APPEND_MAX_BYTES)?;
+    check_bound("an append in bytes", total, APPEND_MAX_BYTES)?;
     Ok(total)
 }
 
-fn within(what: &'static str, size: usize, bound: usize) -> Result<(), AppendError> {
+fn check_bound(what: &'static str, size: usize, bound: usize) -> Result<(), AppendError> {
     if size > bound { Err(AppendError::TooLarge { what, size, bound }) } else { Ok(()) }
 }
 

@@ -53,19 +53,23 @@ impl State {
         Ok(appended)
     }
 
-    fn open(&self) -> Result<&[Placed], ReadError> {
+    fn placed_if_open(&self) -> Result<&[Placed], ReadError> {
         if self.closed { Err(ReadError::Closed) } else { Ok(&self.placed) }
     }
 }
 
-fn bounded<'a, T>(placed: impl Iterator<Item = &'a Placed>, limit: usize, told: impl FnMut(&'a Placed) -> T) -> Vec<T> {
+fn collect_bounded<'a, T>(
+    placed: impl Iterator<Item = &'a Placed>,
+    limit: usize,
+    convert: impl FnMut(&'a Placed) -> T,
+) -> Vec<T> {
     let mut room = READ_MAX_BYTES;
     let within = |placed: &&Placed| {
         let goes_on = room > 0;
         room = room.saturating_sub(placed.bytes.len());
         goes_on
     };
-    placed.take(limit.min(READ_MAX_RECORDS)).take_while(within).map(told).collect()
+    placed.take(limit.min(READ_MAX_RECORDS)).take_while(within).map(convert).collect()
 }
 
 impl Journal for MemoryJournal {
@@ -77,13 +81,13 @@ impl Journal for MemoryJournal {
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
         let state = self.lock();
         let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
-        Ok(bounded(state.open()?.iter().skip(skip), limit, |placed| placed.record.clone()))
+        Ok(collect_bounded(state.placed_if_open()?.iter().skip(skip), limit, |placed| placed.record.clone()))
     }
 
     fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
         let state = self.lock();
         let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
-        Ok(bounded(state.open()?.iter().skip(skip), limit, |placed| Exact {
+        Ok(collect_bounded(state.placed_if_open()?.iter().skip(skip), limit, |placed| Exact {
             position: placed.record.position,
             bytes: placed.bytes.clone(),
             chain: placed.chain,
@@ -98,7 +102,7 @@ impl Journal for MemoryJournal {
     ) -> Result<Vec<StoredRecord>, ReadError> {
         let state = self.lock();
         let wanted = |placed: &&Placed| placed.record.stream == *stream && placed.record.sequence > after;
-        Ok(bounded(state.open()?.iter().filter(wanted), limit, |placed| placed.record.clone()))
+        Ok(collect_bounded(state.placed_if_open()?.iter().filter(wanted), limit, |placed| placed.record.clone()))
     }
 
     fn tail(&self) -> Tail {
@@ -107,7 +111,7 @@ impl Journal for MemoryJournal {
 
     fn chain_at(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
         let state = self.lock();
-        let placed = state.open()?;
+        let placed = state.placed_if_open()?;
         let Some(index) = position.0.checked_sub(1) else { return Ok(Some(ChainHash::GENESIS)) };
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         Ok(placed.get(index).map(|placed| placed.chain))

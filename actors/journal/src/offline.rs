@@ -98,8 +98,8 @@ impl OfflineReader {
     pub fn next(&mut self) -> Result<Option<(StoredRecord, Exact)>, Error> {
         while self.end.is_none() && !self.failed {
             let step = match self.offset < self.bytes.len() {
-                true => self.frame(),
-                false => self.segment().map(|()| None),
+                true => self.next_frame(),
+                false => self.begin_segment().map(|()| None),
             };
             self.failed = step.is_err();
             if let Some(read) = step? {
@@ -120,7 +120,7 @@ impl OfflineReader {
     }
 
     /// Number of segments begun, as a measure of progress.
-    pub fn begun(&self) -> u64 {
+    pub fn segments_begun(&self) -> u64 {
         self.begun as u64
     }
 
@@ -130,7 +130,7 @@ impl OfflineReader {
     }
 
     /// Begins the next segment, or notes that there is none.
-    fn segment(&mut self) -> Result<(), Error> {
+    fn begin_segment(&mut self) -> Result<(), Error> {
         let Some(number) = self.numbers.get(self.begun).copied() else {
             self.end = Some(End::Whole);
             return Ok(());
@@ -139,9 +139,9 @@ impl OfflineReader {
         let expected = u32::try_from(self.begun + 1).unwrap_or(u32::MAX);
         if number != expected {
             let what = "the file is missing, but later ones exist".to_owned();
-            return Err(self.damaged(segment::path_of(&self.folder, expected), 0, what));
+            return Err(self.damaged(segment::unsealed_path(&self.folder, expected), 0, what));
         }
-        let path = segment::path_of(&self.folder, number);
+        let path = segment::unsealed_path(&self.folder, number);
         let path_on_disk = || segment::path_on_disk(&self.folder, number);
         let bytes = match segment::load(&path) {
             Ok(bytes) => bytes,
@@ -169,12 +169,12 @@ impl OfflineReader {
         Ok(())
     }
 
-    fn frame(&mut self) -> Result<Option<(StoredRecord, Exact)>, Error> {
+    fn next_frame(&mut self) -> Result<Option<(StoredRecord, Exact)>, Error> {
         let before = self.ledger.tail().chain;
         let path = || segment::path_on_disk(&self.folder, self.numbers[self.begun - 1]);
         let frame = match Frames::new(&self.bytes, self.offset, before).next() {
             Some(Ok(frame)) => frame,
-            Some(Err(damage)) => return self.bad(damage),
+            Some(Err(damage)) => return self.handle_damage(damage),
             None => return Ok(None),
         };
         let (offset, end) = (frame.offset, frame.end);
@@ -193,12 +193,12 @@ impl OfflineReader {
     }
 
     /// Ends the log if `damage` is a torn tail; otherwise fails.
-    fn bad(&mut self, damage: Damage) -> Result<Option<(StoredRecord, Exact)>, Error> {
+    fn handle_damage(&mut self, damage: Damage) -> Result<Option<(StoredRecord, Exact)>, Error> {
         let segment = segment::path_on_disk(&self.folder, self.numbers[self.begun - 1]);
         if self.begun < self.numbers.len() {
             return Err(self.damaged(segment, damage.offset, damage.what.to_owned()));
         }
-        if let Some(behind) = segment::group_behind(&self.bytes, damage, self.ledger.tail().chain) {
+        if let Some(behind) = segment::find_later_group(&self.bytes, damage, self.ledger.tail().chain) {
             let what = format!("{}, and a later write follows at byte {behind}", damage.what);
             return Err(self.damaged(segment, damage.offset, what));
         }
@@ -279,7 +279,7 @@ mod tests {
 
     fn segments(log: &Path) -> Vec<PathBuf> {
         let folder = log.join("segments");
-        segment::list(&folder).unwrap().into_iter().map(|number| segment::path_of(&folder, number)).collect()
+        segment::list(&folder).unwrap().into_iter().map(|number| segment::unsealed_path(&folder, number)).collect()
     }
 
     #[test]

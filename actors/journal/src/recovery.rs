@@ -27,7 +27,7 @@ use baton_events::envelope;
 
 use super::Fold;
 use super::files::Files;
-use super::index::{self, Aside, Index};
+use super::index::{self, Index, PutAside};
 use super::ledger::{Ledger, Placed};
 use super::segment::{self, Frame};
 use super::writer::Writer;
@@ -97,8 +97,10 @@ pub(super) fn recover(
     let segments = log.join("segments");
     durable::create_private_folder(&segments).map_err(io_error("create", &segments))?;
     let (index, mut report) = match index::open(log) {
-        Ok(opened) => (Some(opened.index), Recovery { index_put_aside: opened.aside.map(told), ..Recovery::default() }),
-        Err(error) if error.is_lock() => return Err(OpenError::InUse(error.to_string())),
+        Ok(opened) => {
+            (Some(opened.index), Recovery { index_put_aside: opened.aside.map(aside_parts), ..Recovery::default() })
+        }
+        Err(error) if error.is_locked_elsewhere() => return Err(OpenError::InUse(error.to_string())),
         Err(error) => {
             let problem =
                 format!("the index of the log could not be opened ({error}); restart the daemon when it can be");
@@ -109,18 +111,18 @@ pub(super) fn recover(
 
     let begun = Instant::now();
     let mut survey = Survey::new(log, &segments, applied, fold);
-    match index.as_ref().map_or(Ok(None), |index| survey.after_checkpoint(index)) {
+    match index.as_ref().map_or(Ok(None), |index| survey.read_after_checkpoint(index)) {
         Ok(Some(checkpoint)) => report.checkpoint = Some(checkpoint),
-        Ok(None) => survey.segments()?,
+        Ok(None) => survey.read_segments()?,
         Err(reason) => {
             report.checkpoint_ignored = Some(reason);
-            survey.segments()?;
+            survey.read_segments()?;
         }
     }
     report.cut = survey.keep_cut(&*files, now)?;
-    let mut writer = survey.writer(files, segment_bytes)?;
+    let mut writer = survey.open_writer(files, segment_bytes)?;
     if let Some(index) = &index {
-        report.restored = survey.restore(index, &mut writer)?;
+        report.restored = survey.restore_from_index(index, &mut writer)?;
     }
 
     let on_chain = survey.chain_at_applied == Some(applied.chain);
@@ -131,7 +133,7 @@ pub(super) fn recover(
     } else {
         drop(index);
         let reason = format!("position {} of the index is not on the chain of the segments", applied.position);
-        anew(log, reason, &mut report)
+        rebuild_index(log, reason, &mut report)
     };
     let index = index.and_then(|index| match catch_up(&index, &segments, tail.position) {
         Ok(caught_up) => {
@@ -144,13 +146,13 @@ pub(super) fn recover(
         }
     });
     report.events = tail.position.0;
-    tell(&report, &writer, begun.elapsed());
+    log_outcome(&report, &writer, begun.elapsed());
     Ok(Recovered { writer, ledger, index, report })
 }
 
-fn anew(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
+fn rebuild_index(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
     let opened = index::put_aside(log, reason).and_then(|aside| {
-        report.index_put_aside = Some(told(aside));
+        report.index_put_aside = Some(aside_parts(aside));
         index::open(log)
     });
     match opened {
@@ -183,7 +185,7 @@ pub(super) fn catch_up_while(
     let (mut step, mut failed, mut reached) = (Vec::with_capacity(STEP_RECORDS), None, applied.position);
     let mut expected = applied.position.next();
     segment::stream(segments, expected, to, |position, frame| {
-        let outcome = placed(&frame).and_then(|placed| {
+        let outcome = decode_frame(&frame).and_then(|placed| {
             let found = placed.record.position;
             if found != expected {
                 return Err(format!("position {expected} is missing in the segments: {found} is in its place"));
@@ -210,16 +212,16 @@ pub(super) fn catch_up_while(
     Ok(reached.0 - applied.position.0)
 }
 
-fn placed(frame: &Frame<'_>) -> Result<Placed, String> {
+fn decode_frame(frame: &Frame<'_>) -> Result<Placed, String> {
     let record = envelope::decode(frame.record).map_err(|error| error.to_string())?;
-    Ok(Placed { record, bytes: frame.record.to_vec(), chain: frame.chain, goes_on: frame.goes_on })
+    Ok(Placed { record, bytes: frame.record.to_vec(), chain: frame.chain, append_continues: frame.append_continues })
 }
 
-fn told(aside: Aside) -> (String, PathBuf) {
+fn aside_parts(aside: PutAside) -> (String, PathBuf) {
     (aside.reason, aside.path)
 }
 
-fn tell(report: &Recovery, writer: &Writer, took: Duration) {
+fn log_outcome(report: &Recovery, writer: &Writer, took: Duration) {
     if let Some(cut) = &report.cut {
         tracing::warn!(
             segment = cut.segment,

@@ -34,12 +34,14 @@ pub enum Error {
     #[error(transparent)]
     Envelope(#[from] envelope::Error),
     /// It does not match its chain hash.
-    #[error("its chain hash is {said}, but {is} follows from the records before it: it, or one before it, was changed")]
+    #[error(
+        "its chain hash is {given}, but {computed} follows from the records before it: it, or one before it, was changed"
+    )]
     Chain {
         /// The hash that was passed with it.
-        said: ChainHash,
+        given: ChainHash,
         /// The hash that follows from the records before it.
-        is: ChainHash,
+        computed: ChainHash,
     },
     /// It does not follow from the records before it, or exceeds a bound.
     #[error("{0}")]
@@ -49,7 +51,7 @@ pub enum Error {
     Io(#[from] std::io::Error),
 }
 
-fn within(what: &str, bytes: usize, bound: usize) -> Result<(), Error> {
+fn check_bound(what: &str, bytes: usize, bound: usize) -> Result<(), Error> {
     if bytes <= bound {
         return Ok(());
     }
@@ -66,19 +68,19 @@ impl Refill {
     }
 
     /// Appends the next record, given its bytes and the chain hash at it.
-    pub fn take(&mut self, bytes: Vec<u8>, said: ChainHash) -> Result<StoredRecord, Error> {
+    pub fn append(&mut self, bytes: Vec<u8>, given: ChainHash) -> Result<StoredRecord, Error> {
         // A journal would not have accepted a record over these bounds.
         let record = envelope::decode(&bytes)?;
-        within("a record", bytes.len(), RECORD_MAX_BYTES)?;
-        within("a stream's name", record.stream.as_str().len(), STREAM_MAX_BYTES)?;
-        let is = envelope::chain(self.ledger.tail().chain, &bytes);
-        if is != said {
-            return Err(Error::Chain { said, is });
+        check_bound("a record", bytes.len(), RECORD_MAX_BYTES)?;
+        check_bound("a stream's name", record.stream.as_str().len(), STREAM_MAX_BYTES)?;
+        let computed = envelope::chain(self.ledger.tail().chain, &bytes);
+        if computed != given {
+            return Err(Error::Chain { given, computed });
         }
-        self.ledger.admit(&record, is).map_err(Error::Place)?;
+        self.ledger.admit(&record, computed).map_err(Error::Place)?;
         self.group_bytes += bytes.len();
         // Nobody opens this log before all of it is durable, so no append of it can be torn.
-        self.group.push(Placed { record: record.clone(), bytes, chain: is, goes_on: false });
+        self.group.push(Placed { record: record.clone(), bytes, chain: computed, append_continues: false });
         if self.group.len() >= GROUP_RECORDS || self.group_bytes >= GROUP_BYTES {
             self.flush()?;
         }

@@ -15,7 +15,7 @@ use baton_events::envelope::{ChainHash, StoredRecord};
 
 use super::index;
 use super::segment::{self, Frames, HEADER_BYTES, Header};
-use super::verify::{Damaged, Until, Walk, Walked};
+use super::verify::{Damaged, Until, Walk, WalkEnd};
 use baton_base::durable;
 
 /// The index, and what a rewrite of it may have left.
@@ -72,7 +72,7 @@ pub struct CutPlace {
 
 /// What lies after a cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Behind {
+pub struct CutOff {
     /// Records that are still readable, though not verifiable against the chain.
     pub records: u64,
     /// Bytes that are not.
@@ -83,11 +83,11 @@ pub struct Behind {
 
 /// Finds the place of a cut. An append is kept completely or not at all, so the cut is made before the append that
 /// contains the position: [`CutPlace::at`] may be less than `at`. `kept` receives every record before the cut.
-pub fn place(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> Result<CutPlace, Error> {
+pub fn find_cut(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> Result<CutPlace, Error> {
     let folder = log.join("segments");
     let mut walk = Walk::new(&folder, Until::End);
     let (mut append, mut before, mut of_append) = (None, ChainHash::GENESIS, Vec::new());
-    let walked = walk.run(&mut |found| {
+    let ended = walk.run(&mut |found| {
         let position = found.record.position;
         if !found.same_append {
             of_append.drain(..).for_each(|record| kept(&record));
@@ -100,30 +100,30 @@ pub fn place(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> R
         }
         position < at
     });
-    match walked.map_err(io_error("read", &folder))? {
+    match ended.map_err(io_error("read", &folder))? {
         // The walk stopped at a record, and every record has an append.
-        Walked::Stopped => append.ok_or(Error::NothingThere { at, last: walk.ledger.tail().position }),
-        Walked::Damaged(damage) if damage.position == at => {
+        WalkEnd::Stopped => append.ok_or(Error::NothingThere { at, last: walk.ledger.tail().position }),
+        WalkEnd::Damaged(damage) if damage.position == at => {
             of_append.iter().for_each(kept);
             let offset = usize::try_from(damage.offset).unwrap_or(usize::MAX);
             Ok(CutPlace { at, segment: damage.segment, offset, before })
         }
-        Walked::Damaged(damage) if damage.position < at => Err(Error::DamagedBefore { at, damage: Box::new(damage) }),
+        WalkEnd::Damaged(damage) if damage.position < at => Err(Error::DamagedBefore { at, damage: Box::new(damage) }),
         _ => Err(Error::NothingThere { at, last: walk.ledger.tail().position }),
     }
 }
 
 /// Reads what lies after a cut as far as possible. `cut` receives every record that is valid by itself.
-pub fn behind(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) -> Result<Behind, Error> {
+pub fn read_cut_off(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) -> Result<CutOff, Error> {
     let folder = log.join("segments");
-    let mut found = Behind::default();
+    let mut found = CutOff::default();
     for number in segment::list(&folder).map_err(io_error("list", &folder))? {
         if number < place.segment {
             continue;
         }
         found.segments += 1;
-        let path = segment::path_of(&folder, number);
-        let Ok((bytes, _)) = segment::load_part(&path) else {
+        let path = segment::unsealed_path(&folder, number);
+        let Ok((bytes, _)) = segment::load_partial(&path) else {
             found.unreadable_bytes += segment_files(&folder, number).iter().map(|file| size(file)).sum::<u64>();
             continue;
         };
@@ -139,7 +139,7 @@ pub fn behind(log: &Path, place: &CutPlace, cut: &mut dyn FnMut(&StoredRecord)) 
 }
 
 /// Reads the frames of a segment from an offset on, skipping bad ones.
-fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut Behind, cut: &mut dyn FnMut(&StoredRecord)) {
+fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut CutOff, cut: &mut dyn FnMut(&StoredRecord)) {
     let (mut offset, mut before) = begin;
     while offset < bytes.len() {
         let mut bad = None;
@@ -156,7 +156,7 @@ fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut Behind, cut: &mu
             }
         }
         let Some(damage) = bad else { return };
-        let next = segment::group_behind(bytes, damage, before);
+        let next = segment::find_later_group(bytes, damage, before);
         let end = next.unwrap_or(bytes.len());
         found.unreadable_bytes += (end - offset) as u64;
         // The preceding chain hash is stored right before a frame.
@@ -211,8 +211,8 @@ fn move_away(folder: &Path, number: u32, kept: &Path) -> Result<u64, Error> {
 /// every moment. A sealed segment becomes an unsealed one.
 fn shorten(folder: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     let files = segment_files(folder, place.segment);
-    let path = segment::path_of(folder, place.segment);
-    let (bytes, cut_short) = segment::load_part(&path).map_err(io_error("read", &path))?;
+    let path = segment::unsealed_path(folder, place.segment);
+    let (bytes, cut_short) = segment::load_partial(&path).map_err(io_error("read", &path))?;
     let (stays, goes) = bytes.split_at_checked(place.offset).unwrap_or((&bytes, &[]));
     let plain = folder.join(format!("{:04}.seg", place.segment));
     let target = kept.join(format!("{:04}.seg.at-{}", place.segment, place.offset));

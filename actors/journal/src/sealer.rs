@@ -21,19 +21,19 @@ use super::shared_state::SharedState;
 
 /// Handle of the sealing thread. Dropping it stops the thread.
 pub(super) struct Sealer {
-    work: Arc<Work>,
+    state: Arc<SealerState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Work {
-    todo: Mutex<Todo>,
+struct SealerState {
+    progress: Mutex<Progress>,
     changed: Condvar,
     stop: AtomicBool,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Todo {
+struct Progress {
     /// Segments with a lower number are full.
     below: u32,
     /// Segments with a lower number have been tried.
@@ -57,28 +57,28 @@ impl Sealer {
         shared: Arc<SharedState>,
         below: u32,
     ) -> io::Result<Self> {
-        let work = Arc::new(Work::default());
-        work.lock().below = below;
-        let own = Arc::clone(&work);
+        let state = Arc::new(SealerState::default());
+        state.lock().below = below;
+        let own = Arc::clone(&state);
         let run = move || own.run(&*files, &folder, &shared);
         let thread = thread::Builder::new().name("journal-sealer".into()).spawn(run)?;
-        Ok(Self { work, thread: Some(thread) })
+        Ok(Self { state, thread: Some(thread) })
     }
 
     /// Marks segments with a lower number as full. Does not wait.
     pub(super) fn full_below(&self, number: u32) {
-        let mut todo = self.work.lock();
-        if number > todo.below {
-            todo.below = number;
-            self.work.changed.notify_all();
+        let mut progress = self.state.lock();
+        if number > progress.below {
+            progress.below = number;
+            self.state.changed.notify_all();
         }
     }
 
     /// Waits until every full segment has been tried.
     #[cfg(test)]
     pub(super) fn wait(&self) {
-        let todo = self.work.lock();
-        let idle = self.work.changed.wait_while(todo, |todo| todo.done < todo.below);
+        let progress = self.state.lock();
+        let idle = self.state.changed.wait_while(progress, |progress| progress.done < progress.below);
         drop(idle.unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -86,18 +86,18 @@ impl Sealer {
 impl Drop for Sealer {
     /// Ends the thread within milliseconds; a segment being sealed stays as it is.
     fn drop(&mut self) {
-        self.work.stop.store(true, Ordering::Release);
-        drop(self.work.lock());
-        self.work.changed.notify_all();
+        self.state.stop.store(true, Ordering::Release);
+        drop(self.state.lock());
+        self.state.changed.notify_all();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the sealer of the log panicked");
         }
     }
 }
 
-impl Work {
-    fn lock(&self) -> MutexGuard<'_, Todo> {
-        self.todo.lock().unwrap_or_else(PoisonError::into_inner)
+impl SealerState {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn goes_on(&self) -> bool {
@@ -108,11 +108,12 @@ impl Work {
         if let Err(error) = remove_unfinished(files, folder) {
             tracing::warn!(%error, "unfinished sealed segments not removed");
         }
-        while self.goes_on() {
-            let todo = self.lock();
-            let waited = self.changed.wait_while(todo, |todo| self.goes_on() && todo.done >= todo.below);
+        while self.is_running() {
+            let progress = self.lock();
+            let waited =
+                self.changed.wait_while(progress, |progress| self.is_running() && progress.done >= progress.below);
             let below = waited.unwrap_or_else(PoisonError::into_inner).below;
-            self.pass(files, folder, shared, below);
+            self.seal_full(files, folder, shared, below);
             self.lock().done = below;
             self.changed.notify_all();
         }
@@ -120,49 +121,49 @@ impl Work {
 
     /// Seals every full segment. Stops at the first I/O error (disk full, permissions), to try again when the next
     /// segment is full.
-    fn pass(&self, files: &dyn Files, folder: &Path, shared: &SharedState, below: u32) {
+    fn seal_full(&self, files: &dyn Files, folder: &Path, shared: &SharedState, below: u32) {
         let numbers = segment::list(folder).unwrap_or_default();
         for number in numbers.into_iter().filter(|number| *number < below) {
-            if !self.goes_on() {
+            if !self.is_running() {
                 return;
             }
-            if !segment::path_of(folder, number).exists() {
+            if !segment::unsealed_path(folder, number).exists() {
                 continue;
             }
             let begun = Instant::now();
-            match seal(files, folder, number, || self.goes_on()) {
+            match seal(files, folder, number, || self.is_running()) {
                 Ok(Outcome::Sealed(saved)) => {
                     tracing::debug!(segment = number, saved, "segment sealed");
-                    shared.shrink(saved);
+                    shared.count_saved_bytes(saved);
                 }
                 Ok(Outcome::Stopped) => return,
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    shared.worry(format!("the log is damaged: {error}; `baton log verify` shows what is"));
+                    shared.report_problem(format!("the log is damaged: {error}; `baton log verify` shows what is"));
                 }
                 Err(error) => {
                     tracing::warn!(segment = number, %error, "segment not sealed");
                     return;
                 }
             }
-            self.rest(begun.elapsed());
+            self.pause(begun.elapsed());
         }
     }
 
     /// Sleeps for `time`, the time just spent, to leave the processor to others: an old log has many segments to seal.
-    fn rest(&self, time: Duration) {
-        let todo = self.lock();
-        drop(self.changed.wait_timeout_while(todo, time, |_| self.goes_on()));
+    fn pause(&self, time: Duration) {
+        let progress = self.lock();
+        drop(self.changed.wait_timeout_while(progress, time, |_| self.is_running()));
     }
 }
 
 /// Seals one full segment. Fails with `InvalidData` if the segment is damaged. After any error the segment is
 /// unchanged.
 pub(super) fn seal(files: &dyn Files, folder: &Path, number: u32, go_on: impl Fn() -> bool) -> io::Result<Outcome> {
-    let path = segment::path_of(folder, number);
-    let sealed_path = sealed::path_of(&path);
+    let path = segment::unsealed_path(folder, number);
+    let sealed_path = sealed::sealed_path(&path);
     let bytes = segment::load(&path)?;
-    let (header, end) = verify(&bytes).map_err(|what| damaged(&path, &what))?;
-    if segment::peek(folder, number + 1)?.header != Ok(Header::behind(end)) {
+    let (header, end) = verify_segment(&bytes).map_err(|what| damaged(&path, &what))?;
+    if segment::peek(folder, number + 1)?.header != Ok(Header::after(end)) {
         return Err(damaged(&path, "the next segment does not follow it"));
     }
     let before = bytes.len() as u64;
@@ -171,8 +172,9 @@ pub(super) fn seal(files: &dyn Files, folder: &Path, number: u32, go_on: impl Fn
         Ok((found, size)) if found == bytes => size,
         _ => {
             let Some(packed) = sealed::pack(&bytes, header, end, &go_on)? else { return Ok(Outcome::Stopped) };
-            let temporary = sealed::temporary_of(&path);
-            let written = write(files, &temporary, &packed).and_then(|()| files.rename(&temporary, &sealed_path));
+            let temporary = sealed::temporary_path(&path);
+            let written =
+                write_verified(files, &temporary, &packed).and_then(|()| files.rename(&temporary, &sealed_path));
             if let Err(error) = written {
                 let _ = files.remove(&temporary);
                 return Err(error);
@@ -188,7 +190,7 @@ fn damaged(path: &Path, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
 }
 
-fn verify(bytes: &[u8]) -> Result<(Header, Tail), String> {
+fn verify_segment(bytes: &[u8]) -> Result<(Header, Tail), String> {
     let header = Header::decode(bytes).map_err(|error| error.to_string())?;
     let mut end = Tail { position: header.first, chain: header.before };
     end.position.0 = end.position.0.saturating_sub(1);
@@ -200,7 +202,7 @@ fn verify(bytes: &[u8]) -> Result<(Header, Tail), String> {
 }
 
 /// Writes a whole file, syncs it and reads it back, because the segment is removed in exchange.
-fn write(files: &dyn Files, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_verified(files: &dyn Files, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = files.create(path)?;
     file.write_at(0, bytes)?;
     file.sync()?;

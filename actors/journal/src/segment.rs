@@ -34,7 +34,7 @@ use super::APPEND_MAX_RECORDS;
 mod folder;
 pub(super) mod sealed;
 
-pub(super) use folder::{Peek, list, load, load_part, load_sealed, path_of, path_on_disk, peek, stream};
+pub(super) use folder::{Peek, list, load, load_partial, load_sealed, path_on_disk, peek, stream, unsealed_path};
 
 /// Size of a segment's header.
 pub(super) const HEADER_BYTES: usize = 56;
@@ -49,8 +49,8 @@ const MAGIC: &[u8; 8] = b"BATONSEG";
 const SEGMENT_FORMAT: u32 = 2;
 /// The first format, which did not mark the records of one append. It is read but no longer written.
 const FIRST_FORMAT: u32 = 1;
-const GROUP: u32 = 1 << 31;
-const GOES_ON: u32 = 1 << 30;
+const STARTS_GROUP: u32 = 1 << 31;
+const APPEND_CONTINUES: u32 = 1 << 30;
 
 /// A segment's header: the position of its first record, and the chain hash before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) enum HeaderError {
 
 impl Header {
     /// The header of a segment that continues after `tail`.
-    pub(super) fn behind(tail: Tail) -> Self {
+    pub(super) fn after(tail: Tail) -> Self {
         Self { first: tail.position.next(), before: tail.chain }
     }
 
@@ -102,7 +102,7 @@ impl Header {
         }
         let mut first = [0; 8];
         first.copy_from_slice(&bytes[16..24]);
-        Ok(Self { first: Position(u64::from_be_bytes(first)), before: hash(&bytes[24..40]) })
+        Ok(Self { first: Position(u64::from_be_bytes(first)), before: chain_hash(&bytes[24..40]) })
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Frame<'a> {
     pub(super) end: usize,
     pub(super) starts_group: bool,
     /// True if the next record belongs to the same append.
-    pub(super) goes_on: bool,
+    pub(super) append_continues: bool,
     pub(super) record: &'a [u8],
     pub(super) chain: ChainHash,
 }
@@ -126,9 +126,16 @@ pub(super) struct Damage {
 }
 
 /// Encodes a frame onto `out`.
-pub(super) fn push_frame(out: &mut Vec<u8>, starts_group: bool, goes_on: bool, record: &[u8], chain: ChainHash) {
-    let length = u32::try_from(record.len()).unwrap_or(GOES_ON - 1);
-    let word = length | if starts_group { GROUP } else { 0 } | if goes_on { GOES_ON } else { 0 };
+pub(super) fn encode_frame(
+    out: &mut Vec<u8>,
+    starts_group: bool,
+    append_continues: bool,
+    record: &[u8],
+    chain: ChainHash,
+) {
+    let length = u32::try_from(record.len()).unwrap_or(APPEND_CONTINUES - 1);
+    let word =
+        length | if starts_group { STARTS_GROUP } else { 0 } | if append_continues { APPEND_CONTINUES } else { 0 };
     out.extend_from_slice(&word.to_be_bytes());
     out.extend_from_slice(record);
     out.extend_from_slice(&chain.0);
@@ -150,10 +157,10 @@ impl<'a> Frames<'a> {
     }
 
     /// Reads the rest of the append that begins with `first`.
-    fn complete(&mut self, first: Frame<'a>) -> Result<(), &'static str> {
+    fn complete_append(&mut self, first: Frame<'a>) -> Result<(), &'static str> {
         let mut last = first;
         self.whole.push(first);
-        while last.goes_on {
+        while last.append_continues {
             if last.end >= self.bytes.len() {
                 return Err("it ends within an append");
             }
@@ -180,7 +187,7 @@ impl<'a> Iterator for Frames<'a> {
             return None;
         }
         let offset = self.offset;
-        match frame_at(self.bytes, offset, self.before).and_then(|first| self.complete(first)) {
+        match frame_at(self.bytes, offset, self.before).and_then(|first| self.complete_append(first)) {
             Ok(()) => self.whole.pop().map(Ok),
             Err(what) => {
                 self.offset = self.bytes.len();
@@ -192,32 +199,32 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame<'_>, &'static str> {
-    let (word, record, stored, end) = parts_at(bytes, offset)?;
+    let (word, record, stored, end) = split_frame(bytes, offset)?;
     let chain = envelope::chain(before, record);
     if chain != stored {
         return Err("a record does not match its chain hash");
     }
-    let (starts_group, goes_on) = (word & GROUP != 0, word & GOES_ON != 0);
-    Ok(Frame { offset, end, starts_group, goes_on, record, chain })
+    let (starts_group, append_continues) = (word & STARTS_GROUP != 0, word & APPEND_CONTINUES != 0);
+    Ok(Frame { offset, end, starts_group, append_continues, record, chain })
 }
 
 /// Splits a frame into its length word (with the marks), its record, the hash stored after it, and its end offset.
-fn parts_at(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
+fn split_frame(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
     let word = bytes.get(offset..offset + 4).ok_or("it ends within the length of a record")?;
     let word = be_u32(word);
-    let length = (word & !(GROUP | GOES_ON)) as usize;
+    let length = (word & !(STARTS_GROUP | APPEND_CONTINUES)) as usize;
     if length == 0 || length > RECORD_MAX_BYTES {
         return Err("the length of a record is impossible");
     }
     let start = offset + 4;
     let (record_end, end) = (start + length, start + length + 16);
     let chain = bytes.get(record_end..end).ok_or("it ends within a record")?;
-    Ok((word, &bytes[start..record_end], hash(chain), end))
+    Ok((word, &bytes[start..record_end], chain_hash(chain), end))
 }
 
 /// Returns the offset of a group that begins after `damage`, which proves that the damaged bytes had been synced. Tries
 /// every byte for the start of a valid frame, so it does not depend on the bad frame's length.
-pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
+pub(super) fn find_later_group(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
     // The first frames of an incomplete append are valid.
     let (mut bad, mut before) = (damage.offset, before);
     while let Ok(frame) = frame_at(bytes, bad, before) {
@@ -228,7 +235,7 @@ pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> O
     }
     // The frame right after a bad one continues from the hash stored in the bad one or, if that hash is what is bad,
     // from the computed one.
-    if let Ok((_, record, _, end)) = parts_at(bytes, bad) {
+    if let Ok((_, record, _, end)) = split_frame(bytes, bad) {
         match frame_at(bytes, end, envelope::chain(before, record)) {
             Ok(frame) if frame.starts_group => return Some(frame.offset),
             _ => {}
@@ -237,7 +244,7 @@ pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> O
     let mut offset = (bad + 1).max(size_of::<ChainHash>());
     while offset + FRAME_BYTES < bytes.len() {
         let looks_like_one = bytes[offset + 4] == FORMAT && bytes[offset + 5] == b'{';
-        match looks_like_one.then(|| frame_at(bytes, offset, hash(&bytes[offset - 16..offset]))) {
+        match looks_like_one.then(|| frame_at(bytes, offset, chain_hash(&bytes[offset - 16..offset]))) {
             Some(Ok(frame)) if frame.starts_group => return Some(frame.offset),
             Some(Ok(frame)) => offset = frame.end,
             _ => offset += 1,
@@ -250,7 +257,7 @@ fn be_u32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-fn hash(bytes: &[u8]) -> ChainHash {
+fn chain_hash(bytes: &[u8]) -> ChainHash {
     let mut hash = [0; 16];
     hash.copy_from_slice(bytes);
     ChainHash(hash)
@@ -269,11 +276,11 @@ mod tests {
     /// Frames from pairs of marks: begins a group, and the next record belongs to the same append.
     fn appends<const N: usize>(marks: [(bool, bool); N]) -> (Vec<u8>, Vec<usize>) {
         let (mut bytes, mut starts, mut chain) = (Vec::new(), Vec::new(), ChainHash::GENESIS);
-        for (index, (starts_group, goes_on)) in marks.into_iter().enumerate() {
+        for (index, (starts_group, append_continues)) in marks.into_iter().enumerate() {
             let record = format!("\u{1}{{\"position\":{}}}", index + 1);
             chain = envelope::chain(chain, record.as_bytes());
             starts.push(bytes.len());
-            push_frame(&mut bytes, starts_group, goes_on, record.as_bytes(), chain);
+            encode_frame(&mut bytes, starts_group, append_continues, record.as_bytes(), chain);
         }
         (bytes, starts)
     }
@@ -283,7 +290,7 @@ mod tests {
         for frame in Frames::new(bytes, 0, before) {
             match frame {
                 Ok(frame) => (good, before) = (good + 1, frame.chain),
-                Err(damage) => return (good, Some((damage, group_behind(bytes, damage, before)))),
+                Err(damage) => return (good, Some((damage, find_later_group(bytes, damage, before)))),
             }
         }
         (good, None)

@@ -80,7 +80,7 @@ impl SessionStream {
         let appended = match self.journal.append(self.stream.clone(), before, batch).await {
             Err(AppendError::Closed) => {
                 let batch = events.iter().map(|event| encode(event, metadata, now)).collect();
-                self.stored(before, batch).await.ok_or(AppendError::Closed)?
+                self.find_stored(before, batch).await.ok_or(AppendError::Closed)?
             }
             answer => answer?.first,
         };
@@ -97,7 +97,7 @@ impl SessionStream {
     }
 
     /// Looks up a batch whose answer was lost: the position of its first record, if it was stored.
-    async fn stored(&self, before: SequenceNumber, batch: Vec<NewRecord>) -> Option<Position> {
+    async fn find_stored(&self, before: SequenceNumber, batch: Vec<NewRecord>) -> Option<Position> {
         let (journal, stream) = (self.journal.clone(), self.stream.clone());
         let looking = tokio::task::spawn_blocking(move || {
             let records = journal.read_stream(&stream, before, batch.len()).ok()?;

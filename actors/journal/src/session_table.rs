@@ -37,23 +37,23 @@ impl TableFold {
         stream.is_home().then(|| self.table.home().version)
     }
 
-    fn take_in(&mut self, record: &StoredRecord) -> Result<(), schema::session::Error> {
+    fn apply_event(&mut self, record: &StoredRecord) -> Result<(), schema::session::Error> {
         let StoredRecord { position, stream, sequence, kind, v, data, .. } = record;
         // A row restored from a checkpoint may be newer than the rest of it and contain this event already.
-        let is_in = self.version_of(stream).is_some_and(|version| version >= *sequence);
+        let is_applied = self.version_of(stream).is_some_and(|version| version >= *sequence);
         if let Some(id) = stream.session_id() {
             let event = schema::session::decode(kind, *v, data)?;
-            if !is_in {
+            if !is_applied {
                 self.table.apply(*position, &id, *sequence, &event);
             }
         } else if let Some(uuid) = stream.memo_uuid() {
             let event = schema::memo::decode(kind, *v, data)?;
-            if !is_in {
+            if !is_applied {
                 self.table.apply_memo(*position, uuid, *sequence, &event);
             }
         } else if stream.is_home() {
             let event = schema::home::decode(kind, *v, data)?;
-            if !is_in {
+            if !is_applied {
                 self.table.apply_home(*position, *sequence, event);
             }
         }
@@ -64,7 +64,7 @@ impl TableFold {
 
 impl Fold for TableFold {
     fn apply(&mut self, record: &StoredRecord) {
-        if let Err(error) = self.take_in(record) {
+        if let Err(error) = self.apply_event(record) {
             tracing::warn!(position = record.position.0, stream = %record.stream, %error, "event skipped by the session table");
             match record.stream.session_id() {
                 Some(id) => self.table.skip_event_of(record.position, &id),
@@ -152,7 +152,7 @@ mod tests {
         ]
     }
 
-    fn of(stream: &str, position: u64, sequence: u64, kind: &str, data: &str) -> StoredRecord {
+    fn record_in(stream: &str, position: u64, sequence: u64, kind: &str, data: &str) -> StoredRecord {
         StoredRecord { stream: StreamId::recorded(stream), ..record(position, sequence, kind, data) }
     }
 
@@ -162,13 +162,13 @@ mod tests {
         let words = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
         let added = format!(r#"{{"at":5,"bytes":4,"group":"g","source":"text","words":"{words}"}}"#);
         vec![
-            of("home", 1, 1, "root_added", r#"{"config_dir":"/c","named_by":"mcp"}"#),
-            of(memo, 2, 1, "memo_added", &added),
-            of("home", 3, 2, "group_cleared", r#"{"group":"g","up_to":2}"#),
-            of(memo, 4, 2, "memo_deleted", "{}"),
-            of(memo, 5, 3, "memo_added", &added),
-            of("home", 6, 3, "fact_deleted", r#"{"fact":"00000000-0000-0000-0000-000000000001"}"#),
-            of("home", 7, 4, "of_a_later_version", "{}"),
+            record_in("home", 1, 1, "root_added", r#"{"config_dir":"/c","named_by":"mcp"}"#),
+            record_in(memo, 2, 1, "memo_added", &added),
+            record_in("home", 3, 2, "group_cleared", r#"{"group":"g","up_to":2}"#),
+            record_in(memo, 4, 2, "memo_deleted", "{}"),
+            record_in(memo, 5, 3, "memo_added", &added),
+            record_in("home", 6, 3, "fact_deleted", r#"{"fact":"00000000-0000-0000-0000-000000000001"}"#),
+            record_in("home", 7, 4, "of_a_later_version", "{}"),
         ]
     }
 

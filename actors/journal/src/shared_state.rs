@@ -23,14 +23,14 @@ pub(super) struct SharedState {
     segments: PathBuf,
     /// `None` if it could not be opened, failed to take in a group, or the journal is closed.
     index: RwLock<Option<Index>>,
-    known: Mutex<Known>,
+    status: Mutex<Status>,
     /// Held during a scan of the segments, so that only one runs at a time: each reads the log from disk. For each
     /// scanned stream how far the scans went: records after that sequence lie after that position.
     scans: Mutex<BTreeMap<StreamId, (SequenceNumber, Position)>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct Status {
     tail: Tail,
     segments: u64,
     /// Bytes of the segments as they were when the log was opened, plus those created since …
@@ -47,8 +47,8 @@ impl SharedState {
     /// State for the log in folder `log`; `problem` is what is already wrong with its index.
     pub(super) fn new(log: PathBuf, index: Option<Index>, problem: Option<String>) -> Self {
         let segments = log.join("segments");
-        let known = Known { problem, ..Known::default() };
-        Self { log, segments, index: RwLock::new(index), known: Mutex::new(known), scans: Mutex::default() }
+        let status = Status { problem, ..Status::default() };
+        Self { log, segments, index: RwLock::new(index), status: Mutex::new(status), scans: Mutex::default() }
     }
 
     /// The folder of the log.
@@ -62,67 +62,67 @@ impl SharedState {
     }
 
     /// Replaces the index, closing the previous one.
-    pub(super) fn put_index(&self, index: Option<Index>) {
+    pub(super) fn replace_index(&self, index: Option<Index>) {
         if index.is_some() {
             // It was about the previous index.
-            self.known().problem = None;
+            self.lock_status().problem = None;
         }
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets readers read up to `tail`.
     pub(super) fn advance(&self, tail: Tail, writer: &Writer) {
-        let mut known = self.known();
-        (known.tail, known.segments, known.bytes) = (tail, writer.segments(), writer.bytes());
+        let mut status = self.lock_status();
+        (status.tail, status.segments, status.bytes) = (tail, writer.segments(), writer.bytes());
     }
 
     /// Counts the bytes that sealing a segment has saved.
-    pub(super) fn shrink(&self, bytes: u64) {
-        self.known().shrunk += bytes;
+    pub(super) fn count_saved_bytes(&self, bytes: u64) {
+        self.lock_status().shrunk += bytes;
     }
 
     /// Reports a problem, unless one is reported already.
-    pub(super) fn worry(&self, problem: String) {
+    pub(super) fn report_problem(&self, problem: String) {
         tracing::error!("{problem}");
-        self.known().problem.get_or_insert(problem);
+        self.lock_status().problem.get_or_insert(problem);
     }
 
     /// Closes the journal because the committer has stopped early.
     pub(super) fn fail(&self, reason: String) {
         tracing::error!(%reason, "the log accepts no more appends");
-        let mut known = self.known();
-        known.closed = true;
-        known.failure.get_or_insert(reason);
+        let mut status = self.lock_status();
+        status.closed = true;
+        status.failure.get_or_insert(reason);
     }
 
     /// The end of what is durable and readable.
     pub(super) fn tail(&self) -> Tail {
-        self.known().tail
+        self.lock_status().tail
     }
 
     /// Why the committer has stopped early.
     pub(super) fn failure(&self) -> Option<String> {
-        self.known().failure.clone()
+        self.lock_status().failure.clone()
     }
 
     pub(super) fn stats(&self) -> Stats {
-        let known = self.known();
-        let problem = known.failure.clone().or_else(|| known.problem.clone());
+        let status = self.lock_status();
+        let problem = status.failure.clone().or_else(|| status.problem.clone());
         let (events, segments, bytes) =
-            (known.tail.position.0, known.segments, known.bytes.saturating_sub(known.shrunk));
-        drop(known);
+            (status.tail.position.0, status.segments, status.bytes.saturating_sub(status.shrunk));
+        drop(status);
         let index_lost = self.index.read().unwrap_or_else(PoisonError::into_inner).is_none();
-        let index_live_bytes = self.ask_index(|index| Ok(index.live_bytes())).flatten();
+        let index_live_bytes = self.read_index(|index| Ok(index.live_bytes())).flatten();
         Stats { events, segments, bytes, index_live_bytes, problem, index_lost }
     }
 
     /// Closes the journal and its index.
     pub(super) fn close(&self) {
-        self.known().closed = true;
+        self.lock_status().closed = true;
         drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
     }
 
@@ -130,18 +130,18 @@ impl SharedState {
         &self.index
     }
 
-    fn scans(&self) -> MutexGuard<'_, BTreeMap<StreamId, (SequenceNumber, Position)>> {
+    fn lock_scans(&self) -> MutexGuard<'_, BTreeMap<StreamId, (SequenceNumber, Position)>> {
         self.scans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tail_if_open(&self) -> Result<Tail, ReadError> {
-        let known = self.known();
-        if known.closed { Err(ReadError::Closed) } else { Ok(known.tail) }
+        let status = self.lock_status();
+        if status.closed { Err(ReadError::Closed) } else { Ok(status.tail) }
     }
 
     /// Writes to the index, and drops it if that fails, since a later write would leave a gap. The next open of the log
     /// brings in what it lacks. Returns true if the write succeeded.
-    pub(super) fn use_index(&self, write: impl FnOnce(&Index) -> Result<(), index::Error>) -> bool {
+    pub(super) fn write_index(&self, write: impl FnOnce(&Index) -> Result<(), index::Error>) -> bool {
         let outcome = {
             let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
             index.as_ref().map(write)
@@ -150,7 +150,7 @@ impl SharedState {
             None => false,
             Some(Ok(())) => true,
             Some(Err(error)) => {
-                self.complain(&error);
+                self.report_index_failure(&error);
                 drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
                 false
             }
@@ -158,22 +158,22 @@ impl SharedState {
     }
 
     /// Reads from the index; `None` if there is none or it fails.
-    pub(super) fn ask_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, index::Error>) -> Option<T> {
+    pub(super) fn read_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, index::Error>) -> Option<T> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         match read(index.as_ref()?) {
             Ok(found) => Some(found),
             Err(error) => {
-                self.complain(&error);
+                self.report_index_failure(&error);
                 None
             }
         }
     }
 
-    pub(super) fn complain(&self, error: &dyn std::fmt::Display) {
-        let mut known = self.known();
-        if known.problem.is_none() {
+    pub(super) fn report_index_failure(&self, error: &dyn std::fmt::Display) {
+        let mut status = self.lock_status();
+        if status.problem.is_none() {
             tracing::error!(error = %error, "index of the log failed; reading its segments instead");
-            known.problem = Some(format!(
+            status.problem = Some(format!(
                 "the index of the log failed ({error}); reads are slow until it is rebuilt in the background"
             ));
         }
@@ -181,8 +181,8 @@ impl SharedState {
 
     /// Reads records from the segments. Waits for other scans.
     pub(super) fn scan(&self, from: Position, to: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
-        let _only = self.scans();
-        self.scan_now(from, to, limit, |_| true).map(|(records, _)| records)
+        let _only = self.lock_scans();
+        self.scan_matching(from, to, limit, |_| true).map(|(records, _)| records)
     }
 
     /// Reads records of a stream from the segments. Waits for other scans. Continuing where the last read of the stream
@@ -194,14 +194,14 @@ impl SharedState {
         to: Position,
         limit: usize,
     ) -> Result<Vec<StoredRecord>, ReadError> {
-        let mut scans = self.scans();
-        let known = scans.get(stream).filter(|(sequence, _)| *sequence <= after);
-        let from = known.map_or(Position(1), |(_, position)| position.next());
+        let mut scans = self.lock_scans();
+        let progress = scans.get(stream).filter(|(sequence, _)| *sequence <= after);
+        let from = progress.map_or(Position(1), |(_, position)| position.next());
         if from > to {
             return Ok(Vec::new());
         }
         let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
-        let (records, whole) = self.scan_now(from, to, limit, wanted)?;
+        let (records, whole) = self.scan_matching(from, to, limit, wanted)?;
         let last = records.last().map(|record| (record.sequence, record.position));
         let reached = match (whole, last) {
             (true, last) => (last.map_or(after, |(sequence, _)| sequence), to),
@@ -216,7 +216,7 @@ impl SharedState {
     }
 
     /// Reads records from the segments; also returns whether the scan reached `to`.
-    fn scan_now(
+    fn scan_matching(
         &self,
         from: Position,
         to: Position,
@@ -243,7 +243,7 @@ impl SharedState {
 
     /// Like [`SharedState::scan`], but returns the stored bytes.
     pub(super) fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
-        let _only = self.scans();
+        let _only = self.lock_scans();
         let (mut records, mut bytes) = (Vec::new(), 0);
         let streamed = segment::stream(&self.segments, from, to, |position, frame| {
             bytes += frame.record.len();
@@ -254,7 +254,7 @@ impl SharedState {
     }
 
     pub(super) fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
-        let _only = self.scans();
+        let _only = self.lock_scans();
         let mut found = None;
         segment::stream(&self.segments, position, position, |_, frame| {
             found = Some(frame.chain);

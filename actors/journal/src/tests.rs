@@ -8,7 +8,7 @@ use baton_conversation::record::{Position, SequenceNumber, Timestamp};
 use baton_events::envelope::StoredRecord;
 
 use super::conformance::{Witness, append, check_whole, event, read_all, stream, suite};
-use super::segment::{HEADER_BYTES, path_of};
+use super::segment::{HEADER_BYTES, unsealed_path};
 use super::{AppendError, DiskJournal, Journal, OpenError, Options};
 
 mod checkpoint;
@@ -34,7 +34,7 @@ fn open(log: &Path) -> DiskJournal {
 }
 
 /// Writes and closes a log of six groups with 1, 2, 1, 2, 1 and 2 records; returns the records.
-fn written(log: &Path) -> Vec<StoredRecord> {
+fn write_log(log: &Path) -> Vec<StoredRecord> {
     let journal = open(log);
     for group in 0..6 {
         let batch = (0..=group % 2).map(|index| event(group * 10 + index)).collect();
@@ -47,7 +47,7 @@ fn written(log: &Path) -> Vec<StoredRecord> {
 }
 
 fn segment(log: &Path, number: u32) -> PathBuf {
-    path_of(&log.join("segments"), number)
+    unsealed_path(&log.join("segments"), number)
 }
 
 fn flip(path: &Path, at: usize) {
@@ -114,7 +114,7 @@ fn the_journal_on_disk_keeps_the_contract() {
 #[test]
 fn a_reopened_log_is_the_same_log() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let recovery = check_opens_with(home.path(), &all, "reopened");
     assert_eq!((recovery.cut, recovery.restored, recovery.caught_up, recovery.problem), (None, 0, 0, None));
 }
@@ -146,7 +146,7 @@ fn a_log_of_many_segments_is_one_log() {
 #[test]
 fn a_tail_torn_at_any_byte_is_restored_from_the_index() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let borders = borders(home.path(), 1);
     let [.., append, last, end] = borders[..] else { panic!("records") };
     for cut in (append..end).step_by(9).chain([append + 1, last, end - 1]) {
@@ -163,7 +163,7 @@ fn a_tail_torn_at_any_byte_is_restored_from_the_index() {
 #[test]
 fn a_tail_torn_at_any_byte_is_cut_and_kept_when_no_index_covers_it() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     fs::remove_dir_all(home.path().join("sled")).unwrap();
     let borders = borders(home.path(), 1);
     let [.., append, last, end] = borders[..] else { panic!("records") };
@@ -185,7 +185,7 @@ fn a_tail_torn_at_any_byte_is_cut_and_kept_when_no_index_covers_it() {
 #[test]
 fn a_flipped_byte_is_repaired_or_refused_with_its_place_and_never_passed_over() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let borders = borders(home.path(), 1);
     let frames = borders.windows(2).flat_map(|pair| [pair[0] + 1, pair[0] + 4, pair[0] + 40, pair[1] - 1]);
     for at in [0, 9, 20, 30, 55].into_iter().chain(frames) {
@@ -266,7 +266,7 @@ fn a_missing_or_damaged_earlier_segment_is_refused_by_name() {
 fn a_segment_whose_header_was_never_finished_is_begun_again() {
     for length in [0, 1, HEADER_BYTES - 1, HEADER_BYTES] {
         let home = tempfile::tempdir().unwrap();
-        let all = written(home.path());
+        let all = write_log(home.path());
         fs::write(segment(home.path(), 2), vec![0; length]).unwrap();
         let recovery = check_opens_with(home.path(), &all, &format!("{length} bytes"));
         assert_eq!(recovery.cut.map(|cut| (cut.segment, cut.bytes)), Some(("0002.seg".into(), length as u64)));
@@ -282,7 +282,7 @@ fn a_segment_whose_header_was_never_finished_is_begun_again() {
 fn a_log_of_the_first_format_goes_on_in_a_new_segment() {
     for (torn, segments) in [(0, 2), (5, 2), (usize::MAX, 1)] {
         let home = tempfile::tempdir().unwrap();
-        let all = written(home.path());
+        let all = write_log(home.path());
         let mut bytes = fs::read(segment(home.path(), 1)).unwrap();
         let borders = borders(home.path(), 1);
         bytes[11] = 1;
@@ -304,7 +304,7 @@ fn a_log_of_the_first_format_goes_on_in_a_new_segment() {
 #[test]
 fn a_newer_format_is_named_and_left_alone() {
     let home = tempfile::tempdir().unwrap();
-    written(home.path());
+    write_log(home.path());
     let mut bytes = fs::read(segment(home.path(), 1)).unwrap();
     bytes[11] = 3;
     let sum = <sha2::Sha256 as sha2::Digest>::digest(&bytes[..40]);

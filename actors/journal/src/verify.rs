@@ -5,7 +5,7 @@
 //! writing and rewriting it. Reading ends at the first damage: the records after it can no longer be checked against
 //! the chain.
 
-mod beside;
+mod index_comparison;
 mod walk;
 
 use std::io;
@@ -20,11 +20,11 @@ use super::checkpoint;
 use super::index::Index;
 use super::ledger::Ledger;
 use super::{ReadError, Rows};
-use beside::{Beside, Keys};
-pub(super) use walk::{Until, Walk, Walked};
+use index_comparison::{IndexComparison, KeySum};
+pub(super) use walk::{Until, Walk, WalkEnd};
 
 /// Records between two calls of `go_on`.
-const LOOK_RECORDS: u64 = 1024;
+const GO_ON_INTERVAL_RECORDS: u64 = 1024;
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct Verified {
 
 impl Verified {
     /// True if the segments are complete, so that what is derived from them can be checked against them.
-    pub fn is_measure(&self) -> bool {
+    pub fn is_authoritative(&self) -> bool {
         self.is_whole() && self.lacking == 0
     }
 
@@ -111,8 +111,8 @@ pub fn segments(log: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
 
 /// Verifies the segments and the index. Nobody may write to the log meanwhile. The caller provides a copy of the index
 /// in `copy`, because opening writes to it.
-pub fn whole(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
-    let (index, error) = match Index::open_once(copy) {
+pub fn segments_and_index(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
+    let (index, error) = match Index::open_unrepaired(copy) {
         Ok(index) => (Some(index), None),
         Err(error) => (None, Some(error.to_string())),
     };
@@ -127,10 +127,10 @@ pub fn whole(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<V
 }
 
 /// Reports the records that the index has after `tail`, the end of the segments; `None` if there are none or the index
-/// cannot be opened. `copy` is a copy of the index, as for [`whole`].
-pub fn beyond(copy: &Path, tail: Tail) -> Option<Finding> {
-    let applied = Index::open_once(copy).and_then(|index| index.applied()).ok()?;
-    (applied.position > tail.position).then(|| beside::ahead(applied.position, tail))
+/// cannot be opened. `copy` is a copy of the index, as for [`segments_and_index`].
+pub fn index_surplus(copy: &Path, tail: Tail) -> Option<Finding> {
+    let applied = Index::open_unrepaired(copy).and_then(|index| index.applied()).ok()?;
+    (applied.position > tail.position).then(|| index_comparison::index_ahead(applied.position, tail))
 }
 
 /// Verifies the segments in a folder and, if there is one, the index against them.
@@ -140,38 +140,38 @@ pub(super) fn verify(
     until: &dyn Fn() -> Until,
     auditor: &mut dyn Auditor,
 ) -> io::Result<Verified> {
-    let checkpoint = index.and_then(|index| checkpoint_of(index, auditor).err());
+    let checkpoint = index.and_then(|index| load_checkpoint(index, auditor).err());
     // Taken after the checkpoint was read, so that none of its rows is newer.
     let until = until();
-    let mut beside = index.map(|index| Beside::new(index, until));
+    let mut comparison = index.map(|index| IndexComparison::new(index, until));
     let mut found = Verified { complete: true, ..Verified::default() };
     let mut walk = Walk::new(folder, until);
-    let (walked, keys) = {
-        let mut keys = Keys::default();
-        let walked = walk.run(&mut |found| {
+    let (ended, keys) = {
+        let mut keys = KeySum::default();
+        let ended = walk.run(&mut |found| {
             let (record, chain) = (found.record, found.chain);
             let (position, stream, sequence) = (record.position, record.stream.as_str(), record.sequence);
-            if let Some(beside) = &mut beside
-                && position <= beside.limit.position
+            if let Some(comparison) = &mut comparison
+                && position <= comparison.limit.position
             {
                 keys.add(stream.as_bytes(), sequence, position);
-                beside.compare(position, found.bytes, chain);
+                comparison.compare(position, found.bytes, chain);
             }
             auditor.record(record);
             let total = match until {
                 Until::Tail(tail) => tail.position.0,
                 Until::End => 0,
             };
-            !position.0.is_multiple_of(LOOK_RECORDS) || auditor.go_on(position.0, total)
+            !position.0.is_multiple_of(GO_ON_INTERVAL_RECORDS) || auditor.go_on(position.0, total)
         })?;
-        (walked, keys)
+        (ended, keys)
     };
     (found.tail, found.segments, found.bytes) = (walk.ledger.tail(), walk.segments, walk.bytes);
     found.streams = walk.ledger.streams() as u64;
-    match walked {
-        Walked::Whole => {}
-        Walked::Stopped => found.complete = false,
-        Walked::Damaged(damage) => {
+    match ended {
+        WalkEnd::Whole => {}
+        WalkEnd::Stopped => found.complete = false,
+        WalkEnd::Damaged(damage) => {
             found.findings.push(damage.finding());
             found.damage = Some(damage);
         }
@@ -187,16 +187,16 @@ pub(super) fn verify(
             fix: "run `baton stop`, then `baton log verify` again".to_owned(),
         });
     }
-    if let Some(mut beside) = beside {
+    if let Some(mut comparison) = comparison {
         if found.is_whole() {
-            beside.end(found.tail);
-            found.lacking = beside.limit.position.0.saturating_sub(found.tail.position.0);
-            found.complete = beside.keys(&keys, folder, auditor)?;
+            comparison.check_end(found.tail);
+            found.lacking = comparison.limit.position.0.saturating_sub(found.tail.position.0);
+            found.complete = comparison.compare_keys(&keys, folder, auditor)?;
         }
-        (found.indexed, found.keys) = (beside.compared, keys.count);
+        (found.indexed, found.keys) = (comparison.compared, keys.count);
         // If the segments are damaged, the index may be all that is left of them: do not suggest deleting it.
         if found.is_whole() || !found.complete {
-            found.findings.extend(beside.findings);
+            found.findings.extend(comparison.findings);
         }
     }
     found.findings.extend(checkpoint.map(|reason| {
@@ -211,7 +211,7 @@ pub(super) fn verify(
 }
 
 /// Passes the rows of the checkpoint to the auditor. Fails with the reason if they cannot be read.
-fn checkpoint_of(index: &RwLock<Option<Index>>, auditor: &mut dyn Auditor) -> Result<(), String> {
+fn load_checkpoint(index: &RwLock<Option<Index>>, auditor: &mut dyn Auditor) -> Result<(), String> {
     let index = index.read().unwrap_or_else(PoisonError::into_inner);
     // A missing or failing index is reported elsewhere.
     let Some((index, applied)) = index.as_ref().and_then(|index| Some((index, index.applied().ok()?))) else {

@@ -17,7 +17,7 @@ use crate::Journal;
 use baton_base::pinned_folder::PinnedFolder;
 
 /// Interval between two checks. Whatever is acknowledged in between is checked by itself.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Checks the home and the log, and announces the loss of either.
 pub struct Vitals {
@@ -41,7 +41,7 @@ impl Vitals {
     }
 
     /// Checks both, and completes [`Vitals::lost`] if one is lost. Returns true in that case.
-    pub fn look(&self) -> bool {
+    pub fn check(&self) -> bool {
         match self.failure() {
             Some(reason) => {
                 self.lost.send_if_modified(|lost| lost.replace(reason).is_none());
@@ -52,7 +52,7 @@ impl Vitals {
     }
 
     /// Completes [`Vitals::lost`] for another reason, unless it has completed already.
-    pub fn end(&self, reason: String) {
+    pub fn declare_lost(&self, reason: String) {
         self.lost.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
     }
 
@@ -72,11 +72,11 @@ impl Vitals {
     pub async fn watch(self: Arc<Self>, mut stopping: watch::Receiver<bool>) {
         loop {
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 _ = stopping.wait_for(|stop| *stop) => return,
             }
             let vitals = Arc::clone(&self);
-            if tokio::task::spawn_blocking(move || vitals.look()).await.unwrap_or(false) {
+            if tokio::task::spawn_blocking(move || vitals.check()).await.unwrap_or(false) {
                 return;
             }
         }

@@ -58,7 +58,7 @@ impl Writer {
         tail: Tail,
         earlier_bytes: u64,
     ) -> io::Result<Self> {
-        let file = begin(&*files, &folder, number, tail)?;
+        let file = create_segment(&*files, &folder, number, tail)?;
         let length = HEADER_BYTES as u64;
         let (last, suspect) = (None, false);
         Ok(Self { files, folder, segment_bytes, file, number, length, tail, last, earlier_bytes, suspect })
@@ -66,7 +66,7 @@ impl Writer {
 
     /// Continues in an existing segment. Truncates it to `at.length`, durably.
     pub(super) fn resume(files: Arc<dyn Files>, folder: PathBuf, segment_bytes: u64, at: Resume) -> io::Result<Self> {
-        let mut file = files.open(&segment::path_of(&folder, at.number))?;
+        let mut file = files.open(&segment::unsealed_path(&folder, at.number))?;
         file.truncate(at.length)?;
         file.sync()?;
         let Resume { number, length, tail, last, earlier_bytes } = at;
@@ -93,29 +93,29 @@ impl Writer {
     pub(super) fn append(&mut self, group: &[Placed]) -> io::Result<()> {
         let Some(end) = group.last() else { return Ok(()) };
         if self.suspect {
-            self.mend()?;
+            self.repair_tail()?;
         }
         let size: usize = group.iter().map(|placed| placed.bytes.len() + FRAME_BYTES).sum();
         if self.last.is_some() && self.length + size as u64 > self.segment_bytes {
-            self.roll()?;
+            self.start_next_segment()?;
         }
         let mut frames = Vec::with_capacity(size);
         let mut last = LastFrame { offset: self.length, before: self.tail.chain };
         for (index, placed) in group.iter().enumerate() {
             last.offset = self.length + frames.len() as u64;
-            segment::push_frame(&mut frames, index == 0, placed.goes_on, &placed.bytes, placed.chain);
+            segment::encode_frame(&mut frames, index == 0, placed.append_continues, &placed.bytes, placed.chain);
         }
         if let [.., before, _] = group {
             last.before = before.chain;
         }
         if let Err(error) = self.file.write_at(self.length, &frames).and_then(|()| self.file.sync()) {
             self.suspect = true;
-            let mended = self.mend();
+            let repaired = self.repair_tail();
             tracing::error!(
                 segment = self.number,
                 records = group.len(),
                 error = %error,
-                mended = mended.is_ok(),
+                repaired = repaired.is_ok(),
                 "log segment could not be written"
             );
             return Err(error);
@@ -126,25 +126,25 @@ impl Writer {
         Ok(())
     }
 
-    fn mend(&mut self) -> io::Result<()> {
+    fn repair_tail(&mut self) -> io::Result<()> {
         self.file.truncate(self.length)?;
         self.file.sync()?;
-        self.verify_last()?;
-        self.renew()?;
+        self.verify_last_record()?;
+        self.start_fresh_segment()?;
         self.suspect = false;
         Ok(())
     }
 
     /// Continues in a new segment; a segment without records is created again instead.
-    pub(super) fn renew(&mut self) -> io::Result<()> {
+    pub(super) fn start_fresh_segment(&mut self) -> io::Result<()> {
         if self.last.is_some() {
-            return self.roll();
+            return self.start_next_segment();
         }
-        self.file = begin(&*self.files, &self.folder, self.number, self.tail)?;
+        self.file = create_segment(&*self.files, &self.folder, self.number, self.tail)?;
         Ok(())
     }
 
-    fn verify_last(&mut self) -> io::Result<()> {
+    fn verify_last_record(&mut self) -> io::Result<()> {
         let Some(last) = self.last else { return Ok(()) };
         let size = usize::try_from(self.length - last.offset).map_err(io::Error::other)?;
         let mut bytes = vec![0; size];
@@ -158,11 +158,11 @@ impl Writer {
         }
     }
 
-    fn roll(&mut self) -> io::Result<()> {
+    fn start_next_segment(&mut self) -> io::Result<()> {
         let number = self.number + 1;
         // Until the next segment is complete, nothing may be appended to this one: half of the next may be on disk.
         self.suspect = true;
-        self.file = begin(&*self.files, &self.folder, number, self.tail)?;
+        self.file = create_segment(&*self.files, &self.folder, number, self.tail)?;
         self.suspect = false;
         self.earlier_bytes += self.length;
         (self.number, self.length, self.last) = (number, HEADER_BYTES as u64, None);
@@ -170,8 +170,13 @@ impl Writer {
     }
 }
 
-fn begin(files: &dyn Files, folder: &std::path::Path, number: u32, tail: Tail) -> io::Result<Box<dyn SegmentFile>> {
-    let path = segment::path_of(folder, number);
+fn create_segment(
+    files: &dyn Files,
+    folder: &std::path::Path,
+    number: u32,
+    tail: Tail,
+) -> io::Result<Box<dyn SegmentFile>> {
+    let path = segment::unsealed_path(folder, number);
     let header = Header { first: tail.position.next(), before: tail.chain };
     let begun = files.create(&path).and_then(|mut file| {
         file.write_at(0, &header.encode())?;

@@ -209,7 +209,7 @@ async fn greet(line: &[u8], services: &Services, out: &Lines) -> io::Result<Opti
         Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
     // The client then finds nobody here, and starts a daemon for the home that it means.
-    if services.vitals.look() {
+    if services.vitals.check() {
         return Ok(None);
     }
     let (mut root_refused, mut codex_refused) = (None, None);

@@ -158,7 +158,7 @@ impl Cut {
         let (mut fold, folded) = TableFold::new();
         let mut last = Tail::default();
         let mut notes = BTreeSet::new();
-        let place = repair::place(&log, at, &mut |record| {
+        let place = repair::find_cut(&log, at, &mut |record| {
             fold.apply(record);
             let named = named(record);
             notes.extend(
@@ -171,7 +171,7 @@ impl Cut {
         let table = folded.now();
 
         let mut behind = Named::default();
-        let found = repair::behind(&log, &place, &mut |record| behind.take(record))?;
+        let found = repair::read_cut_off(&log, &place, &mut |record| behind.take(record))?;
         let mut lost = Lost {
             events: found.records,
             unreadable_bytes: found.unreadable_bytes,

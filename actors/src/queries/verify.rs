@@ -68,7 +68,7 @@ pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Veri
     let table = open.made_of.table.now();
     let mut folding = Folding::new(Some(&table), go_on);
     let verified = journal.verify(&mut folding);
-    let is_measure = verified.as_ref().is_ok_and(Verified::is_measure);
+    let is_measure = verified.as_ref().is_ok_and(Verified::is_authoritative);
     match verified {
         Ok(verified) => report.log(verified),
         Err(error) => report.find(error.to_string(), "log/segments".to_owned(), "see `daemon.log`".to_owned()),

@@ -7,7 +7,7 @@
 //! | `sled.old` | the replaced index, about to be removed |
 //!
 //! The new index is complete and durable before the old one is moved, so a crash at any step leaves a usable one:
-//! [`settle`] finds it when the log is next opened, and removes the rest.
+//! [`recover`] finds it when the log is next opened, and removes the rest.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -25,15 +25,15 @@ pub(crate) const NEW: &str = "sled.new";
 pub(crate) const OLD: &str = "sled.old";
 
 /// sled closes its files shortly after it is dropped, when its threads have ended.
-const RELEASE: Duration = Duration::from_secs(5);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between two attempts.
-const LOOK: Duration = Duration::from_millis(2);
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Moves the new index into the place of the old one. Both must be closed or about to be.
-pub(crate) fn exchange(log: &Path) -> io::Result<()> {
+pub(crate) fn swap_in_new(log: &Path) -> io::Result<()> {
     let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
-    released(&current)?;
-    released(&new)?;
+    wait_until_released(&current)?;
+    wait_until_released(&new)?;
     // sled syncs file contents but not directory entries.
     sync_names(&new)?;
     if current.is_dir() {
@@ -67,7 +67,7 @@ pub(crate) fn remove_old(log: &Path) {
 }
 
 /// Restores a log folder to a single index after a crash during a rewrite. Call before opening the index.
-pub(crate) fn settle(log: &Path) -> io::Result<()> {
+pub(crate) fn recover(log: &Path) -> io::Result<()> {
     let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
     if !current.is_dir() && old.is_dir() {
         // The crash came between the two renames; the new index was complete and durable before the first.
@@ -85,17 +85,17 @@ pub(crate) fn settle(log: &Path) -> io::Result<()> {
 }
 
 /// Waits until no process has the index in a folder open. Returns at once if there is no index.
-fn released(folder: &Path) -> io::Result<()> {
+fn wait_until_released(folder: &Path) -> io::Result<()> {
     let file = match OpenOptions::new().read(true).write(true).open(folder.join("db")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
     let begun = Instant::now();
     while let Err(error) = File::try_lock(&file) {
-        if begun.elapsed() >= RELEASE {
+        if begun.elapsed() >= RELEASE_TIMEOUT {
             return Err(io::Error::other(format!("{} is still in use: {error}", folder.display())));
         }
-        thread::sleep(LOOK);
+        thread::sleep(RETRY_INTERVAL);
     }
     Ok(())
 }
@@ -109,8 +109,8 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
 }
 
 /// Waits until no process has the index in a folder open, then removes it.
-pub(crate) fn release_and_remove(folder: &Path) -> io::Result<()> {
-    released(folder)?;
+pub(crate) fn remove_when_released(folder: &Path) -> io::Result<()> {
+    wait_until_released(folder)?;
     remove(folder)
 }
 

@@ -33,20 +33,20 @@ impl Group {
     }
 
     /// The record at a position.
-    pub(crate) fn at(&self, position: Position) -> Option<&Entry> {
+    pub(crate) fn get(&self, position: Position) -> Option<&Entry> {
         let index = position.0.checked_sub(self.first.0)?;
         self.entries.get(usize::try_from(index).ok()?)
     }
 
     /// The records from a position on.
-    pub(crate) fn from(mut self, position: Position) -> Vec<Entry> {
+    pub(crate) fn into_entries_from(mut self, position: Position) -> Vec<Entry> {
         let before = usize::try_from(position.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
         self.entries.split_off(before.min(self.entries.len()))
     }
 }
 
 /// Splits records into groups, in order.
-pub(crate) fn cut(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
+pub(crate) fn split(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
     let mut bytes = 0;
     let ends = move |one: &Placed, _: &Placed| {
         bytes += one.bytes.len() + FRAME_BYTES;
@@ -112,23 +112,23 @@ mod tests {
             data: "{}".to_owned(),
         };
         let noise = (0..bytes as u64).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u8).collect();
-        Placed { record, bytes: noise, chain: ChainHash([position as u8; 16]), goes_on: false }
+        Placed { record, bytes: noise, chain: ChainHash([position as u8; 16]), append_continues: false }
     }
 
     fn check(sizes: &[usize], groups: &[usize]) {
         let placed: Vec<Placed> = (7..).zip(sizes).map(|(position, size)| placed(position, *size)).collect();
-        let cut: Vec<&[Placed]> = cut(&placed).collect();
+        let cut: Vec<&[Placed]> = split(&placed).collect();
         assert_eq!(cut.iter().map(|group| group.len()).collect::<Vec<_>>(), groups, "{sizes:?}");
         for group in cut {
             let first = group[0].record.position;
             let unpacked = unpack(first, &pack(group).unwrap()).unwrap();
             for one in group {
-                let entry = unpacked.at(one.record.position).unwrap();
+                let entry = unpacked.get(one.record.position).unwrap();
                 assert_eq!((&entry.bytes, entry.chain), (&one.bytes, one.chain));
             }
             let behind = Position(first.0 + group.len() as u64);
-            assert!(unpacked.at(behind).is_none() && unpacked.at(Position(first.0 - 1)).is_none());
-            assert_eq!(unpacked.from(behind), []);
+            assert!(unpacked.get(behind).is_none() && unpacked.get(Position(first.0 - 1)).is_none());
+            assert_eq!(unpacked.into_entries_from(behind), []);
         }
     }
 

@@ -15,19 +15,19 @@ const PROBE_BYTES: usize = 64 * 1024;
 const BROKEN_KEPT: usize = 2;
 
 /// sled releases its lock shortly after it is dropped, when its threads have ended.
-const LOCK_WAIT: Duration = Duration::from_secs(3);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval between two attempts.
-const LOCK_RETRY: Duration = Duration::from_millis(5);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The result of [`open`]: an index, and where a broken one was moved to.
 pub(crate) struct Opened {
     pub(crate) index: Index,
-    pub(crate) aside: Option<Aside>,
+    pub(crate) aside: Option<PutAside>,
 }
 
 /// An index, or parts of one, that was moved out of the way.
 #[derive(Clone, Debug)]
-pub(crate) struct Aside {
+pub(crate) struct PutAside {
     pub(crate) path: PathBuf,
     pub(crate) reason: String,
 }
@@ -35,19 +35,19 @@ pub(crate) struct Aside {
 /// Opens the index of a log folder: first as it is, then without its snapshots, then empty. An error is never about the
 /// index, but about the disk, or because another process has the index open.
 pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
-    folders::settle(log)?;
+    folders::recover(log)?;
     let folder = log.join(CURRENT);
     remove_unfinished_snapshots(&folder)?;
     let begun = Instant::now();
     let error = loop {
-        match Index::open_once(&folder) {
+        match Index::open_unrepaired(&folder) {
             Ok(index) => return Ok(Opened { index, aside: None }),
-            Err(error) if !error.is_lock() => break error,
-            Err(error) if begun.elapsed() >= LOCK_WAIT => return Err(error),
-            Err(_) => thread::sleep(LOCK_RETRY),
+            Err(error) if !error.is_locked_elsewhere() => break error,
+            Err(error) if begun.elapsed() >= LOCK_TIMEOUT => return Err(error),
+            Err(_) => thread::sleep(LOCK_RETRY_INTERVAL),
         }
     };
-    if let Err(cause) = try_disk(log) {
+    if let Err(cause) = probe_disk(log) {
         // Nothing else can be written here either, so the error says nothing about the index.
         return Err(Error::Disk { error: error.to_string(), cause });
     }
@@ -55,7 +55,7 @@ pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
 }
 
 /// Tests whether a file can be written and synced beside the index.
-fn try_disk(log: &Path) -> io::Result<()> {
+fn probe_disk(log: &Path) -> io::Result<()> {
     let probe = log.join("probe.tmp");
     let tried = File::create(&probe).and_then(|mut file| {
         file.write_all(&[0; PROBE_BYTES])?;
@@ -67,19 +67,19 @@ fn try_disk(log: &Path) -> io::Result<()> {
 fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Opened, Error> {
     let reason = first.to_string();
     if let Some(path) = move_snapshots_aside(log, folder)?
-        && let Ok(index) = Index::open_once(folder)
+        && let Ok(index) = Index::open_unrepaired(folder)
     {
-        return Ok(Opened { index, aside: Some(Aside { path, reason }) });
+        return Ok(Opened { index, aside: Some(PutAside { path, reason }) });
     }
     let aside = put_aside(log, reason)?;
-    Ok(Opened { index: Index::open_once(folder)?, aside: Some(aside) })
+    Ok(Opened { index: Index::open_unrepaired(folder)?, aside: Some(aside) })
 }
 
 /// Moves the whole index out of the way.
-pub(crate) fn put_aside(log: &Path, reason: String) -> Result<Aside, Error> {
+pub(crate) fn put_aside(log: &Path, reason: String) -> Result<PutAside, Error> {
     let path = broken_path(log)?;
     fs::rename(log.join(CURRENT), &path)?;
-    Ok(Aside { path, reason })
+    Ok(PutAside { path, reason })
 }
 
 fn remove_unfinished_snapshots(folder: &Path) -> io::Result<()> {

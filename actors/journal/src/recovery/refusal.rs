@@ -10,7 +10,7 @@ use baton_conversation::record::Position;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A file could not be read or written.
-    #[error("cannot open the log: {what} {}: {source}{}", path.display(), way_out(source))]
+    #[error("cannot open the log: {what} {}: {source}{}", path.display(), advice_for(source))]
     Io {
         /// What was tried.
         what: &'static str,
@@ -25,7 +25,7 @@ pub enum OpenError {
          shows all damage. Restore that file from a backup; or {}go on without the rest with `baton log repair \
          --cut-at {position}`, which keeps what it cuts in {}: transcripts that still exist are read again",
         segment.display(),
-        saving(*position),
+        export_advice(*position),
         log.display()
     )]
     Damaged {
@@ -60,7 +60,7 @@ pub enum OpenError {
 }
 
 /// How to save the records before a position; empty if there are none.
-fn saving(position: Position) -> &'static str {
+fn export_advice(position: Position) -> &'static str {
     match position {
         Position(0 | 1) => "",
         _ => "save what lies before it with `baton log export --unredacted -o FILE`, and ",
@@ -68,7 +68,7 @@ fn saving(position: Position) -> &'static str {
 }
 
 /// What to do about a system error; empty if unknown.
-fn way_out(error: &io::Error) -> &'static str {
+fn advice_for(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             ". The disk is full: make room there and start again; nothing that was acknowledged is lost"

@@ -69,7 +69,7 @@ impl<'a> Survey<'a> {
 
     /// Reads what came after the checkpoint in the index, and returns the checkpoint's position; `None` if there is no
     /// checkpoint. Fails with the reason if it cannot be used; the pass is then reset, and everything has to be read.
-    pub(super) fn after_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
+    pub(super) fn read_after_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
         let outcome = self.try_checkpoint(index);
         if outcome.is_err() {
             self.ledger = Ledger::default();
@@ -87,7 +87,7 @@ impl<'a> Survey<'a> {
         let loaded = checkpoint::load(index, self.applied, rows, &mut self.ledger)?;
         let Some(start) = loaded.filter(|start| start.position > Position(0)) else { return Ok(None) };
         self.start = start;
-        self.segments().map_err(|error| error.to_string())?;
+        self.read_segments().map_err(|error| error.to_string())?;
         // The rows describe what the index has taken in, so the segments must contain all of that.
         if self.chain_at_applied != Some(self.applied.chain) {
             let (index, segments) = (self.applied.position, self.tail.position);
@@ -102,39 +102,39 @@ impl<'a> Survey<'a> {
     }
 
     /// Reads the segments: all of them, or those from the checkpoint on.
-    pub(super) fn segments(&mut self) -> Result<(), OpenError> {
+    pub(super) fn read_segments(&mut self) -> Result<(), OpenError> {
         let numbers = segment::list(self.folder).map_err(io_error("list", self.folder))?;
         let mut peeks = Vec::with_capacity(numbers.len());
         for (expected, number) in (1..).zip(&numbers) {
             if *number != expected {
                 return Err(self.damaged(expected, 0, "the file is missing, but later ones exist".into()));
             }
-            let path = segment::path_of(self.folder, *number);
+            let path = segment::unsealed_path(self.folder, *number);
             peeks.push(segment::peek(self.folder, *number).map_err(io_error("read", &path))?);
         }
-        let begin = if self.start.position == Position(0) { 0 } else { self.pass_over(&peeks)? };
-        self.pass();
+        let begin = if self.start.position == Position(0) { 0 } else { self.check_headers(&peeks)? };
+        self.note_chain_at_applied();
         self.end.bytes = peeks.iter().take(begin).map(|peek| peek.bytes).sum();
         for (number, peek) in (1..).zip(&peeks).skip(begin) {
             let is_last = peek.end.is_none() && peeks.len() == number as usize;
-            self.segment(number, peek, is_last)?;
+            self.read_segment(number, peek, is_last)?;
         }
         Ok(())
     }
 
     /// Checks the headers up to the segment to be read first, the one that proves the checkpoint. Returns the number of
     /// segments before it.
-    fn pass_over(&mut self, peeks: &[Peek]) -> Result<usize, OpenError> {
+    fn check_headers(&mut self, peeks: &[Peek]) -> Result<usize, OpenError> {
         let holds = |peek: &Peek| peek.header.is_ok_and(|header| header.first <= self.start.position.next());
         let Some(begin) = peeks.iter().rposition(holds) else {
             return Err(self.damaged(1, 0, "no segment holds the position of the checkpoint".into()));
         };
         let mut before: Option<(&Peek, Header)> = None;
         for (number, peek) in (1..).zip(&peeks[..=begin]) {
-            let header = self.header(number, peek)?;
+            let header = self.check_header(number, peek)?;
             let follows = match before {
-                None => header == Header::behind(Tail::default()),
-                Some((Peek { end: Some(end), .. }, _)) => header == Header::behind(*end),
+                None => header == Header::after(Tail::default()),
+                Some((Peek { end: Some(end), .. }, _)) => header == Header::after(*end),
                 Some((_, earlier)) => header.first > earlier.first,
             };
             if !follows {
@@ -144,31 +144,31 @@ impl<'a> Survey<'a> {
         }
         let Some((_, Header { first, before: chain })) = before else { return Ok(0) };
         self.tail = Tail { position: Position(first.0.saturating_sub(1)), chain };
-        self.prove()?;
+        self.check_checkpoint_on_chain()?;
         Ok(begin)
     }
 
     /// Checks that the checkpoint is on the chain, once the pass is at its position.
-    fn prove(&self) -> Result<(), OpenError> {
+    fn check_checkpoint_on_chain(&self) -> Result<(), OpenError> {
         if self.tail.position == self.start.position && self.tail.chain != self.start.chain {
             return Err(self.damaged(1, 0, "the checkpoint is not on the chain of the segments".into()));
         }
         Ok(())
     }
 
-    fn header(&self, number: u32, peek: &Peek) -> Result<Header, OpenError> {
+    fn check_header(&self, number: u32, peek: &Peek) -> Result<Header, OpenError> {
         peek.header.map_err(|error| match error {
             HeaderError::Bad => self.damaged(number, 0, error.to_string()),
             HeaderError::Newer(_) => self.newer(number, error.to_string()),
         })
     }
 
-    fn segment(&mut self, number: u32, peek: &Peek, is_last: bool) -> Result<(), OpenError> {
-        let path = segment::path_of(self.folder, number);
+    fn read_segment(&mut self, number: u32, peek: &Peek, is_last: bool) -> Result<(), OpenError> {
+        let path = segment::unsealed_path(self.folder, number);
         let bytes = match segment::load(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                self.header(number, peek)?;
+                self.check_header(number, peek)?;
                 return Err(self.damaged(number, 0, error.to_string()));
             }
             Err(error) => return Err(io_error("read", &path)(error)),
@@ -178,8 +178,8 @@ impl<'a> Survey<'a> {
             self.torn = Some(Torn { number, offset: 0, bytes });
             return Ok(());
         }
-        let header = self.header(number, peek)?;
-        if header != Header::behind(self.tail) {
+        let header = self.check_header(number, peek)?;
+        if header != Header::after(self.tail) {
             let what = format!("its header says that it begins at position {} of another history", header.first);
             return Err(self.damaged(number, 0, what));
         }
@@ -193,8 +193,8 @@ impl<'a> Survey<'a> {
         };
         for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
             match frame {
-                Ok(frame) => self.frame(number, &frame)?,
-                Err(damage) => self.damage(number, is_last, &bytes, damage)?,
+                Ok(frame) => self.admit_frame(number, &frame)?,
+                Err(damage) => self.handle_damage(number, is_last, &bytes, damage)?,
             }
         }
         if peek.end.is_some_and(|end| end != self.tail) {
@@ -203,7 +203,7 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    fn frame(&mut self, number: u32, frame: &Frame<'_>) -> Result<(), OpenError> {
+    fn admit_frame(&mut self, number: u32, frame: &Frame<'_>) -> Result<(), OpenError> {
         let before = self.tail.chain;
         let tail = Tail { position: self.tail.position.next(), chain: frame.chain };
         if tail.position > self.start.position {
@@ -217,8 +217,8 @@ impl<'a> Survey<'a> {
             self.fold.apply(&record);
         }
         self.tail = tail;
-        self.prove()?;
-        self.pass();
+        self.check_checkpoint_on_chain()?;
+        self.note_chain_at_applied();
         if let Some(at) = &mut self.end.resume {
             at.length = frame.end as u64;
             at.tail = tail;
@@ -227,11 +227,11 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    fn damage(&mut self, number: u32, is_last: bool, bytes: &[u8], damage: Damage) -> Result<(), OpenError> {
+    fn handle_damage(&mut self, number: u32, is_last: bool, bytes: &[u8], damage: Damage) -> Result<(), OpenError> {
         if !is_last {
             return Err(self.damaged(number, damage.offset, damage.what.into()));
         }
-        if let Some(behind) = segment::group_behind(bytes, damage, self.tail.chain) {
+        if let Some(behind) = segment::find_later_group(bytes, damage, self.tail.chain) {
             let what = format!("{}, and a later write follows at byte {behind}", damage.what);
             return Err(self.damaged(number, damage.offset, what));
         }
@@ -240,7 +240,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Notes the chain hash once the pass is at the position that the index claims.
-    fn pass(&mut self) {
+    fn note_chain_at_applied(&mut self) {
         if self.tail.position == self.applied.position {
             self.chain_at_applied = Some(self.tail.chain);
         }
@@ -249,12 +249,12 @@ impl<'a> Survey<'a> {
     /// Saves a copy of the torn tail. Removes a segment that never had a complete header.
     pub(super) fn keep_cut(&self, files: &dyn Files, now: Timestamp) -> Result<Option<Cut>, OpenError> {
         let Some(torn) = &self.torn else { return Ok(None) };
-        let path = segment::path_of(self.folder, torn.number);
+        let path = segment::unsealed_path(self.folder, torn.number);
         let segment = format!("{:04}.seg", torn.number);
         let folder = self.log.join(format!("cut-{}", now.to_string().replace([':', '-', '.'], "")));
         let kept = folder.join(format!("{segment}.at-{}", torn.offset));
         durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
-        keep(&kept, &torn.bytes).map_err(io_error("write", &kept))?;
+        write_synced(&kept, &torn.bytes).map_err(io_error("write", &kept))?;
         if torn.offset == 0 {
             files.remove(&path).map_err(io_error("remove", &path))?;
         }
@@ -263,13 +263,13 @@ impl<'a> Survey<'a> {
     }
 
     /// A writer at the end of the segments. Truncates the torn tail.
-    pub(super) fn writer(&self, files: Arc<dyn Files>, segment_bytes: u64) -> Result<Writer, OpenError> {
+    pub(super) fn open_writer(&self, files: Arc<dyn Files>, segment_bytes: u64) -> Result<Writer, OpenError> {
         let folder = self.folder.to_owned();
         let End { number, bytes, resume, is_current } = self.end;
         let writer = match resume {
             Some(at) => Writer::resume(files, folder, segment_bytes, at).and_then(|mut writer| {
                 if !is_current {
-                    writer.renew()?;
+                    writer.start_fresh_segment()?;
                 }
                 Ok(writer)
             }),
@@ -280,7 +280,7 @@ impl<'a> Survey<'a> {
 
     /// Appends to the segments the records that only the index still has, as far as they follow on the chain; returns
     /// their number. They had been acknowledged: the index takes in only what was synced in a segment.
-    pub(super) fn restore(&mut self, index: &Index, writer: &mut Writer) -> Result<u64, OpenError> {
+    pub(super) fn restore_from_index(&mut self, index: &Index, writer: &mut Writer) -> Result<u64, OpenError> {
         let begin = self.tail.position;
         while self.tail.position < self.applied.position {
             let from = self.tail.position.next();
@@ -295,14 +295,14 @@ impl<'a> Survey<'a> {
                 self.tail = Tail { position, chain };
                 // The index does not know the bounds of appends; if this write is torn, the index still has all of
                 // them.
-                step.push(Placed { record, bytes: entry.bytes, chain, goes_on: false });
+                step.push(Placed { record, bytes: entry.bytes, chain, append_continues: false });
             }
             if step.is_empty() {
                 break;
             }
             writer.append(&step).map_err(io_error("write to", self.folder))?;
             step.iter().for_each(|placed| self.fold.apply(&placed.record));
-            self.pass();
+            self.note_chain_at_applied();
         }
         Ok(self.tail.position.0 - begin.0)
     }
@@ -323,7 +323,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()?;

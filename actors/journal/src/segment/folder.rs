@@ -11,15 +11,15 @@ use super::super::files;
 use super::sealed::{self, Sealed};
 use super::{Frame, Frames, HEADER_BYTES, Header, HeaderError, SEGMENT_MAX_BYTES};
 
-/// The path of an unsealed segment by its number; its sealed form is at [`sealed::path_of`] that path.
-pub(crate) fn path_of(folder: &Path, number: u32) -> PathBuf {
+/// The path of an unsealed segment by its number; its sealed form is at [`sealed::sealed_path`] that path.
+pub(crate) fn unsealed_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:04}.seg"))
 }
 
 /// The path where the segment actually is, sealed or not.
 pub(crate) fn path_on_disk(folder: &Path, number: u32) -> PathBuf {
-    let path = path_of(folder, number);
-    let sealed = sealed::path_of(&path);
+    let path = unsealed_path(folder, number);
+    let sealed = sealed::sealed_path(&path);
     if !path.exists() && sealed.exists() { sealed } else { path }
 }
 
@@ -57,14 +57,14 @@ pub(crate) fn load(path: &Path) -> io::Result<Vec<u8>> {
 /// Loads a segment from its sealed form alone, and returns the size of that form too; `path` is that of the unsealed
 /// one.
 pub(crate) fn load_sealed(path: &Path) -> io::Result<(Vec<u8>, u64)> {
-    let bytes = read_whole(&sealed::path_of(path))?;
+    let bytes = read_whole(&sealed::sealed_path(path))?;
     Ok((sealed::unpack(&bytes)?, bytes.len() as u64))
 }
 
 /// Like [`load`], but returns what can be unpacked of a damaged sealed segment, with the reason why that is not all.
-pub(crate) fn load_part(path: &Path) -> io::Result<(Vec<u8>, Option<String>)> {
+pub(crate) fn load_partial(path: &Path) -> io::Result<(Vec<u8>, Option<String>)> {
     load(path).map(|bytes| (bytes, None)).or_else(|error| {
-        let part = read_whole(&sealed::path_of(path)).ok().and_then(|bytes| sealed::unpack_part(&bytes));
+        let part = read_whole(&sealed::sealed_path(path)).ok().and_then(|bytes| sealed::unpack_partial(&bytes));
         part.map(|part| (part, Some(error.to_string()))).ok_or(error)
     })
 }
@@ -93,9 +93,9 @@ pub(crate) struct Peek {
 
 /// Reads the header of a segment, sealed or not. If both forms exist, the unsealed one counts.
 pub(crate) fn peek(folder: &Path, number: u32) -> io::Result<Peek> {
-    let path = path_of(folder, number);
+    let path = unsealed_path(folder, number);
     match peek_open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => peek_sealed(&sealed::path_of(&path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => peek_sealed(&sealed::sealed_path(&path)),
         outcome => outcome,
     }
 }
@@ -159,7 +159,7 @@ fn headers(folder: &Path) -> Result<Vec<(PathBuf, Header)>, String> {
     let numbers = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut headers = Vec::with_capacity(numbers.len());
     for number in &numbers {
-        let path = path_of(folder, *number);
+        let path = unsealed_path(folder, *number);
         let peek = peek(folder, *number).map_err(|error| format!("{}: {error}", path.display()))?;
         match peek.header {
             Ok(header) => headers.push((path, header)),

@@ -91,7 +91,7 @@ impl Sealed {
 }
 
 /// The path of the sealed form of a segment.
-pub(crate) fn path_of(segment: &Path) -> PathBuf {
+pub(crate) fn sealed_path(segment: &Path) -> PathBuf {
     let mut name = segment.file_name().unwrap_or_default().to_owned();
     name.push(".zst");
     segment.with_file_name(name)
@@ -101,7 +101,7 @@ pub(crate) fn path_of(segment: &Path) -> PathBuf {
 pub(crate) const TEMPORARY: &str = ".seg.zst.tmp";
 
 /// The path of the sealed form of a segment while it is being written.
-pub(crate) fn temporary_of(segment: &Path) -> PathBuf {
+pub(crate) fn temporary_path(segment: &Path) -> PathBuf {
     segment.with_extension(TEMPORARY.trim_start_matches('.'))
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -
 
 /// Unpacks as much of the original segment as possible, ignoring the checksum, for a caller that verifies every record
 /// against the chain. `None` if not even the header can be read.
-pub(crate) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn unpack_partial(bytes: &[u8]) -> Option<Vec<u8>> {
     let sealed = Sealed::decode(bytes).ok()?;
     let mut segment = sealed.header.encode().to_vec();
     let mut frame = bytes.get(HEADER_BYTES..)?.to_vec();

@@ -182,8 +182,8 @@ fn with_index(log: &Path, spoil: impl FnOnce(&Index)) {
     opened.index.flush().unwrap();
 }
 
-fn put(index: &Index, key: &[u8], value: Vec<u8>) {
-    index.put(std::iter::once((key.to_vec(), Some(value)))).unwrap();
+fn write_pair(index: &Index, key: &[u8], value: Vec<u8>) {
+    index.write_pairs(std::iter::once((key.to_vec(), Some(value)))).unwrap();
 }
 
 #[test]
@@ -263,11 +263,11 @@ fn rows_that_are_newer_than_the_checkpoint_are_not_folded_twice() {
     journal.close();
     with_index(home.path(), |index| value = index.get(b"c").unwrap());
     assert_ne!(at_40, value);
-    with_index(home.path(), |index| put(index, b"c", at_40.clone().unwrap()));
+    with_index(home.path(), |index| write_pair(index, b"c", at_40.clone().unwrap()));
     check_view(home.path(), 0, Some(40), "all rows are newer");
 
     let home = copy_of(home.path());
-    with_index(home.path(), |index| put(index, b"c", at_40.unwrap()));
+    with_index(home.path(), |index| write_pair(index, b"c", at_40.unwrap()));
     check_view(home.path(), 0, Some(40), "and once more, with the rows of another opening");
 }
 
@@ -292,32 +292,34 @@ fn a_checkpoint_that_cannot_be_believed_is_ignored_whole() {
     let spoiled = |log: &Path, at: usize| {
         let mut value = checkpoint(log);
         value[at] = value[at].wrapping_sub(1);
-        with_index(log, |index| put(index, b"c", value));
+        with_index(log, |index| write_pair(index, b"c", value));
     };
     check("another form", 8, "form 0", &|_| {});
-    check("cut off", 0, "cannot be decoded", &|log| with_index(log, |index| put(index, b"c", vec![0; 20])));
+    check("cut off", 0, "cannot be decoded", &|log| with_index(log, |index| write_pair(index, b"c", vec![0; 20])));
     check("off the chain", 0, "not on the chain", &|log| spoiled(log, 12));
     check("an older position with this chain", 0, "not on the chain", &|log| spoiled(log, 7));
     check("beyond the index", 0, "the index ends at 40", &|log| spoiled(log, 1));
-    check("a row that is garbage", 0, "a row", &|log| with_index(log, |index| put(index, b"tsession:s1", vec![9; 40])));
+    check("a row that is garbage", 0, "a row", &|log| {
+        with_index(log, |index| write_pair(index, b"tsession:s1", vec![9; 40]))
+    });
     check("a row too many", 0, "do not account", &|log| {
         with_index(log, |index| {
             let row = index.get(b"tsession:s1").unwrap().unwrap();
-            put(index, b"tsession:s9", row);
+            write_pair(index, b"tsession:s9", row);
         });
     });
     check("a row from before", 0, "do not account", &|log| {
         with_index(log, |index| {
             let mut row = index.get(b"tsession:s1").unwrap().unwrap();
             row[7] -= 1;
-            put(index, b"tsession:s1", row);
+            write_pair(index, b"tsession:s1", row);
         });
     });
     check("a row beyond the log", 0, "a row", &|log| {
         with_index(log, |index| {
             let mut row = index.get(b"tsession:s1").unwrap().unwrap();
             row[14] = 1;
-            put(index, b"tsession:s1", row);
+            write_pair(index, b"tsession:s1", row);
         });
     });
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::compact::{CompactError, folder_bytes};
 use super::super::index;
-use super::verify::All;
+use super::verify::CollectRecords;
 use super::*;
 
 /// A closed log whose index was flushed after every append, so that it is large for what it holds.
@@ -39,7 +39,7 @@ fn a_rewritten_index_is_smaller_and_says_the_same() {
     assert_eq!((journal.tail(), after.problem), (before.0, None));
     assert!(after.index_live_bytes.unwrap() <= before.1.unwrap(), "larger groups take no more");
     assert_eq!(check_whole(&journal), all);
-    assert_eq!(journal.verify(&mut All::default()).unwrap().findings, []);
+    assert_eq!(journal.verify(&mut CollectRecords::default()).unwrap().findings, []);
     append(&journal, &stream("s0"), 286, vec![event(1)]).unwrap();
     let again = journal.compact(&mut |_, _| true).unwrap();
     assert_eq!(again.records, 2_001);
@@ -78,7 +78,7 @@ fn what_is_written_and_read_meanwhile_is_not_lost() {
         }
         done.store(true, Ordering::SeqCst);
     });
-    assert_eq!(journal.verify(&mut All::default()).unwrap().findings, []);
+    assert_eq!(journal.verify(&mut CollectRecords::default()).unwrap().findings, []);
     let all = check_whole(&journal);
     assert_eq!(all.len() as u64, 500 + written.load(Ordering::SeqCst));
     journal.close();
@@ -159,7 +159,7 @@ fn a_crash_at_any_step_leaves_an_index_that_can_be_used() {
     // A complete new index, an incomplete one, and a torn one.
     let build = |name: &str, to: u64| {
         let folder = home.path().join(name);
-        let index = index::Index::open_once(&folder).unwrap();
+        let index = index::Index::open_unrepaired(&folder).unwrap();
         super::super::recovery::catch_up(&index, &original.join("segments"), Position(to)).unwrap();
         drop(index);
         folder
@@ -194,7 +194,7 @@ fn a_crash_at_any_step_leaves_an_index_that_can_be_used() {
         assert_eq!(recovery.index_put_aside, None, "{name}");
         assert!(!log.join("sled.new").exists() && !log.join("sled.old").exists(), "{name}");
         let journal = open(&log);
-        assert_eq!(journal.verify(&mut All::default()).unwrap().findings, [], "{name}");
+        assert_eq!(journal.verify(&mut CollectRecords::default()).unwrap().findings, [], "{name}");
     }
 }
 
@@ -211,7 +211,7 @@ fn live_bytes_are_what_an_index_written_anew_is_given() {
     journal.close();
     let counted = index::open(home.path()).unwrap().index;
     let mut all = 0;
-    for pair in counted.raw().iter() {
+    for pair in counted.db().iter() {
         let (key, value) = pair.unwrap();
         all += if matches!(key[0], b'g' | b's') { (key.len() + value.len()) as u64 } else { 0 };
     }

@@ -66,7 +66,7 @@ impl FaultyFiles {
         self.0.lock().unwrap().is_empty()
     }
 
-    fn meet(&self, op: Op) -> Option<Fault> {
+    fn take_fault(&self, op: Op) -> Option<Fault> {
         let mut plan = self.0.lock().unwrap();
         let next = plan.front().copied().filter(|fault| fault.op() == op)?;
         plan.pop_front();
@@ -74,7 +74,7 @@ impl FaultyFiles {
     }
 
     fn fail(&self, op: Op) -> io::Result<()> {
-        match self.meet(op) {
+        match self.take_fault(op) {
             None => Ok(()),
             Some(fault) => Err(io::Error::other(format!("{fault:?} failed as planned"))),
         }
@@ -113,7 +113,7 @@ struct FaultyFile {
 
 impl SegmentFile for FaultyFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        match self.faults.meet(Op::Write) {
+        match self.faults.take_fault(Op::Write) {
             None => self.inner.write_at(offset, bytes),
             Some(Fault::ShortWrite(count)) => {
                 self.inner.write_at(offset, &bytes[..count.min(bytes.len())])?;

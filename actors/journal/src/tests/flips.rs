@@ -16,7 +16,7 @@ enum Became {
 }
 
 /// Opens a log whose segment 1 was changed at `at`, and checks what must hold for each outcome.
-fn opened(log: &Path, at: usize, all: &[StoredRecord], case: &str) -> Became {
+fn open_changed(log: &Path, at: usize, all: &[StoredRecord], case: &str) -> Became {
     let before = fs::read(segment(log, 1)).unwrap();
     let witness = Witness::default();
     match DiskJournal::open(options(log), Box::new(witness.clone())) {
@@ -50,15 +50,15 @@ fn opened(log: &Path, at: usize, all: &[StoredRecord], case: &str) -> Became {
 
 /// A folder on a file system in memory, where there is one: thousands of logs are opened here, and none needs to
 /// survive.
-fn in_memory() -> tempfile::TempDir {
+fn memory_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// Every byte of a segment of six groups, with the index and without.
 #[test]
 fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
-    let home = in_memory();
-    let all = written(home.path());
+    let home = memory_folder();
+    let all = write_log(home.path());
     let borders = borders(home.path(), 1);
     let size = *borders.last().unwrap();
     let last_group = borders[borders.len() - 3];
@@ -66,7 +66,7 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
     for has_index in [true, false] {
         // Copying an index costs more than opening it, so it is only sampled where it cannot matter.
         for at in (0..size).filter(|at| !has_index || *at >= last_group || at % 16 == 0) {
-            let copy = in_memory();
+            let copy = memory_folder();
             fs::create_dir(copy.path().join("segments")).unwrap();
             fs::copy(segment(home.path(), 1), segment(copy.path(), 1)).unwrap();
             if has_index {
@@ -77,7 +77,7 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
             bytes[at] ^= 0x81;
             fs::write(segment(copy.path(), 1), bytes).unwrap();
             let case = format!("byte {at} of {size}, index {has_index}");
-            match opened(copy.path(), at, &all, &case) {
+            match open_changed(copy.path(), at, &all, &case) {
                 Became::Whole if has_index && at >= last_group => repaired += 1,
                 Became::Whole => harmless.push(at),
                 Became::Cut { records } => {
@@ -98,13 +98,13 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
 /// The two marks in a length, which no hash covers: start of a group, and continuation of an append.
 #[test]
 fn a_changed_mark_loses_no_record_without_a_word() {
-    let home = in_memory();
-    let all = written(home.path());
+    let home = memory_folder();
+    let all = write_log(home.path());
     let borders = borders(home.path(), 1);
     let last_group = borders[borders.len() - 3];
     for (at, mark) in borders[..borders.len() - 1].iter().flat_map(|at| [(*at, 0x80_u8), (*at, 0x40)]) {
         for has_index in [true, false] {
-            let copy = in_memory();
+            let copy = memory_folder();
             fs::create_dir(copy.path().join("segments")).unwrap();
             fs::copy(segment(home.path(), 1), segment(copy.path(), 1)).unwrap();
             if has_index {
@@ -114,7 +114,7 @@ fn a_changed_mark_loses_no_record_without_a_word() {
             bytes[at] ^= mark;
             fs::write(segment(copy.path(), 1), bytes).unwrap();
             let case = format!("mark {mark:x} at {at}, index {has_index}");
-            match opened(copy.path(), at, &all, &case) {
+            match open_changed(copy.path(), at, &all, &case) {
                 Became::Whole => {}
                 Became::Cut { records } => {
                     assert!(!has_index && at >= last_group && records >= 7, "{case}: {records} records are left");
@@ -143,8 +143,8 @@ impl Seeded {
 fn no_byte_of_the_index_changes_an_answer() {
     const POSITIONS: usize = 500;
     const HEAD: usize = 64;
-    let home = in_memory();
-    let all = written(home.path());
+    let home = memory_folder();
+    let all = write_log(home.path());
     let sled = home.path().join("sled");
     let mut files: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(&sled)
         .unwrap()
@@ -172,7 +172,7 @@ fn no_byte_of_the_index_changes_an_answer() {
             }
         });
     }
-    let copy = in_memory();
+    let copy = memory_folder();
     let log = copy.path().join("log");
     for (file, at) in positions {
         let (name, bytes) = &files[file];
@@ -196,10 +196,10 @@ proptest::proptest! {
         proptest::prop_assert!(Header::decode(&bytes).is_err());
         let before = baton_events::envelope::ChainHash::GENESIS;
         proptest::prop_assert!(Frames::new(&bytes, 0, before).all(|frame| frame.is_err()));
-        let _ = group::unpack(Position(1), &bytes).map(|group| group.at(Position(1)).is_some());
+        let _ = group::unpack(Position(1), &bytes).map(|group| group.get(Position(1)).is_some());
         let _ = baton_events::envelope::decode(&bytes);
         // The same bytes written over valid frames.
-        let mut patched = group_of_three();
+        let mut patched = three_frames();
         let end = (at + bytes.len()).min(patched.len());
         if at < end {
             patched[at..end].copy_from_slice(&bytes[..end - at]);
@@ -211,12 +211,12 @@ proptest::proptest! {
 }
 
 /// Three frames, as they lie in a segment.
-fn group_of_three() -> Vec<u8> {
+fn three_frames() -> Vec<u8> {
     let (mut bytes, mut chain) = (Vec::new(), baton_events::envelope::ChainHash::GENESIS);
     for position in 1..=3 {
         let record = format!("\u{1}{{\"position\":{position}}}");
         chain = baton_events::envelope::chain(chain, record.as_bytes());
-        super::super::segment::push_frame(&mut bytes, position == 1, position < 3, record.as_bytes(), chain);
+        super::super::segment::encode_frame(&mut bytes, position == 1, position < 3, record.as_bytes(), chain);
     }
     bytes
 }

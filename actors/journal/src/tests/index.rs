@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn an_index_that_is_gone_or_garbage_is_rebuilt() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let check = |case: &str, put_aside: bool, damage: &dyn Fn(&Path)| {
         let copy = tempfile::tempdir().unwrap();
         copy_folder(home.path(), copy.path());
@@ -31,7 +31,7 @@ fn an_index_that_is_gone_or_garbage_is_rebuilt() {
 #[test]
 fn an_index_with_damage_inside_never_changes_an_answer() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let sled = home.path().join("sled");
     let names: Vec<_> = fs::read_dir(&sled).unwrap().map(|entry| entry.unwrap()).collect();
     for file in names.iter().filter(|entry| entry.path().is_file()) {
@@ -58,7 +58,7 @@ fn an_index_with_damage_inside_never_changes_an_answer() {
 fn an_index_that_lags_behind_catches_up() {
     let home = tempfile::tempdir().unwrap();
     let stale = tempfile::tempdir().unwrap();
-    written(home.path());
+    write_log(home.path());
     copy_folder(&home.path().join("sled"), &stale.path().join("sled"));
     let journal = open(home.path());
     for number in 0..200 {
@@ -76,7 +76,7 @@ fn an_index_that_lags_behind_catches_up() {
 fn an_index_of_another_log_is_put_aside() {
     for other_is_longer in [false, true] {
         let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let all = written(home.path());
+        let all = write_log(home.path());
         let journal = open(other.path());
         for number in 0..if other_is_longer { 30 } else { 3 } {
             append(&journal, &stream("other"), number, vec![event(number + 500)]).unwrap();
@@ -95,7 +95,7 @@ fn an_index_of_another_log_is_put_aside() {
 #[test]
 fn an_index_of_the_first_form_is_put_aside_and_rebuilt() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     fs::remove_dir_all(home.path().join("sled")).unwrap();
     let first = ::sled::open(home.path().join("sled")).unwrap();
     first.insert(b"a", &[0; 24]).unwrap();
@@ -115,7 +115,7 @@ fn an_index_of_the_first_form_is_put_aside_and_rebuilt() {
 fn a_log_that_may_not_be_written_is_refused_and_its_index_left_alone() {
     use std::os::unix::fs::PermissionsExt;
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let permit = |mode| {
         for path in [segment(home.path(), 1), home.path().join("sled/db"), home.path().to_owned()] {
             let mode = if path.is_dir() { mode | 0o100 } else { mode };
@@ -136,7 +136,7 @@ fn a_log_that_may_not_be_written_is_refused_and_its_index_left_alone() {
 #[test]
 fn broken_indexes_do_not_pile_up() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     for _ in 0..5 {
         fs::remove_dir_all(home.path().join("sled")).unwrap();
         fs::write(home.path().join("sled"), "garbage").unwrap();

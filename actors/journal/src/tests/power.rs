@@ -16,15 +16,15 @@ use baton_base::durable::recorder::{Recorder, Synced, record_sync};
 use baton_store::chunks::{Batch, ChunkStore, Header};
 
 /// The real file system, reporting each sync to the recorder.
-struct ToldFiles;
+struct RecordedFiles;
 
-impl Files for ToldFiles {
+impl Files for RecordedFiles {
     fn create(&self, path: &Path) -> std::io::Result<Box<dyn SegmentFile>> {
-        Ok(Box::new(ToldFile { inner: DiskFiles.create(path)?, path: path.to_owned() }))
+        Ok(Box::new(RecordedFile { inner: DiskFiles.create(path)?, path: path.to_owned() }))
     }
 
     fn open(&self, path: &Path) -> std::io::Result<Box<dyn SegmentFile>> {
-        Ok(Box::new(ToldFile { inner: DiskFiles.open(path)?, path: path.to_owned() }))
+        Ok(Box::new(RecordedFile { inner: DiskFiles.open(path)?, path: path.to_owned() }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
@@ -36,12 +36,12 @@ impl Files for ToldFiles {
     }
 }
 
-struct ToldFile {
+struct RecordedFile {
     inner: Box<dyn SegmentFile>,
     path: PathBuf,
 }
 
-impl SegmentFile for ToldFile {
+impl SegmentFile for RecordedFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
         self.inner.write_at(offset, bytes)
     }
@@ -61,7 +61,7 @@ impl SegmentFile for ToldFile {
 }
 
 /// The next pseudo-random number below `bound`.
-fn below(word: &mut u64, bound: usize) -> usize {
+fn next_below(word: &mut u64, bound: usize) -> usize {
     *word ^= *word << 13;
     *word ^= *word >> 7;
     *word ^= *word << 17;
@@ -97,7 +97,7 @@ fn leave_sled(home: &Path, into: &Path, earlier: Option<&Path>, chance: &mut dyn
 
 /// Stores `steps[n]` conversations in step n in `home`, and leaves the result of a power cut at every sync below
 /// `into`.
-fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredRecord>, Vec<Cut>) {
+fn write_and_cut(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredRecord>, Vec<Cut>) {
     let cuts = Arc::new(Mutex::new(Vec::<Cut>::new()));
     let acked = Arc::new(AtomicU64::new(0));
     let recorder = {
@@ -105,7 +105,7 @@ fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredReco
         let (home, into) = (home.to_owned(), into.to_owned());
         Recorder::begin(&home.clone(), move |disk| {
             let (mut cuts, mut word) = (cuts.lock().unwrap(), word.lock().unwrap());
-            let mut chance = |bound| below(&mut word, bound);
+            let mut chance = |bound| next_below(&mut word, bound);
             let left = into.join(cuts.len().to_string());
             disk.leave(&left, &mut chance, &home.join("log/sled"));
             let earlier = (!cuts.is_empty()).then(|| &cuts[chance(cuts.len())].home);
@@ -115,8 +115,9 @@ fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredReco
     };
     let chunks = ChunkStore::open(home.join("blobs")).unwrap();
     // Full segments are sealed below, on this thread, so that nothing changes while a cut is made.
-    let told = Options { files: Arc::new(ToldFiles), segment_bytes: 1500, seal: false, ..options(&home.join("log")) };
-    let journal = DiskJournal::open(told, Box::new(())).unwrap();
+    let recorded =
+        Options { files: Arc::new(RecordedFiles), segment_bytes: 1500, seal: false, ..options(&home.join("log")) };
+    let journal = DiskJournal::open(recorded, Box::new(())).unwrap();
     let mut sealed = 0;
     let mut stored: Vec<(u64, Option<ContentHash>)> = vec![(0, None); 8];
     for (step, &count) in steps.iter().enumerate() {
@@ -137,7 +138,7 @@ fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredReco
             (*version, *prior) = (*version + 1, Some(id));
         }
         for number in sealed + 1..u32::try_from(journal.stats().segments).unwrap() {
-            let done = seal(&ToldFiles, &home.join("log/segments"), number, || true).unwrap();
+            let done = seal(&RecordedFiles, &home.join("log/segments"), number, || true).unwrap();
             assert!(matches!(done, Outcome::Sealed(_)), "segment {number}");
             sealed = number;
         }
@@ -163,7 +164,7 @@ fn manifest(record: &StoredRecord) -> ContentHash {
 /// Works with one seed, opens what every cut has left, and returns the number of cuts.
 fn check(seed: u64, steps: &[usize]) -> usize {
     let (home, into) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (all, cuts) = work(home.path(), into.path(), seed, steps);
+    let (all, cuts) = write_and_cut(home.path(), into.path(), seed, steps);
     assert_eq!(all.len(), steps.iter().sum::<usize>());
     for (number, Cut { home, acked }) in cuts.iter().enumerate() {
         let case = format!("seed {seed}, cut {number}, {acked} acknowledged");

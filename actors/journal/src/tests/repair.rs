@@ -3,11 +3,11 @@
 
 use super::super::repair::{self, Error};
 use super::super::verify;
-use super::verify::All;
+use super::verify::CollectRecords;
 use super::*;
 
 /// Writes and closes a log of forty records in many segments; returns the records.
-fn many(log: &Path, seal: bool) -> Vec<StoredRecord> {
+fn write_many(log: &Path, seal: bool) -> Vec<StoredRecord> {
     let journal = DiskJournal::open(Options { segment_bytes: 1000, seal, ..options(log) }, Box::new(())).unwrap();
     for number in 0..40 {
         append(&journal, &stream(&format!("s{}", number % 3)), number / 3, vec![event(number)]).unwrap();
@@ -24,15 +24,15 @@ fn many(log: &Path, seal: bool) -> Vec<StoredRecord> {
 
 /// The records of a closed log.
 fn read_back(log: &Path) -> Vec<StoredRecord> {
-    let mut all = All::default();
+    let mut all = CollectRecords::default();
     assert_eq!(verify::segments(log, &mut all).unwrap().findings, []);
     all.0
 }
 
 fn cut(log: &Path, at: u64) -> Result<(u64, Vec<StoredRecord>, Vec<StoredRecord>), Error> {
     let (mut before, mut behind) = (Vec::new(), Vec::new());
-    let place = repair::place(log, Position(at), &mut |record| before.push(record.clone()))?;
-    let found = repair::behind(log, &place, &mut |record| behind.push(record.clone()))?;
+    let place = repair::find_cut(log, Position(at), &mut |record| before.push(record.clone()))?;
+    let found = repair::read_cut_off(log, &place, &mut |record| behind.push(record.clone()))?;
     assert_eq!(found.records, behind.len() as u64);
     repair::cut(log, &place, &log.join("cut-test"))?;
     Ok((found.unreadable_bytes, before, behind))
@@ -43,7 +43,7 @@ fn a_whole_log_is_cut_at_any_position() {
     let home = tempfile::tempdir().unwrap();
     for (at, seal) in (1..=40).map(|at| (at, at % 2 == 0)) {
         let original = home.path().join(format!("original{seal}"));
-        let all = if original.exists() { read_back(&original) } else { many(&original, seal) };
+        let all = if original.exists() { read_back(&original) } else { write_many(&original, seal) };
         let log = home.path().join(format!("cut{at}"));
         copy_folder(&original, &log);
         let (unreadable, before, behind) = cut(&log, at as u64).unwrap();
@@ -59,7 +59,7 @@ fn a_whole_log_is_cut_at_any_position() {
 fn what_is_cut_is_kept_to_the_byte() {
     let home = tempfile::tempdir().unwrap();
     let log = home.path().join("log");
-    many(&log, false);
+    write_many(&log, false);
     let bytes = |folder: &Path| -> Vec<u8> {
         let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         names.retain(|path| path.is_file());
@@ -75,10 +75,10 @@ fn what_is_cut_is_kept_to_the_byte() {
 fn a_damaged_log_is_cut_where_it_is_damaged_and_not_behind() {
     let home = tempfile::tempdir().unwrap();
     let log = home.path().join("log");
-    let all = many(&log, false);
+    let all = write_many(&log, false);
     let border = borders(&log, 3)[1];
     flip(&segment(&log, 3), border + 30);
-    let damage = verify::segments(&log, &mut All::default()).unwrap().damage.unwrap();
+    let damage = verify::segments(&log, &mut CollectRecords::default()).unwrap().damage.unwrap();
     assert!(
         matches!(DiskJournal::open(options(&log), Box::new(())), Err(OpenError::Damaged { position, .. }) if position == damage.position)
     );
@@ -100,7 +100,7 @@ fn a_damaged_log_is_cut_where_it_is_damaged_and_not_behind() {
 fn a_hole_and_a_bad_header_can_be_cut_at() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("original");
-    let all = many(&original, false);
+    let all = write_many(&original, false);
     type Ruin = (&'static str, fn(&Path));
     let ruin: [Ruin; 3] = [
         ("hole", |log| fs::remove_file(segment(log, 3)).unwrap()),
@@ -111,7 +111,7 @@ fn a_hole_and_a_bad_header_can_be_cut_at() {
         let log = home.path().join(name);
         copy_folder(&original, &log);
         ruin(&log);
-        let damage = verify::segments(&log, &mut All::default()).unwrap().damage.unwrap();
+        let damage = verify::segments(&log, &mut CollectRecords::default()).unwrap().damage.unwrap();
         let kept = damage.position.0 as usize - 1;
         let (_, before, _) = cut(&log, damage.position.0).unwrap();
         assert_eq!(before, all[..kept], "{name}");
@@ -123,8 +123,8 @@ fn a_hole_and_a_bad_header_can_be_cut_at() {
 fn a_cut_that_a_crash_has_ended_is_made_again() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("original");
-    let all = many(&original, true);
-    let place = repair::place(&original, Position(11), &mut |_| {}).unwrap();
+    let all = write_many(&original, true);
+    let place = repair::find_cut(&original, Position(11), &mut |_| {}).unwrap();
     let whole = super::super::segment::load(&segment(&original, 2)).unwrap();
     let files = |log: &Path| {
         let mut files: Vec<_> =
@@ -156,9 +156,10 @@ fn a_cut_that_a_crash_has_ended_is_made_again() {
                 Err(error) => assert!(error.to_string().contains("nothing to cut"), "{moved}: {error}"),
             }
         }
-        let left = repair::place(&log, Position(11), &mut |_| {}).unwrap_err().to_string();
+        let left = repair::find_cut(&log, Position(11), &mut |_| {}).unwrap_err().to_string();
         assert!(left.contains("nothing to cut"), "{left}");
-        let kept = usize::try_from(verify::segments(&log, &mut All::default()).unwrap().tail.position.0).unwrap();
+        let kept =
+            usize::try_from(verify::segments(&log, &mut CollectRecords::default()).unwrap().tail.position.0).unwrap();
         assert_eq!(kept, 10, "{moved} moved");
         check_opens_with(&log, &all[..kept], &format!("{moved} segments moved"));
     }
@@ -168,11 +169,11 @@ fn a_cut_that_a_crash_has_ended_is_made_again() {
 fn a_sealed_segment_that_is_damaged_is_cut_at_its_first_bad_record() {
     let home = tempfile::tempdir().unwrap();
     let log = home.path().join("log");
-    let all = many(&log, true);
+    let all = write_many(&log, true);
     let sealed = log.join("segments/0003.seg.zst");
     let length = fs::read(&sealed).unwrap().len();
     flip(&sealed, length - 2);
-    let damage = verify::segments(&log, &mut All::default()).unwrap().damage.unwrap();
+    let damage = verify::segments(&log, &mut CollectRecords::default()).unwrap().damage.unwrap();
     assert_eq!((damage.segment, damage.path.clone()), (3, sealed.clone()));
     let at = usize::try_from(damage.position.0).unwrap();
     // Only its checksum is bad: the chain proves every record.

@@ -85,7 +85,7 @@ fn a_crash_at_any_step_of_sealing_costs_nothing() {
     let done = tempfile::tempdir().unwrap();
     copy_folder(home.path(), done.path());
     assert!(matches!(seal(&DiskFiles, &folder(done.path()), 2, || true), Ok(Outcome::Sealed(_))));
-    let packed = fs::read(sealed::path_of(&segment(done.path(), 2))).unwrap();
+    let packed = fs::read(sealed::sealed_path(&segment(done.path(), 2))).unwrap();
     assert!(!segment(done.path(), 2).exists());
     check_sealed(done.path(), &all, "after the last step");
     let check = |case: &str, leave: &dyn Fn(&Path)| {
@@ -94,8 +94,8 @@ fn a_crash_at_any_step_of_sealing_costs_nothing() {
         leave(copy.path());
         check_sealed(copy.path(), &all, case);
     };
-    let temporary = |log: &Path| sealed::temporary_of(&segment(log, 2));
-    let named = |log: &Path| sealed::path_of(&segment(log, 2));
+    let temporary = |log: &Path| sealed::temporary_path(&segment(log, 2));
+    let named = |log: &Path| sealed::sealed_path(&segment(log, 2));
     check("nothing yet", &|_| {});
     check("an empty file", &|log| fs::write(temporary(log), "").unwrap());
     check("half a file", &|log| fs::write(temporary(log), &packed[..packed.len() / 2]).unwrap());
@@ -104,7 +104,7 @@ fn a_crash_at_any_step_of_sealing_costs_nothing() {
     check("both, the sealed one cut off", &|log| fs::write(named(log), &packed[..packed.len() - 9]).unwrap());
     check("both, the sealed one of another segment", &|log| {
         seal(&DiskFiles, &folder(log), 3, || true).unwrap();
-        fs::copy(sealed::path_of(&segment(log, 3)), named(log)).unwrap();
+        fs::copy(sealed::sealed_path(&segment(log, 3)), named(log)).unwrap();
     });
     assert!(raw.exists(), "the original was not touched");
 }
@@ -173,14 +173,14 @@ fn a_damaged_sealed_segment_is_refused_by_name() {
     for number in 1..=3 {
         seal(&DiskFiles, &folder(home.path()), number, || true).unwrap();
     }
-    let path = sealed::path_of(&segment(home.path(), 2));
+    let path = sealed::sealed_path(&segment(home.path(), 2));
     let size = usize::try_from(fs::metadata(&path).unwrap().len()).unwrap();
     for (at, expected) in
         [(0, "header"), (50, "header"), (sealed::HEADER_BYTES + 20, "unpacked"), (size - 1, "unpacked")]
     {
         let copy = tempfile::tempdir().unwrap();
         copy_folder(home.path(), copy.path());
-        flip(&sealed::path_of(&segment(copy.path(), 2)), at);
+        flip(&sealed::sealed_path(&segment(copy.path(), 2)), at);
         fs::remove_dir_all(copy.path().join("sled")).unwrap();
         let error = DiskJournal::open(options(copy.path()), Box::new(())).map(|_| ()).expect_err(expected).to_string();
         assert!(error.contains("0002.seg.zst at byte 0, position") && error.contains(expected), "byte {at}: {error}");

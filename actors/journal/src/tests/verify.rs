@@ -10,9 +10,9 @@ use super::*;
 
 /// Collects all records.
 #[derive(Default)]
-pub(super) struct All(pub(super) Vec<StoredRecord>);
+pub(super) struct CollectRecords(pub(super) Vec<StoredRecord>);
 
-impl Auditor for All {
+impl Auditor for CollectRecords {
     fn record(&mut self, record: &StoredRecord) {
         self.0.push(record.clone());
     }
@@ -25,14 +25,14 @@ impl Auditor for All {
 /// Verifies a closed log with its index.
 fn verified(log: &Path) -> Verified {
     let index = RwLock::new(Some(index::open(log).unwrap().index));
-    verify::verify(&log.join("segments"), Some(&index), &|| Until::End, &mut All::default()).unwrap()
+    verify::verify(&log.join("segments"), Some(&index), &|| Until::End, &mut CollectRecords::default()).unwrap()
 }
 
 /// The places and texts of all findings.
-fn told(verified: &Verified) -> String {
-    let told =
+fn described(verified: &Verified) -> String {
+    let described =
         verified.findings.iter().map(|finding| format!("{}: {} ({})\n", finding.place, finding.what, finding.fix));
-    told.collect()
+    described.collect()
 }
 
 #[test]
@@ -43,30 +43,30 @@ fn a_whole_log_is_found_whole_open_and_closed() {
     for number in 0..40 {
         append(&journal, &stream(&format!("s{}", number % 3)), number / 3, vec![event(number)]).unwrap();
     }
-    let mut all = All::default();
+    let mut all = CollectRecords::default();
     let open = journal.verify(&mut all).unwrap();
-    assert_eq!(told(&open), "");
+    assert_eq!(described(&open), "");
     assert_eq!(all.0, check_whole(&journal));
     assert_eq!((open.tail, open.streams, open.indexed, open.keys), (journal.tail(), 3, 40, 40));
     assert_eq!(open.segments, journal.stats().segments);
     journal.close();
     let closed = verified(home.path());
-    assert_eq!((told(&closed), closed.tail, closed.indexed), (String::new(), open.tail, 40));
+    assert_eq!((described(&closed), closed.tail, closed.indexed), (String::new(), open.tail, 40));
     assert!(closed.complete && closed.damage.is_none());
 }
 
 #[test]
 fn a_flipped_byte_anywhere_is_found_with_its_position() {
     let home = tempfile::tempdir().unwrap();
-    written(home.path());
+    write_log(home.path());
     let (path, borders) = (segment(home.path(), 1), borders(home.path(), 1));
     let whole = fs::read(&path).unwrap();
     let (mut torn, mut damaged) = (0, 0);
     for at in 0..whole.len() {
         flip(&path, at);
-        let found = verify::segments(home.path(), &mut All::default()).unwrap();
+        let found = verify::segments(home.path(), &mut CollectRecords::default()).unwrap();
         fs::write(&path, &whole).unwrap();
-        if at >= HEADER_BYTES && borders.contains(&at) && told(&found).is_empty() {
+        if at >= HEADER_BYTES && borders.contains(&at) && described(&found).is_empty() {
             // The group mark says nothing about the records themselves.
             continue;
         }
@@ -97,26 +97,31 @@ fn a_missing_segment_is_a_hole() {
     }
     journal.close();
     fs::remove_file(segment(home.path(), 2)).unwrap();
-    let found = verify::segments(home.path(), &mut All::default()).unwrap();
+    let found = verify::segments(home.path(), &mut CollectRecords::default()).unwrap();
     let damage = found.damage.clone().unwrap();
     assert_eq!((damage.segment, damage.position), (2, found.tail.position.next()));
-    assert!(told(&found).contains("the file is missing, but 0003 exists"), "{}", told(&found));
-    assert!(told(&found).contains(&format!("baton log repair --cut-at {}", damage.position)), "{}", told(&found));
+    assert!(described(&found).contains("the file is missing, but 0003 exists"), "{}", described(&found));
+    assert!(
+        described(&found).contains(&format!("baton log repair --cut-at {}", damage.position)),
+        "{}",
+        described(&found)
+    );
 }
 
 /// Verifies a closed log after `change` to its index.
 fn check_index(change: impl FnOnce(&Index), expected: &[&str]) {
     let home = tempfile::tempdir().unwrap();
-    written(home.path());
+    write_log(home.path());
     let opened = index::open(home.path()).unwrap();
     change(&opened.index);
     let index = RwLock::new(Some(opened.index));
     let found =
-        verify::verify(&home.path().join("segments"), Some(&index), &|| Until::End, &mut All::default()).unwrap();
+        verify::verify(&home.path().join("segments"), Some(&index), &|| Until::End, &mut CollectRecords::default())
+            .unwrap();
     for part in expected {
-        assert!(told(&found).contains(part), "{part}: {}", told(&found));
+        assert!(described(&found).contains(part), "{part}: {}", described(&found));
     }
-    assert_eq!(found.findings.is_empty(), expected.is_empty(), "{}", told(&found));
+    assert_eq!(found.findings.is_empty(), expected.is_empty(), "{}", described(&found));
     assert!(found.damage.is_none(), "the segments are whole");
 }
 
@@ -132,25 +137,25 @@ fn an_index_that_differs_from_the_segments_is_found_both_ways() {
     };
     let group = |position: u64| [b"g".as_slice(), &position.to_be_bytes()].concat();
     check_index(|_| {}, &[]);
-    check_index(|index| drop(index.raw().remove(group(1)).unwrap()), &["position 1:", "differs from its segments"]);
-    check_index(|index| drop(index.raw().remove(group(5)).unwrap()), &["position 5:"]);
+    check_index(|index| drop(index.db().remove(group(1)).unwrap()), &["position 1:", "differs from its segments"]);
+    check_index(|index| drop(index.db().remove(group(5)).unwrap()), &["position 5:"]);
     let swapped = |index: &Index| {
-        let db = index.raw();
+        let db = index.db();
         let (one, four) = (db.get(group(1)).unwrap().unwrap(), db.get(group(4)).unwrap().unwrap());
         db.insert(group(1), four).unwrap();
         db.insert(group(4), one).unwrap();
     };
     check_index(swapped, &["position 1:", "the record there is a different one"]);
     check_index(
-        |index| drop(index.raw().remove(key("s3", 2)).unwrap()),
+        |index| drop(index.db().remove(key("s3", 2)).unwrap()),
         &["number 2 of", "cannot be found by its stream"],
     );
-    let misled = |index: &Index| drop(index.raw().insert(key("s3", 2), &3u64.to_be_bytes()).unwrap());
+    let misled = |index: &Index| drop(index.db().insert(key("s3", 2), &3u64.to_be_bytes()).unwrap());
     check_index(misled, &["position 6:", "is listed at position 3"]);
-    let invented = |index: &Index| drop(index.raw().insert(key("nobody", 1), &3u64.to_be_bytes()).unwrap());
+    let invented = |index: &Index| drop(index.db().insert(key("nobody", 1), &3u64.to_be_bytes()).unwrap());
     check_index(invented, &["it has 10 of them for 9 records"]);
     check_index(
-        |index| drop(index.raw().insert(group(3), b"\0\0\0\x01zz").unwrap()),
+        |index| drop(index.db().insert(group(3), b"\0\0\0\x01zz").unwrap()),
         &["position 1:", "differs from its segments"],
     );
 }
@@ -158,12 +163,12 @@ fn an_index_that_differs_from_the_segments_is_found_both_ways() {
 #[test]
 fn what_the_index_lacks_at_its_end_is_no_finding_and_what_it_has_more_is_told() {
     let home = tempfile::tempdir().unwrap();
-    let all = written(home.path());
+    let all = write_log(home.path());
     let whole = fs::read(segment(home.path(), 1)).unwrap();
     let cut = borders(home.path(), 1)[4];
     fs::write(segment(home.path(), 1), &whole[..cut]).unwrap();
     let found = verified(home.path());
-    assert!(told(&found).contains("the segments lack the last 5 records"), "{}", told(&found));
+    assert!(described(&found).contains("the segments lack the last 5 records"), "{}", described(&found));
     assert_eq!((found.tail.position, found.damage), (Position(4), None));
     // The other way round: the index of the shorter log beside the longer segments.
     let behind = tempfile::tempdir().unwrap();
@@ -172,7 +177,7 @@ fn what_the_index_lacks_at_its_end_is_no_finding_and_what_it_has_more_is_told() 
     journal.close();
     fs::write(segment(behind.path(), 1), &whole).unwrap();
     let found = verified(behind.path());
-    assert_eq!(told(&found), "");
+    assert_eq!(described(&found), "");
     assert_eq!((found.tail.position.0, found.indexed), (all.len() as u64, 1));
 }
 

@@ -22,7 +22,7 @@ pub(crate) enum Until {
 
 /// How a walk over the segments ended.
 #[derive(Debug)]
-pub(crate) enum Walked {
+pub(crate) enum WalkEnd {
     /// At the end.
     Whole,
     /// The receiver stopped it.
@@ -38,11 +38,11 @@ pub(crate) struct Walk<'a> {
     pub(crate) ledger: Ledger,
     pub(crate) segments: u64,
     pub(crate) bytes: u64,
-    goes_on: bool,
+    append_continues: bool,
 }
 
 /// One valid record.
-pub(crate) struct Found<'f> {
+pub(crate) struct WalkedRecord<'f> {
     pub(crate) record: &'f StoredRecord,
     pub(crate) bytes: &'f [u8],
     /// The chain hash at it.
@@ -53,33 +53,33 @@ pub(crate) struct Found<'f> {
     pub(crate) same_append: bool,
 }
 
-type Take<'t> = dyn FnMut(&Found<'_>) -> bool + 't;
+type Receive<'t> = dyn FnMut(&WalkedRecord<'_>) -> bool + 't;
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(folder: &'a Path, until: Until) -> Self {
-        Self { folder, until, ledger: Ledger::default(), segments: 0, bytes: 0, goes_on: false }
+        Self { folder, until, ledger: Ledger::default(), segments: 0, bytes: 0, append_continues: false }
     }
 
     fn is_done(&self) -> bool {
         matches!(self.until, Until::Tail(tail) if self.ledger.tail().position >= tail.position)
     }
 
-    /// Passes each valid record to `take` until that returns `false`. Fails only if the folder cannot be listed.
-    pub(crate) fn run(&mut self, take: &mut Take<'_>) -> io::Result<Walked> {
+    /// Passes each valid record to `receive` until that returns `false`. Fails only if the folder cannot be listed.
+    pub(crate) fn run(&mut self, receive: &mut Receive<'_>) -> io::Result<WalkEnd> {
         let numbers = match segment::list(self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             listed => listed?,
         };
         for (number, expected) in numbers.iter().copied().zip(1..) {
             if self.is_done() {
-                return Ok(Walked::Whole);
+                return Ok(WalkEnd::Whole);
             }
             if number != expected {
                 let what = format!("the file is missing, but {number:04} exists");
-                return Ok(Walked::Damaged(self.damaged(expected, 0, what, false)));
+                return Ok(WalkEnd::Damaged(self.damaged(expected, 0, what, false)));
             }
-            match self.segment(number, numbers.last() == Some(&number), take) {
-                Walked::Whole => {}
+            match self.walk_segment(number, numbers.last() == Some(&number), receive) {
+                WalkEnd::Whole => {}
                 ended => return Ok(ended),
             }
         }
@@ -88,17 +88,17 @@ impl<'a> Walk<'a> {
         {
             let what = format!("the segments end before position {}", tail.position);
             let last = numbers.last().copied().unwrap_or(1);
-            return Ok(Walked::Damaged(self.damaged(last, 0, what, false)));
+            return Ok(WalkEnd::Damaged(self.damaged(last, 0, what, false)));
         }
-        Ok(Walked::Whole)
+        Ok(WalkEnd::Whole)
     }
 
-    fn segment(&mut self, number: u32, is_last: bool, take: &mut Take<'_>) -> Walked {
+    fn walk_segment(&mut self, number: u32, is_last: bool, receive: &mut Receive<'_>) -> WalkEnd {
         let begin = self.ledger.tail();
-        let (bytes, cut_short) = match segment::load_part(&segment::path_of(self.folder, number)) {
+        let (bytes, cut_short) = match segment::load_partial(&segment::unsealed_path(self.folder, number)) {
             Ok(loaded) => loaded,
             Err(error) => {
-                return Walked::Damaged(self.damaged(number, 0, format!("it cannot be read: {error}"), false));
+                return WalkEnd::Damaged(self.damaged(number, 0, format!("it cannot be read: {error}"), false));
             }
         };
         let expected = Header { first: begin.position.next(), before: begin.chain };
@@ -106,52 +106,52 @@ impl<'a> Walk<'a> {
             Ok(header) if header == expected => {}
             Ok(header) => {
                 let what = format!("its header says that it begins at position {} of another history", header.first);
-                return Walked::Damaged(self.damaged(number, 0, what, false));
+                return WalkEnd::Damaged(self.damaged(number, 0, what, false));
             }
             Err(error) => {
                 // Records follow only a synced header, so a segment that short never had any.
                 let torn = is_last && bytes.len() <= HEADER_BYTES && self.until == Until::End;
-                return Walked::Damaged(self.damaged(number, 0, error.to_string(), torn));
+                return WalkEnd::Damaged(self.damaged(number, 0, error.to_string(), torn));
             }
         }
         self.segments += 1;
         for frame in Frames::new(&bytes, HEADER_BYTES, begin.chain) {
             if self.is_done() {
-                return Walked::Whole;
+                return WalkEnd::Whole;
             }
             let frame = match frame {
                 Ok(frame) => frame,
                 Err(bad) => {
-                    let behind = segment::group_behind(&bytes, bad, self.ledger.tail().chain);
+                    let behind = segment::find_later_group(&bytes, bad, self.ledger.tail().chain);
                     let torn = is_last && behind.is_none() && cut_short.is_none() && self.until == Until::End;
                     let what = cut_short.unwrap_or_else(|| bad.what.to_owned());
-                    return Walked::Damaged(self.damaged(number, bad.offset, what, torn));
+                    return WalkEnd::Damaged(self.damaged(number, bad.offset, what, torn));
                 }
             };
             let record = match envelope::decode(frame.record) {
                 Ok(record) => record,
-                Err(error) => return Walked::Damaged(self.damaged(number, frame.offset, error.to_string(), false)),
+                Err(error) => return WalkEnd::Damaged(self.damaged(number, frame.offset, error.to_string(), false)),
             };
             if let Err(what) = self.ledger.admit(&record, frame.chain) {
-                return Walked::Damaged(self.damaged(number, frame.offset, what, false));
+                return WalkEnd::Damaged(self.damaged(number, frame.offset, what, false));
             }
             self.bytes += (frame.end - frame.offset) as u64;
-            let found = Found {
+            let found = WalkedRecord {
                 record: &record,
                 bytes: frame.record,
                 chain: frame.chain,
                 place: (number, frame.offset),
-                same_append: self.goes_on,
+                same_append: self.append_continues,
             };
-            let wanted = take(&found);
-            self.goes_on = frame.goes_on;
+            let wanted = receive(&found);
+            self.append_continues = frame.append_continues;
             if !wanted {
-                return Walked::Stopped;
+                return WalkEnd::Stopped;
             }
         }
         match cut_short {
-            Some(what) => Walked::Damaged(self.damaged(number, bytes.len(), what, false)),
-            None => Walked::Whole,
+            Some(what) => WalkEnd::Damaged(self.damaged(number, bytes.len(), what, false)),
+            None => WalkEnd::Whole,
         }
     }
 

@@ -364,7 +364,7 @@ impl Building {
         if bytes.first() != Some(&baton_events::envelope::FORMAT) {
             return Err(Refusal::Newer(format!("record format {}", bytes.first().copied().unwrap_or(0))).into());
         }
-        let record = refill.take(bytes, chain)?;
+        let record = refill.append(bytes, chain)?;
         check_known(&record)?;
         self.records += 1;
         self.fold.apply(&record);

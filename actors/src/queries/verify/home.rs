@@ -37,11 +37,11 @@ pub fn of_home(
     let mut report = Report::begin(false);
     let mut folding = Folding::new(None, go_on);
     let verified = match copy.join("sled").is_dir() {
-        true => verify::whole(&log, &copy.join("sled"), &mut folding)?,
+        true => verify::segments_and_index(&log, &copy.join("sled"), &mut folding)?,
         // It is built when the log is next opened.
         false => verify::segments(&log, &mut folding)?,
     };
-    let (is_measure, is_whole) = (verified.is_measure(), verified.damage.is_none());
+    let (is_measure, is_whole) = (verified.is_authoritative(), verified.damage.is_none());
     report.log(verified);
     let (folded, notes) = folding.end(is_measure, &mut report);
     // Where the folder is gone, so is all that is named in it.
@@ -68,7 +68,7 @@ pub(crate) fn index_beyond(home: &Path, tail: Tail) -> Option<verify::Finding> {
     let scratch = index.is_dir().then(|| scratch(home))?.ok()?;
     let copy = scratch.0.join("sled");
     copy_folder(&index, &copy).ok()?;
-    verify::beyond(&copy, tail)
+    verify::index_surplus(&copy, tail)
 }
 
 fn compare(

@@ -16,16 +16,16 @@ use super::{Auditor, Finding};
 /// Groups or keys of the index read in one step; a replacement of the index may have to wait for one step.
 const STEP: usize = 256;
 /// Wrong stream keys that are reported one by one.
-const KEYS_TOLD: usize = 3;
+const KEYS_REPORTED: usize = 3;
 
 /// A sum over keys by stream: two sets of keys are equal if their sums and counts are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Keys {
+pub(super) struct KeySum {
     pub(super) count: u64,
     sum: u128,
 }
 
-impl Keys {
+impl KeySum {
     pub(super) fn add(&mut self, stream: &[u8], sequence: SequenceNumber, position: Position) {
         let mut digest = Sha256::new();
         digest.update(sequence.0.to_be_bytes());
@@ -39,7 +39,7 @@ impl Keys {
 }
 
 /// Reports that the index reaches `position`, beyond the end of the segments at `tail`.
-pub(super) fn ahead(position: Position, tail: Tail) -> Finding {
+pub(super) fn index_ahead(position: Position, tail: Tail) -> Finding {
     let lost = position.0.saturating_sub(tail.position.0);
     Finding {
         what: format!("the segments lack the last {lost} records, which the index has"),
@@ -49,7 +49,7 @@ pub(super) fn ahead(position: Position, tail: Tail) -> Finding {
 }
 
 /// The index while the segments are read.
-pub(super) struct Beside<'a> {
+pub(super) struct IndexComparison<'a> {
     index: &'a RwLock<Option<Index>>,
     /// The index is compared up to here. On a closed log this is its own end; it takes in what it lacks at the next
     /// start.
@@ -61,25 +61,25 @@ pub(super) struct Beside<'a> {
     ended: bool,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> IndexComparison<'a> {
     pub(super) fn new(index: &'a RwLock<Option<Index>>, until: Until) -> Self {
         let groups = VecDeque::new();
         let mut new = Self { index, limit: Tail::default(), groups, compared: 0, findings: Vec::new(), ended: false };
-        match (until, new.ask(Index::applied)) {
-            (_, Err(error)) => new.differs("log/sled".to_owned(), error),
+        match (until, new.read_index(Index::applied)) {
+            (_, Err(error)) => new.report_difference("log/sled".to_owned(), error),
             (Until::Tail(tail), Ok(_)) => new.limit = tail,
             (Until::End, Ok(applied)) => new.limit = applied,
         }
         new
     }
 
-    fn ask<T>(&self, read: impl FnOnce(&Index) -> Result<T, Error>) -> Result<T, String> {
+    fn read_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, Error>) -> Result<T, String> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         let index = index.as_ref().ok_or_else(|| "it is not open".to_owned())?;
         read(index).map_err(|error| error.to_string())
     }
 
-    fn differs(&mut self, place: String, what: String) {
+    fn report_difference(&mut self, place: String, what: String) {
         self.ended = true;
         self.findings.push(Finding {
             what: format!("the index of the log differs from its segments: {what}"),
@@ -95,21 +95,21 @@ impl<'a> Beside<'a> {
         }
         let place = format!("position {position}");
         if self.groups.is_empty() {
-            match self.ask(|index| index.groups(position, STEP)) {
+            match self.read_index(|index| index.groups(position, STEP)) {
                 Ok(groups) => self.groups.extend(groups),
-                Err(error) => return self.differs(place, error),
+                Err(error) => return self.report_difference(place, error),
             }
         }
         let Some(group) = self.groups.front() else {
-            return self.differs(place, "it ends before that".to_owned());
+            return self.report_difference(place, "it ends before that".to_owned());
         };
-        let goes_on = group.at(position.next()).is_some();
-        match group.at(position) {
+        let goes_on = group.get(position.next()).is_some();
+        match group.get(position) {
             Some(entry) if entry.bytes == record && entry.chain == chain => self.compared += 1,
-            Some(_) => return self.differs(place, "the record there is a different one".to_owned()),
+            Some(_) => return self.report_difference(place, "the record there is a different one".to_owned()),
             None => {
                 let first = group.first();
-                return self.differs(place, format!("it goes on with position {first}"));
+                return self.report_difference(place, format!("it goes on with position {first}"));
             }
         }
         if !goes_on {
@@ -118,30 +118,35 @@ impl<'a> Beside<'a> {
     }
 
     /// Checks that the index ends on the chain of the segments, which end at `tail`.
-    pub(super) fn end(&mut self, tail: Tail) {
+    pub(super) fn check_end(&mut self, tail: Tail) {
         let Tail { position, chain } = self.limit;
         if position > tail.position {
             // Only the index has these records, so no other finding may suggest deleting it.
             self.ended = true;
             self.findings.clear();
-            self.findings.push(ahead(position, tail));
+            self.findings.push(index_ahead(position, tail));
         } else if !self.ended && position == tail.position && chain != tail.chain {
-            self.differs(format!("position {position}"), format!("it ends with chain {chain}"));
+            self.report_difference(format!("position {position}"), format!("it ends with chain {chain}"));
         }
     }
 
     /// Compares the keys by stream with those of the records. Returns false if the auditor stopped it.
-    pub(super) fn keys(&mut self, records: &Keys, folder: &Path, auditor: &mut dyn Auditor) -> io::Result<bool> {
+    pub(super) fn compare_keys(
+        &mut self,
+        records: &KeySum,
+        folder: &Path,
+        auditor: &mut dyn Auditor,
+    ) -> io::Result<bool> {
         let to = self.limit.position;
         if self.ended {
             return Ok(true);
         }
-        let (mut found, mut after): (Keys, Option<Vec<u8>>) = (Keys::default(), None);
+        let (mut found, mut after): (KeySum, Option<Vec<u8>>) = (KeySum::default(), None);
         loop {
-            let step = match self.ask(|index| index.stream_keys(after.as_deref(), STEP)) {
+            let step = match self.read_index(|index| index.stream_keys(after.as_deref(), STEP)) {
                 Ok(step) => step,
                 Err(error) => {
-                    self.differs("its keys by stream".to_owned(), error);
+                    self.report_difference("its keys by stream".to_owned(), error);
                     return Ok(true);
                 }
             };
@@ -155,13 +160,13 @@ impl<'a> Beside<'a> {
             }
         }
         if found != *records {
-            self.wrong_keys(found.count, records.count, to, folder)?;
+            self.report_wrong_keys(found.count, records.count, to, folder)?;
         }
         Ok(true)
     }
 
     /// Reports wrong keys: the first few that are missing or name another position, and whether there are too many.
-    fn wrong_keys(&mut self, found: u64, expected: u64, to: Position, folder: &Path) -> io::Result<()> {
+    fn report_wrong_keys(&mut self, found: u64, expected: u64, to: Position, folder: &Path) -> io::Result<()> {
         let mut wrong = Vec::new();
         let mut walk = Walk::new(folder, Until::End);
         walk.run(&mut |found| {
@@ -169,22 +174,25 @@ impl<'a> Beside<'a> {
             if record.position > to {
                 return false;
             }
-            match self.ask(|index| index.position_of(&record.stream, record.sequence)) {
+            match self.read_index(|index| index.position_of(&record.stream, record.sequence)) {
                 Ok(Some(position)) if position == record.position => {}
                 Ok(named) => wrong.push((record.stream.clone(), record.sequence, record.position, named)),
                 Err(_) => {}
             }
-            wrong.len() < KEYS_TOLD
+            wrong.len() < KEYS_REPORTED
         })?;
         for (stream, sequence, position, named) in wrong {
             let what = match named {
                 Some(named) => format!("number {} of {stream} is listed at position {named}", sequence.0),
                 None => format!("number {} of {stream} cannot be found by its stream", sequence.0),
             };
-            self.differs(format!("position {position}"), what);
+            self.report_difference(format!("position {position}"), what);
         }
         if self.findings.is_empty() || found > expected {
-            self.differs("its keys by stream".to_owned(), format!("it has {found} of them for {expected} records"));
+            self.report_difference(
+                "its keys by stream".to_owned(),
+                format!("it has {found} of them for {expected} records"),
+            );
         }
         Ok(())
     }
