@@ -19,6 +19,7 @@ mod live;
 mod log;
 mod mcp;
 mod memory;
+mod outcome;
 mod process;
 mod program;
 mod read;
@@ -50,6 +51,7 @@ pub use live::Live;
 pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
 pub use memory::{Asked, Options as ScaleOptions, Scale, WithVectors, measure as scale};
+pub use outcome::Outcome;
 pub use process::Memory;
 pub use program::VARIABLE as PROGRAM_VARIABLE;
 pub use read::{Giant, Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
@@ -57,7 +59,7 @@ pub use recall::{
     Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Meant as RecallMeant, Options as RecallOptions, Ranking,
     Recall, measure as recall,
 };
-pub use report::{Outcome, Report};
+pub use report::Report;
 pub use sample::Spread;
 pub use searching::{Query, Searching};
 pub use table::Table;
