@@ -1,5 +1,5 @@
-//! A daemon with years of history: how soon each kind of question is answered, what memory it takes, and how long its
-//! searchable memory takes to be made anew from the log.
+//! A daemon with years of history: time to answer each kind of question, memory, and time to rebuild its searchable
+//! memory from the log.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,52 +20,52 @@ use super::table::megabytes;
 use super::workspace::Workspace;
 use super::{Corpus, Error, Memory, Spread, Table, io_error};
 
-/// Calls of each kind: 99 of 100 is one of them.
+/// Calls of each kind, so that the 99th percentile is one of them.
 const CALLS: usize = 100;
-/// Time for the calls of one kind; those of a slow kind are fewer.
+/// Time for the calls of one kind; a slow kind gets fewer calls.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Different questions of one kind.
 const QUESTIONS: usize = 20;
 
-/// What a history of this size costs.
+/// Cost of a history of this size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Daemon {
     /// How this was measured.
     pub how: &'static str,
-    /// Sessions, subagents included.
+    /// Sessions, including subagents.
     pub sessions: u64,
     /// Documents in the memory: turns, sessions, entities, facts, outcomes.
     pub documents: u64,
-    /// By kind of question: calls on one open connection.
+    /// Calls on one open connection, by kind of question.
     pub questions: BTreeMap<&'static str, Question>,
-    /// Memory of a daemon that was started over this and has answered all these questions; absent where the system does
-    /// not tell, like all of its kind.
+    /// Memory of a daemon that was started over this history and has answered all these questions. Absent where the
+    /// system does not report it, like the other figures of processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// The memory made anew from the log and the conversations.
+    /// Rebuilding the memory from the log and the conversations.
     pub rebuild: Rebuild,
 }
 
 /// One kind of question.
 #[derive(Clone, Debug, Serialize)]
 pub struct Question {
-    /// One of them.
+    /// An example.
     pub asked: String,
-    /// How long their answers took.
+    /// Times of the answers.
     pub call: Spread,
-    /// Processor time of the daemon for one, in milliseconds.
+    /// Processor time of the daemon per call, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_cpu_ms: Option<f64>,
 }
 
-/// The memory made anew.
+/// Rebuilding the memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rebuild {
-    /// From starting a daemon that finds no memory until its memory has followed the log.
+    /// From starting a daemon without a memory until its memory has caught up with the log.
     pub wall_seconds: f64,
-    /// Documents by that.
+    /// Documents per second.
     pub documents_per_second: f64,
-    /// Processor time of it, all threads.
+    /// Processor time, all threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
     /// Memory of the daemon right after.
@@ -73,7 +73,7 @@ pub struct Rebuild {
     pub memory: Option<Memory>,
 }
 
-/// Brings a corpus into a daemon's memory, asks, throws the memory away and waits until it is there again.
+/// Indexes a corpus, asks questions, deletes the memory and waits until it is rebuilt.
 pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> Result<Daemon, Error> {
     let home = workspace.path().join("history");
     baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
@@ -139,7 +139,7 @@ fn search(client: &mut Client, query: &str, wait: bool) -> Result<Vec<Hit>, Erro
     Ok(found.hits)
 }
 
-/// Asks every kind of question.
+/// Asks questions of every kind.
 fn ask_all(client: &mut Client, corpus: &Corpus) -> Result<BTreeMap<&'static str, Question>, Error> {
     let hits = search(client, &format!("{} error", corpus.common_word), false)?;
     let words = Words::of(&hits);
@@ -203,7 +203,7 @@ fn ask(client: &mut Client, method: &str, question: &dyn Fn(usize) -> (String, V
         let (text, params) = question(calls % QUESTIONS);
         let answer: Value = sample.take(|| client.call(method, &params, |_| {}))?;
         calls += 1;
-        // What is in the corpus by its making is found; whether a corpus has a command or a fact is its own affair.
+        // Words of the corpus must be found; whether it contains commands or facts is up to chance.
         if answer.get("hits").and_then(Value::as_array).is_some_and(Vec::is_empty) {
             return Err(Error::Untrue(format!("nothing is found for {text:?}")));
         }
@@ -221,7 +221,7 @@ fn beginning(word: &str) -> String {
     word.chars().take(4).collect()
 }
 
-/// Words that stand in what was found, side by side.
+/// Pairs of adjacent words from the hits.
 struct Words(Vec<[String; 2]>);
 
 impl Words {
@@ -229,7 +229,7 @@ impl Words {
         let mut pairs = Vec::new();
         for hit in hits {
             let words: Vec<&str> = hit.snippet.split(' ').collect();
-            // A word that stands in every second text is not in the index, and no prefix finds it.
+            // A stop word is not indexed, and no prefix finds it.
             let is_word =
                 |word: &str| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_lowercase()) && !is_stop(word);
             for pair in words.windows(2).filter(|pair| pair[0] != pair[1] && pair.iter().all(|word| is_word(word))) {

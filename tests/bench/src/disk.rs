@@ -1,4 +1,4 @@
-//! Disk: what the home takes against what the transcripts take.
+//! Disk use: the size of the home compared to that of the transcripts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,31 +13,31 @@ use super::{Table, TestDaemon};
 /// Parts of the home.
 const PARTS: [&str; 4] = ["log/segments", "log/sled", "blobs", "memory"];
 
-/// Disk taken, by part of the home.
+/// Disk use by part of the home.
 #[derive(Clone, Debug, Serialize)]
 pub struct Disk {
     /// How this was measured.
     pub how: &'static str,
-    /// Raw bytes of all transcripts.
+    /// Bytes of all transcripts.
     pub raw_bytes: u64,
-    /// Each part.
+    /// The parts.
     pub parts: BTreeMap<&'static str, Part>,
-    /// All of it.
+    /// The whole home.
     pub all: Part,
-    /// Bytes by raw bytes.
+    /// Bytes of the home divided by bytes of the transcripts.
     pub share_of_raw: f64,
     /// The same in whole blocks.
     pub share_of_raw_on_disk: f64,
 }
 
-/// What lies in a folder.
+/// Files in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Their lengths.
+    /// Sum of their lengths.
     pub bytes: u64,
-    /// What they take, in whole blocks.
+    /// Disk space in whole blocks.
     pub bytes_on_disk: u64,
 }
 
@@ -83,7 +83,7 @@ impl Disk {
     }
 }
 
-/// What lies in a folder, and below it. One that is not there has nothing.
+/// Counts the files below a folder; zero if it does not exist.
 pub(super) fn folder(path: &Path) -> Part {
     let mut part = Part::default();
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {

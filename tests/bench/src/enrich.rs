@@ -1,4 +1,4 @@
-//! What enriching costs in requests, tokens and time, with an endpoint in this process that answers after a while.
+//! Cost of enriching in requests, tokens and time, with an endpoint in this process that answers after a delay.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,70 +15,70 @@ use super::sample::Sample;
 use super::workspace::{self, Workspace};
 use super::{Corpus, CorpusOptions, Error, Spread, Table, TestDaemon, io_error};
 
-/// Quiet time after an end, in seconds: the least that can be configured.
+/// Quiet time after an end, in seconds: the configurable minimum.
 const QUIET_S: u64 = 1;
-/// Calls at once while a queue is worked off.
+/// Concurrent calls while a queue is worked off.
 const AT_ONCE: u32 = 8;
-/// Closes that are timed.
+/// Number of closes measured.
 const CLOSES: usize = 10;
-/// Between two looks at whether a session is enriched.
+/// Interval between two checks whether a session is enriched.
 const LOOK: Duration = Duration::from_millis(5);
-/// Longest wait for one.
+/// Timeout for one session.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of a session of the queue, on average.
+/// Mean size of a session in the queue, in bytes.
 const SESSION_BYTES: u64 = 40_000;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Sessions that wait.
+    /// Sessions in the queue.
     pub sessions: u32,
-    /// How long the endpoint takes for an answer.
+    /// Delay of the endpoint's answers.
     pub delay: Duration,
-    /// Another number, other sessions.
+    /// Another seed gives other sessions.
     pub seed: u64,
 }
 
-/// What enriching costs.
+/// Cost of enriching.
 #[derive(Clone, Debug, Serialize)]
 pub struct Enriching {
     /// How this was measured.
     pub how: String,
-    /// The example sessions, where this is a checkout.
+    /// The example sessions; only in a checkout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub examples: Option<Examples>,
-    /// From asking for a close to the enriched episode, the quiet second included.
+    /// From the call of `close` to the enriched episode, including the quiet second.
     pub close_to_enriched: Spread,
-    /// How long the endpoint takes for an answer, in milliseconds.
+    /// Delay of the endpoint's answers, in milliseconds.
     pub endpoint_ms: u64,
-    /// Sessions that waited and were enriched.
+    /// Sessions of the queue that were enriched.
     pub drained: u64,
-    /// How long that took.
+    /// Time for all of them.
     pub drained_seconds: f64,
-    /// What the endpoint alone would have taken for them.
+    /// Time that the endpoint alone would have taken for them.
     pub endpoint_seconds: f64,
-    /// Calls at once.
+    /// Concurrent calls allowed.
     pub at_once: u32,
-    /// Most calls that ever were.
+    /// Most concurrent calls seen.
     pub most_at_once: usize,
 }
 
-/// The example sessions, enriched.
+/// Enriching the example sessions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examples {
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Requests for all of them.
+    /// Number of requests.
     pub requests: u64,
-    /// Tokens of all requests together, by the estimate that budgets go by.
+    /// Tokens of all requests, by the estimate that budgets use.
     pub tokens_sent: u64,
-    /// Of the largest one.
+    /// Tokens of the largest request.
     pub tokens_sent_most: u64,
-    /// Tokens of all answers together.
+    /// Tokens of all answers.
     pub tokens_answered: u64,
 }
 
-/// Measures. `tell` is told what is being done.
+/// Measures enriching. Calls `tell` with each step.
 pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Enriching, Error> {
     let workspace = Workspace::new()?;
     let examples = examples_of(&workspace, tell)?;
@@ -131,7 +131,7 @@ fn configure(daemon: &TestDaemon, endpoint: &FakeEndpoint) -> Result<(), Error> 
     std::fs::write(&path, config.to_string()).map_err(io_error("write", &path))
 }
 
-/// Requests and tokens of the example sessions, where this is a checkout.
+/// Enriches the example sessions; `None` outside a checkout.
 fn examples_of(workspace: &Workspace, tell: &dyn Fn(&str)) -> Result<Option<Examples>, Error> {
     let Some(folder) = examples::folder().ok().filter(|folder| folder.join("projects").is_dir()) else {
         return Ok(None);
@@ -160,7 +160,7 @@ fn examples_of(workspace: &Workspace, tell: &dyn Fn(&str)) -> Result<Option<Exam
     }))
 }
 
-/// Milliseconds from asking for a close to the enriched episode.
+/// Times from the call of `close` to the enriched episode.
 fn closes(daemon: &mut TestDaemon) -> Result<Spread, Error> {
     let sessions: Sessions = daemon.client.call(method::SESSIONS, &SessionsParams::default(), |_| {})?;
     let mut took = Sample::default();
@@ -189,7 +189,7 @@ fn closes(daemon: &mut TestDaemon) -> Result<Spread, Error> {
 }
 
 impl Enriching {
-    /// For people.
+    /// The figures as tables.
     pub fn tables(&self) -> Vec<Table> {
         let mut table = Table::new("Enriching", &self.how);
         if let Some(examples) = &self.examples {

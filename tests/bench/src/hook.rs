@@ -1,7 +1,7 @@
-//! Hooks: what each costs the agent that waits for it, whatever the daemon does.
+//! Hooks: what each one costs the agent that waits for it, whatever state the daemon is in.
 //!
-//! A hook is measured as an agent meets it: a process that is started, given its object and waited for. Everything that is
-//! compared is measured in turns, so that a busy moment of the machine meets all alike.
+//! A hook is measured as an agent runs it: as a process that is started, given its object and waited for. All variants
+//! take turns, so that a busy moment of the machine affects them alike.
 
 mod called;
 mod told;
@@ -16,12 +16,12 @@ use super::workspace::Workspace;
 use super::{Error, Outcome, Spread, Table, io_error, process, program};
 use called::{Caller, Fed};
 
-/// The events that an agent calls hooks for.
+/// The events for which an agent calls hooks.
 const EVENTS: [&str; 7] =
     ["SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "PostCompact", "SessionEnd"];
-/// Calls of one kind in a row: enough for the system to tell their processor time, few enough to be in turns.
+/// Calls of one kind in a row: enough to measure their processor time, few enough to take turns.
 const IN_A_ROW: u32 = 25;
-/// What a hook is compared with, and what that is given.
+/// Programs to compare with, and their arguments.
 const OTHERS: [(&str, [&str; 2]); 2] = [("python3", ["-c", "pass"]), ("node", ["-e", "0"])];
 
 /// What is measured.
@@ -29,53 +29,53 @@ const OTHERS: [(&str, [&str; 2]); 2] = [("python3", ["-c", "pass"]), ("node", ["
 pub struct Options {
     /// Calls of each kind.
     pub runs: u32,
-    /// Sessions of which one is handed over; 0: that is not measured.
+    /// Sessions known to the daemon when a handoff is measured; 0 to leave that out.
     pub sessions: u32,
 }
 
-/// What hooks cost.
+/// Cost of hooks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Hook {
     /// How this was measured.
     pub how: &'static str,
-    /// `release`, or `debug`: then the figures say nothing of what users have.
+    /// `release` or `debug`; figures of a debug build do not apply to what users run.
     pub build: &'static str,
     /// Size of the program.
     pub binary_bytes: u64,
-    /// With the daemon up.
+    /// With a running daemon.
     pub up: BTreeMap<&'static str, Cost>,
-    /// Without one.
+    /// Without a daemon.
     pub down: BTreeMap<&'static str, Cost>,
-    /// With one that is stopped and answers nothing.
+    /// With a stopped daemon that answers nothing.
     pub stopped: BTreeMap<&'static str, Cost>,
     /// Other programs that do nothing.
     pub others: BTreeMap<&'static str, Outcome<Cost>>,
-    /// SessionStart that is told of the last session of its project.
+    /// SessionStart with a handoff of the last session of its project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
 }
 
-/// What one call costs.
+/// Cost of one call.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     /// From before its start to its end.
     pub whole_process: Spread,
-    /// Processor time of its process, in milliseconds, in the mean; absent where the system does not tell.
+    /// Mean processor time of its process, in milliseconds; absent where the system does not report it.
     pub cpu_ms: Option<f64>,
 }
 
-/// What a start with a handoff costs.
+/// Cost of a start with a handoff.
 #[derive(Clone, Debug, Serialize)]
 pub struct Handoff {
-    /// Sessions that the daemon knows, subagents' included.
+    /// Sessions known to the daemon, including subagents.
     pub sessions: u64,
-    /// Bytes that the agent is told, in the mean.
+    /// Mean size of the handoff, in bytes.
     pub told_bytes: u64,
-    /// The calls.
+    /// Cost of the calls.
     pub cost: Cost,
 }
 
-/// How often something was done and how long it took, while that is found out.
+/// Measurements of one kind of call while they are taken.
 #[derive(Default)]
 struct Tally {
     sample: Sample,
@@ -83,7 +83,7 @@ struct Tally {
     calls: u32,
 }
 
-/// Measures. `tell` is told what is being done.
+/// Measures hooks. Calls `tell` with each step.
 pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
     let program = program::baton_hook()?;
     let workspace = Workspace::new()?;
@@ -146,7 +146,7 @@ pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
 }
 
 impl Tally {
-    /// Does something so many times.
+    /// Makes `count` calls.
     fn take(&mut self, count: u32, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         let before = process::children_cpu_seconds();
         for _ in 0..count {
@@ -176,7 +176,7 @@ impl Cost {
 }
 
 impl Hook {
-    /// For people.
+    /// The figures as tables.
     pub fn tables(&self) -> Vec<Table> {
         let mut program = Table::new("Hooks", self.how);
         program.row("baton-hook", format!("{} bytes ({} build)", self.binary_bytes, self.build));

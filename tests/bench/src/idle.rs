@@ -1,4 +1,4 @@
-//! A daemon with nothing to do: processor, wake-ups, writes, memory; and starting over what is already indexed.
+//! An idle daemon: processor time, wake-ups, writes and memory; and a restart over what is already indexed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,33 +12,33 @@ use serde::Serialize;
 use super::workspace::{self, Workspace};
 use super::{Error, Memory, Outcome, Table, TestDaemon, io_error, process, program};
 
-/// How long a daemon is left alone before it is watched: what its last work left behind is done then.
+/// Time to let the daemon finish its last work before it is watched.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// What doing nothing costs.
+/// Cost of an idle daemon.
 #[derive(Clone, Debug, Serialize)]
 pub struct Idle {
     /// How this was measured.
     pub how: &'static str,
     /// How long the daemon was watched.
     pub seconds: f64,
-    /// Processor time by wall time, in percent of one core.
+    /// Processor time divided by wall time, in percent of one core.
     pub cpu_percent: f64,
-    /// Context switches of all threads, voluntary and not, by wall time.
+    /// Context switches of all threads per second, voluntary or not.
     pub wakeups_per_second: f64,
-    /// The same by name of the thread.
+    /// The same by thread name.
     pub wakeups_of: BTreeMap<String, f64>,
-    /// Calls of `write` and its kin meanwhile.
+    /// Number of `write` calls and the like.
     pub write_calls: u64,
-    /// Bytes for the disk meanwhile.
+    /// Bytes sent to the disk.
     pub written_bytes: u64,
-    /// A daemon over no transcripts in an empty home.
+    /// Memory of a daemon in an empty home without transcripts.
     pub memory_empty: Memory,
-    /// After indexing the corpus.
+    /// Memory after indexing the corpus.
     pub memory_after: Memory,
-    /// Started over the indexed corpus, after its first answer.
+    /// Memory of a daemon restarted over the indexed corpus, after its first answer.
     pub memory_restarted: Memory,
-    /// From starting that one to its being ready.
+    /// From the restart until it is ready.
     pub restart_ms: f64,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn measure(daemon: &TestDaemon, workspace: &Workspace, watch: Duratio
     }))
 }
 
-/// A daemon over nothing.
+/// Memory of a daemon without any transcripts.
 fn empty(below: &Path) -> Result<Memory, Error> {
     let claude = below.join("nobody");
     std::fs::create_dir_all(claude.join("projects")).map_err(io_error("create", &claude))?;
@@ -85,7 +85,7 @@ fn empty(below: &Path) -> Result<Memory, Error> {
     process::memory(daemon.pid()).ok_or_else(gone)
 }
 
-/// A daemon over a copy of the home.
+/// Starts a daemon over a copy of the home.
 fn restart(environment: &Environment, workspace: &Workspace) -> Result<(f64, Memory), Error> {
     let home = workspace.path().join("restarted");
     workspace::copy(&environment.home, &home)?;

@@ -1,4 +1,4 @@
-//! Bulk index: transcripts on disk in, the first answer from all of them out.
+//! Bulk index: from transcripts on disk to the first answer from all of them.
 
 use std::path::Path;
 use std::time::Instant;
@@ -11,24 +11,24 @@ use super::{Corpus, Error, Memory, Table, TestDaemon, process};
 /// Bytes of an MB.
 const MB: f64 = 1_000_000.0;
 
-/// From a daemon that is not running yet to an answer from everything.
+/// From starting a daemon to an answer from everything.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Index {
     /// How this was measured.
     pub how: &'static str,
     /// Wall time.
     pub wall_seconds: f64,
-    /// Processor time of the daemon, user and system, all threads; absent where the system does not tell.
+    /// Processor time of the daemon, user and system, all threads; absent where the system does not report it.
     pub cpu_seconds: Option<f64>,
-    /// Raw bytes by wall time.
+    /// MB of transcripts per second of wall time.
     pub mb_per_second: f64,
-    /// Raw bytes by processor time: what one core does.
+    /// MB of transcripts per second of processor time, which is what one core does.
     pub mb_per_cpu_second: Option<f64>,
-    /// Events in the log for it.
+    /// Events written to the log.
     pub events: u64,
-    /// Documents in the memory for it.
+    /// Documents in the memory.
     pub documents: u64,
-    /// Memory of the daemon right after; absent where the system does not tell.
+    /// Memory of the daemon right after; absent where the system does not report it.
     pub memory: Option<Memory>,
 }
 
@@ -73,7 +73,7 @@ impl Index {
 }
 
 impl Corpus {
-    /// What it is, for people.
+    /// The corpus as a table.
     pub fn table(&self) -> Table {
         let how = format!(
             "{} sessions and {} subagents in {} projects, seed {}; shaped as real transcripts are.",

@@ -1,4 +1,4 @@
-//! From an append to an answer that has it.
+//! From an append to an answer that contains it.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -20,9 +20,9 @@ const APPENDS: usize = 100;
 pub struct Latency {
     /// How this was measured.
     pub how: &'static str,
-    /// Appended to the largest transcript of the corpus.
+    /// Appends to the largest transcript of the corpus.
     pub known_session: Appending,
-    /// Each in a transcript that was not there before.
+    /// Appends that each create a transcript.
     pub new_session: Appending,
 }
 
@@ -31,9 +31,9 @@ pub struct Latency {
 pub struct Appending {
     /// From before the append to the answer.
     pub to_answer: Spread,
-    /// Of that, the search alone.
+    /// The search alone.
     pub search_call: Spread,
-    /// Processor time of the daemon for one of them, in milliseconds; absent where the system does not tell.
+    /// Processor time of the daemon per append and search, in milliseconds; absent where the system does not report it.
     pub cpu_ms: Option<f64>,
 }
 
@@ -84,7 +84,7 @@ impl Latency {
     }
 }
 
-/// A word that is nowhere else, one for each number.
+/// A word for each number that occurs nowhere else.
 pub(super) fn word(number: usize) -> String {
     const DIGITS: &[u8; 16] = b"bcdfghjklmnpqrtv";
     let digits = (0..4).map(|place| char::from(DIGITS[(number >> (4 * place)) & 15]));
@@ -97,7 +97,7 @@ pub(super) fn now_ms() -> i64 {
     i64::try_from(now).unwrap_or(i64::MAX)
 }
 
-/// A typed prompt with a word, and a reply.
+/// A typed prompt and a reply, both with the word.
 pub(super) fn exchange(path: &Path, word: &str, number: usize) -> String {
     let session = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let at = Timestamp(now_ms()).to_string();

@@ -1,4 +1,4 @@
-//! The look at every transcript that comes before each answer, where there are many.
+//! The look at every transcript before each answer, with many transcripts.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::table::megabytes;
 use super::workspace::Workspace;
 use super::{Corpus, CorpusOptions, Error, Memory, Spread, Table, TestDaemon, process};
 
-/// Bytes of a transcript, in the mean.
+/// Mean size of a transcript, in bytes.
 const SMALL_BYTES: u64 = 4000;
-/// Searches.
+/// Number of searches.
 const CALLS: usize = 200;
-/// Looks of this program itself.
+/// Number of scans by this program itself.
 const LOOKS: usize = 20;
 
 /// Searches over many small transcripts with nothing new.
@@ -29,17 +29,17 @@ pub struct Lazy {
     pub raw_bytes: u64,
     /// `search` calls on an open connection.
     pub search: Spread,
-    /// Processor time of the daemon for one of them, in milliseconds; absent where the system does not tell.
+    /// Processor time of the daemon per search, in milliseconds; absent where the system does not report it.
     pub cpu_ms: Option<f64>,
-    /// Reading all directories and asking `stat` for each file, done by the measuring program itself.
+    /// Time in which this program reads all directories and calls `stat` for each file.
     pub stat_all: Spread,
-    /// Memory of the daemon; absent where the system does not tell.
+    /// Memory of the daemon; absent where the system does not report it.
     pub memory: Option<Memory>,
 }
 
 pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<Lazy, Error> {
     let claude = workspace.path().join("many");
-    // One in five is a subagent's.
+    // One transcript in five is a subagent's.
     let sessions = (files / 5 * 4).max(1);
     let options = CorpusOptions { sessions, bytes: u64::from(files) * SMALL_BYTES, seed };
     let corpus = Corpus::write(options, &claude)?;
@@ -73,7 +73,7 @@ pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<La
     })
 }
 
-/// Transcripts below a folder.
+/// Counts the transcripts below a folder.
 fn look(folder: &Path) -> u64 {
     let mut seen = 0;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,9 +1,9 @@
-//! `baton-bench`: what Baton costs, measured on this machine with a real `baton`.
+//! `baton-bench`: measures on this machine what a real `baton` costs.
 //!
-//! Every figure comes from throwaway daemons over a corpus that is the same in every run, and says how it was taken.
-//! A run that did not do what it measures (a word that was not found, a session that was not indexed) is an error, never
-//! a figure. What the system does not tell is left out and said so. Nothing of the user's is read or changed, and nothing
-//! runs or lies about afterwards, also when it is interrupted.
+//! Every figure comes from throwaway daemons over a corpus that is the same in every run, and states how it was taken.
+//! A run that did not do what it measures (a word not found, a session not indexed) is an error, never a figure.
+//! Figures that the system does not report are left out, with a remark. None of the user's data is read or changed, and
+//! no process or file is left behind, even after an interrupt.
 
 mod corpus;
 mod crash;
@@ -75,30 +75,30 @@ use workspace::Workspace;
 pub enum Part {
     /// Bulk index.
     Index,
-    /// Disk.
+    /// Disk use.
     Disk,
-    /// A daemon with nothing to do.
+    /// An idle daemon.
     Idle,
     /// Searches.
     Search,
     /// The MCP server.
     Mcp,
-    /// From an append to an answer that has it.
+    /// From an append to an answer that contains it.
     Latency,
     /// A session written at its own pace.
     Live,
-    /// The look at all files before an answer.
+    /// The look at all transcripts before each answer.
     Lazy,
-    /// A log that has grown large.
+    /// A large log.
     Log,
     /// A daemon with a history.
     Daemon,
-    /// Notes for people.
+    /// The notes of the vault.
     Vault,
 }
 
 impl Part {
-    /// All of them, in the order in which they are measured: what leaves the corpus as it is comes first.
+    /// All parts in the order in which they are measured; those that leave the corpus unchanged come first.
     pub const ALL: [Self; 11] = [
         Self::Index,
         Self::Disk,
@@ -114,32 +114,32 @@ impl Part {
     ];
 }
 
-/// What is measured, over what.
+/// What is measured, and over which data.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The parts.
     pub parts: Vec<Part>,
-    /// A corpus that was written before; a copy of it is used.
+    /// An existing corpus, of which a copy is used.
     pub corpus: Option<PathBuf>,
-    /// Else one like this is written.
+    /// The corpus to write if there is none.
     pub new: CorpusOptions,
-    /// How long an idle daemon is watched.
+    /// How long the idle daemon is watched.
     pub idle: Duration,
-    /// How long a session is replayed.
+    /// How long the live session is written.
     pub live: Duration,
-    /// Transcripts for [`Part::Lazy`].
+    /// Number of transcripts for [`Part::Lazy`].
     pub files: u32,
-    /// Events for [`Part::Log`].
+    /// Number of events for [`Part::Log`].
     pub events: u64,
 }
 
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A folder that no corpus was written to.
+    /// The folder contains no corpus.
     #[error("there is no corpus in {}; write one with `baton-bench corpus --into {}`", .0.display(), .0.display())]
     NoCorpus(PathBuf),
-    /// No `baton` to measure.
+    /// There is no `baton` to measure.
     #[error(
         "there is no program {}; build it with `cargo build{}`, or set {} to the `baton` to measure",
         .0.display(),
@@ -147,17 +147,17 @@ pub enum Error {
         program::VARIABLE
     )]
     NoProgram(PathBuf),
-    /// A folder in use.
+    /// The folder is in use.
     #[error("{} is not empty; name a new directory", .0.display())]
     Occupied(PathBuf),
-    /// The corpus, or a process.
+    /// A file or process could not be used.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
         /// What was tried.
         what: &'static str,
-        /// With what.
+        /// The file or program concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A set of questions that cannot be used.
@@ -165,13 +165,13 @@ pub enum Error {
     Data {
         /// The file.
         path: PathBuf,
-        /// Where in it is what mistake.
+        /// The mistake, with its place in the file.
         what: String,
     },
-    /// The daemon.
+    /// The daemon could not be called.
     #[error(transparent)]
     Client(#[from] client::Error),
-    /// What was to be measured did not happen.
+    /// The thing to be measured did not happen.
     #[error("nothing to measure: {0}")]
     Untrue(String),
 }
@@ -180,7 +180,7 @@ fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) ->
     move |source| Error::Io { what, path: path.to_owned(), source }
 }
 
-/// Measures. `tell` is told what is being done.
+/// Measures the requested parts. Calls `tell` with each step.
 pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> {
     let wants = |part| options.parts.contains(&part);
     let workspace = Workspace::new()?;
@@ -214,12 +214,12 @@ pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> 
     Ok(report)
 }
 
-/// Measures how fast transcripts are read. `tell` is told what is being done.
+/// Measures how fast transcripts are read. Calls `tell` with each step.
 pub fn read(options: &ReadOptions, tell: impl Fn(&str)) -> Result<Read, Error> {
     read::measure(options, &tell)
 }
 
-/// A corpus of its own, at `claude`.
+/// Copies or writes a corpus to `claude`.
 fn corpus(options: &Options, claude: &Path, tell: &impl Fn(&str)) -> Result<Corpus, Error> {
     match &options.corpus {
         Some(from) => {

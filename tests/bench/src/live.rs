@@ -1,4 +1,4 @@
-//! A session written at its own pace, while an agent asks now and then.
+//! A session written at its own pace, while an agent searches now and then.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,32 +13,32 @@ use serde_json::json;
 use super::mcp::Server;
 use super::{Corpus, Error, Outcome, Table, TestDaemon, corpus, io_error, latency, process};
 
-/// How often something is searched for meanwhile.
+/// Interval between two searches.
 const ASK: Duration = Duration::from_secs(15);
 
-/// Longest pause between two lines: a session that is worked in, not one that waits for its person.
+/// Longest pause between two lines: that of an active session, not of one that waits for its user.
 const PAUSE: Duration = Duration::from_secs(10);
-/// How long the daemon is left alone before: what its last work left behind is done then.
+/// Time to let the daemon finish its last work before the session begins.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// What following a session costs.
+/// Cost of following a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct Live {
     /// How this was measured.
     pub how: &'static str,
     /// How long the session was written.
     pub seconds: f64,
-    /// Times faster than it was written first.
+    /// Speed relative to the original session.
     pub pace: u32,
-    /// Lines.
+    /// Lines written.
     pub lines: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Searches meanwhile.
+    /// Searches made meanwhile.
     pub searches: u64,
-    /// Processor time of the daemon by wall time, in percent of one core.
+    /// Processor time of the daemon divided by wall time, in percent of one core.
     pub daemon_cpu_percent: f64,
-    /// The same of `baton mcp`; absent without one.
+    /// The same of `baton mcp`; absent if it was not running.
     pub mcp_cpu_percent: Option<f64>,
 }
 
@@ -119,7 +119,7 @@ fn ask(daemon: &mut TestDaemon, server: Option<&mut Server>) -> Result<(), Error
     }
 }
 
-/// Whether the daemon knows what was written.
+/// Checks that the daemon has read what was written.
 fn was_read(daemon: &mut TestDaemon, path: &Path) -> Result<(), Error> {
     daemon.ask(Corpus::COMMON_WORD, false)?;
     let session = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();

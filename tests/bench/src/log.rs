@@ -1,4 +1,4 @@
-//! The log where it has grown large: durable appends, restart, rebuild, and a daemon with ten thousand sessions at rest.
+//! A large log: durable appends, restart, rebuild, and a daemon with ten thousand sessions at rest.
 
 mod appending;
 mod history;
@@ -24,7 +24,7 @@ use super::{Error, Outcome, Table, io_error, program};
 /// Bytes of an MB.
 const MB: f64 = 1_000_000.0;
 
-/// What the log costs at this size.
+/// Cost of a log of this size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Log {
     /// How this was measured.
@@ -35,23 +35,23 @@ pub struct Log {
     pub events: u64,
     /// Durable appends with few and many writers.
     pub appends: Vec<Appends>,
-    /// Opening the log after an orderly end.
+    /// Time to open the log after an orderly close.
     pub open_ms: f64,
-    /// Opening it when nothing was kept but the segments: events per second.
+    /// Events per second when opening it with nothing but the segments.
     pub rebuild_events_per_second: f64,
-    /// `baton log verify --quick` on it: MB of segments per second, the whole process.
+    /// `baton log verify --quick`, the whole process, in MB of segments per second.
     pub verify_mb_per_second: f64,
-    /// `baton log export` of it, conversations included: events per second, the whole process.
+    /// `baton log export` with the conversations, the whole process, in events per second.
     pub export_events_per_second: f64,
-    /// `baton replay --summary` of that file: events per second, the whole process.
+    /// `baton replay --summary` of the exported file, the whole process, in events per second.
     pub replay_events_per_second: f64,
-    /// The daemon over it.
+    /// A daemon over the log.
     pub resting: Outcome<Resting>,
-    /// Bytes of the segments for one session.
+    /// Bytes of segments per session.
     pub segment_bytes_per_session: u64,
-    /// Bytes of sled's directory for one session.
+    /// Bytes of sled's directory per session.
     pub sled_bytes_per_session: u64,
-    /// Bytes of the conversations for one session: two sentences here.
+    /// Bytes of conversations per session; each consists of two sentences.
     pub blob_bytes_per_session: u64,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
     })
 }
 
-/// Opens the log and closes it again: seconds until it can be read and written.
+/// Opens and closes the log. Returns the seconds until it could be read and written.
 fn open(log: &Path, events: u64) -> Result<f64, Error> {
     let (fold, table) = TableFold::new();
     let since = Instant::now();
@@ -116,7 +116,7 @@ fn open(log: &Path, events: u64) -> Result<f64, Error> {
     Ok(seconds)
 }
 
-/// Runs `baton` to its end: seconds.
+/// Runs `baton` to its end and returns the seconds.
 fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
     let program = program::baton()?;
     let since = Instant::now();

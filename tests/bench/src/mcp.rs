@@ -1,4 +1,4 @@
-//! The MCP server: how soon it answers `initialize`, and what it weighs.
+//! The MCP server: time to its answer to `initialize`, and memory.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use super::sample::Sample;
 use super::{Error, Memory, Outcome, Spread, Table, TestDaemon, io_error, process};
 
-/// Servers that are started.
+/// Number of servers started.
 const SERVERS: usize = 30;
-/// How long an answer may take.
+/// Timeout of an answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// What a server costs.
+/// Cost of a server.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mcp {
     /// How this was measured.
     pub how: &'static str,
     /// From starting the process to its answer.
     pub to_initialize: Spread,
-    /// Memory of the last one after its answer; absent where the system does not tell.
+    /// Memory of the last one after its answer; absent where the system does not report it.
     pub memory: Option<Memory>,
 }
 
@@ -56,7 +56,7 @@ impl Mcp {
     }
 }
 
-/// A running `baton mcp`. It ends with this value, or with this process, as its input ends.
+/// A running `baton mcp`. It ends when this value is dropped or this process ends, because its input is closed.
 pub(super) struct Server {
     child: Child,
     input: Option<ChildStdin>,
@@ -65,7 +65,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts one and initialises it, or tells what it says instead.
+    /// Starts and initialises a server; the inner `Err` holds what it printed instead.
     pub(super) fn start(daemon: &TestDaemon) -> Result<Result<Self, String>, Error> {
         let mut command = daemon.command(&["mcp"])?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -102,7 +102,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Says that it is initialised, after which tools may be called.
+    /// Sends the notification that it is initialised; tools may be called after that.
     pub(super) fn be_ready(&mut self) -> Result<(), Error> {
         self.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
     }

@@ -1,4 +1,4 @@
-//! The searchable memory alone, at any size: how fast it is filled and asked, and what it takes.
+//! The searchable memory alone, at any size: time to fill and to search it, disk and memory.
 
 mod vectors;
 
@@ -23,23 +23,23 @@ use super::workspace::Workspace;
 use super::{Corpus, Error, Spread, Table, io_error};
 pub use vectors::WithVectors;
 
-/// Sessions between two commits, as a backfill has them.
+/// Sessions between two commits, as in a backfill.
 const GROUP: u64 = 64;
-/// Questions of each kind.
+/// Number of queries of each kind.
 const QUESTIONS: usize = 300;
 
-/// How large a memory.
+/// The size of the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Turns, about.
+    /// Approximate number of turns.
     pub documents: u64,
-    /// Another seed, other texts.
+    /// Another seed gives other texts.
     pub seed: u64,
-    /// Components of the vectors with which everything is asked once more; none: without.
+    /// Dimensions of the vectors with which all queries are repeated; `None` for no vectors.
     pub vectors: Option<usize>,
 }
 
-/// A memory of some size.
+/// Cost of a memory of this size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scale {
     /// How this was measured.
@@ -48,21 +48,21 @@ pub struct Scale {
     pub turns: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Documents put in a second, commits and merges included.
+    /// Documents put per second, including commits and merges.
     pub documents_per_second: f64,
-    /// Processor time of that, in seconds; absent where the system does not tell.
+    /// Processor time of that, in seconds; absent where the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filling_cpu_seconds: Option<f64>,
-    /// Bytes on disk when all is merged.
+    /// Bytes on disk after all merges.
     pub index_bytes: u64,
-    /// Of that for 1,000 sessions.
+    /// The same per 1,000 sessions.
     pub index_bytes_per_1000_sessions: u64,
-    /// By kind of query: times of the whole search, on one thread.
+    /// Times of the whole search on one thread, by kind of query.
     pub queries: BTreeMap<&'static str, Asked>,
-    /// Of this process, after the questions: generator and index.
+    /// Memory of this process after the queries, including the generator and the index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// The same with vectors, if that was asked for.
+    /// The same with vectors, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_vectors: Option<WithVectors>,
 }
@@ -70,13 +70,13 @@ pub struct Scale {
 /// One kind of query.
 #[derive(Clone, Debug, Serialize)]
 pub struct Asked {
-    /// One of them.
+    /// An example.
     pub query: String,
-    /// How long they took.
+    /// Times of the searches.
     pub times: Spread,
 }
 
-/// Fills a memory and asks it. `tell` is told what is being done.
+/// Fills a memory and searches it. Calls `tell` with each step.
 pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
     let workspace = Workspace::new()?;
     let folder = workspace.path().join("memory");
@@ -134,7 +134,7 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
     })
 }
 
-/// Processor seconds of this process since then; wall time where the system does not tell.
+/// Processor seconds of this process since `before`; wall time since `since` where the system does not report it.
 fn since_cpu(before: Option<f64>, since: Instant) -> f64 {
     before.zip(cpu_seconds(std::process::id())).map_or(since.elapsed().as_secs_f64(), |(then, now)| now - then)
 }
@@ -187,7 +187,7 @@ fn size(folder: &Path) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// How often which words are said, in the first sessions.
+/// Word counts of the first sessions.
 #[derive(Default)]
 struct Words {
     counts: BTreeMap<String, u64>,
@@ -231,7 +231,7 @@ impl Words {
 }
 
 impl Scale {
-    /// For people.
+    /// The figures as a table.
     pub fn table(&self) -> Table {
         let mut table = Table::new("Memory", self.how);
         table.row("turns, sessions", format!("{}, {}", self.turns, self.sessions));

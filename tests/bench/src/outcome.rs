@@ -1,18 +1,18 @@
-//! A measurement that the machine may not allow.
+//! The outcome of a measurement that is not possible on every machine.
 
 use serde::Serialize;
 
 use super::Table;
 
-/// A measurement, or why there is none.
+/// A measurement, or the reason why there is none.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Outcome<T> {
-    /// What was measured.
+    /// The measurement.
     Measured(T),
-    /// Nothing was.
+    /// Not measured.
     Skipped {
-        /// Why.
+        /// The reason.
         skipped: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What the system says of a process. Where it says nothing, there is no figure.
+//! Figures of a process, as far as the system reports them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::table::megabytes;
 
-/// Ticks of `/proc/<pid>/stat` in a second: the same for all programs on Linux, whatever the kernel's own.
+/// Ticks per second in `/proc/<pid>/stat`: the same for all programs on Linux, whatever the kernel uses itself.
 const TICKS: f64 = 100.0;
 
 /// Why there are no such figures elsewhere.
@@ -16,11 +16,11 @@ pub(super) const ONLY_LINUX: &str = "Not measured: only Linux tells this of a pr
 /// Memory of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// Most that was ever resident.
+    /// Peak resident memory.
     pub peak_bytes: u64,
-    /// Resident, mapped files included: the index's pages are shared with the page cache.
+    /// Resident memory, including mapped files: the index's pages are shared with the page cache.
     pub resident_bytes: u64,
-    /// Resident and its own: what would be free without it.
+    /// Resident memory that only this process uses.
     pub own_bytes: u64,
 }
 
@@ -30,12 +30,12 @@ impl Memory {
     }
 }
 
-/// Processor time of a process until now, in seconds: its own and the system's on its behalf, all threads.
+/// Processor time of a process until now, user and system, all threads, in seconds.
 pub(super) fn cpu_seconds(pid: u32) -> Option<f64> {
     cpu_of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Processor time of all that this process has started and waited for, in seconds.
+/// Processor time of all finished children of this process, in seconds.
 pub(super) fn children_cpu_seconds() -> Option<f64> {
     ticks_at(13, &fs::read_to_string("/proc/self/stat").ok()?)
 }
@@ -44,15 +44,15 @@ fn cpu_of(stat: &str) -> Option<f64> {
     ticks_at(11, stat)
 }
 
-/// The sum of a field, counted from behind the name, and the one after it.
+/// The sum of two adjacent fields, counted from after the name, in seconds.
 fn ticks_at(field: usize, stat: &str) -> Option<f64> {
-    // The name, in brackets, may itself hold brackets and spaces.
+    // The name in parentheses may itself contain parentheses and spaces.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(field);
     let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some((user + system) as f64 / TICKS)
 }
 
-/// Processor time of a process over many calls: what a busy machine does not lengthen.
+/// Processor time of a process per call, which does not depend on how busy the machine is.
 pub(super) struct CpuPerCall {
     pid: u32,
     before: Option<f64>,
@@ -63,40 +63,40 @@ impl CpuPerCall {
         Self { pid, before: cpu_seconds(pid) }
     }
 
-    /// Milliseconds for one of so many calls.
+    /// Milliseconds per call.
     pub(super) fn end(self, calls: usize) -> Option<f64> {
         Some((cpu_seconds(self.pid)? - self.before?) * 1000.0 / calls.max(1) as f64)
     }
 }
 
-/// Bytes in memory.
+/// Memory of a process.
 pub(super) fn memory(pid: u32) -> Option<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let bytes = |name| number_of(&status, name).map(|kib| kib * 1024);
     Some(Memory { peak_bytes: bytes("VmHWM:")?, resident_bytes: bytes("VmRSS:")?, own_bytes: bytes("RssAnon:")? })
 }
 
-/// Lets the peak of a process begin anew, where the system can.
+/// Resets the peak of a process, where the system can.
 pub(super) fn forget_peak(pid: u32) {
     let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
 }
 
-/// What a process has done until now.
+/// Activity of a process until now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Deeds {
     pub(super) cpu_seconds: f64,
-    /// How often a thread gave up its processor or had it taken: threads of one name together.
+    /// Context switches, voluntary or not, by thread name.
     pub(super) switches: BTreeMap<String, u64>,
-    /// Calls of `write` and its kin.
+    /// Number of `write` calls and the like.
     pub(super) write_calls: u64,
-    /// Bytes that went, or will go, to the disk.
+    /// Bytes sent, or to be sent, to the disk.
     pub(super) written_bytes: u64,
 }
 
 pub(super) fn deeds(pid: u32) -> Option<Deeds> {
     let mut switches = BTreeMap::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
-        // A thread may end meanwhile.
+        // The thread may have ended meanwhile.
         let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
         let name = status.lines().find_map(|line| line.strip_prefix("Name:")).unwrap_or_default().trim();
         let of = |kind| number_of(&status, kind).unwrap_or(0);
@@ -112,7 +112,7 @@ pub(super) fn deeds(pid: u32) -> Option<Deeds> {
     })
 }
 
-/// Bytes that this process has taken from files until now, whether or not a disk had to be asked.
+/// Bytes that this process has read from files until now, cached or not.
 pub(super) fn read_bytes() -> Option<u64> {
     number_of(&fs::read_to_string("/proc/self/io").ok()?, "rchar:")
 }

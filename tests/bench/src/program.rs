@@ -1,13 +1,13 @@
-//! The programs under measurement: `baton`, and `baton-hook` beside it.
+//! The programs to measure: `baton`, and `baton-hook` beside it.
 
 use std::path::{Path, PathBuf};
 
 use super::{Error, io_error};
 
-/// Names the `baton` to measure, such as an older build to compare with; the default is the one beside this program.
+/// Path of the `baton` to measure, such as an older build to compare with; the default is the one beside this program.
 pub const VARIABLE: &str = "BATON_PROGRAM";
 
-/// The `baton` to start.
+/// The `baton` to measure.
 pub(super) fn baton() -> Result<PathBuf, Error> {
     match std::env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
         Some(named) => present(named.into()),
@@ -18,7 +18,7 @@ pub(super) fn baton() -> Result<PathBuf, Error> {
     }
 }
 
-/// The `baton-hook` that belongs to it.
+/// The `baton-hook` beside it.
 pub(super) fn baton_hook() -> Result<PathBuf, Error> {
     present(beside(&baton()?, "baton-hook"))
 }

@@ -1,6 +1,6 @@
-//! How fast transcripts are read, and what of them is kept.
+//! How fast transcripts are read, and how much of them is kept.
 //!
-//! In this very process, on one thread, over bytes that are in memory already: what is measured is the reading, not the disk.
+//! Everything runs in this process, on one thread, over bytes in memory: this measures the reading, not the disk.
 
 mod giant;
 mod huge;
@@ -24,11 +24,11 @@ pub use giant::Giant;
 pub use huge::Huge;
 pub use tail::Tail;
 
-/// Times each way of reading is tried.
+/// Rounds for each way of reading.
 const ROUNDS: usize = 7;
-/// Most bytes held at once: more is measured in parts that are each read in all ways.
+/// Most bytes held at once; more is measured in parts, each of which is read in all ways.
 const PART_BYTES: usize = 512 * 1024 * 1024;
-/// Characters of a token, on both sides of the comparison.
+/// Characters of a token, for both sides of the comparison.
 const CHARS_PER_TOKEN: u64 = 4;
 /// Sessions of a corpus that is written for this.
 const SESSIONS: u32 = 200;
@@ -36,15 +36,15 @@ const SESSIONS: u32 = 200;
 /// What is read.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Transcripts, or folders of them; none: a corpus is written.
+    /// Transcripts, or folders of them; if empty, a corpus is written.
     pub files: Vec<PathBuf>,
     /// Size of that corpus, in bytes.
     pub bytes: u64,
-    /// Whether memory is measured over a file of several GB.
+    /// True to measure memory over very large files too.
     pub huge: bool,
 }
 
-/// How fast it went.
+/// Speeds of reading.
 #[derive(Clone, Debug, Serialize)]
 pub struct Read {
     /// How this was measured.
@@ -55,55 +55,55 @@ pub struct Read {
     pub bytes: u64,
     /// Their lines.
     pub lines: u64,
-    /// Only the lines were counted, as `wc -l` does.
+    /// Counting lines only, as `wc -l` does.
     pub count_lines: Speed,
-    /// Every line was parsed to a `serde_json::Value`.
+    /// Parsing every line to a `serde_json::Value`.
     pub parse_to_value: Speed,
-    /// Read for counting, as a session is observed.
+    /// Reading for counts, as when a session is observed.
     pub read: Speed,
-    /// Read to items: filtered, redacted and hashed, as a session is indexed.
+    /// Reading to items, filtered, redacted and hashed, as when a session is indexed.
     pub read_filter_redact_hash: Speed,
-    /// What is kept of it.
+    /// How much is kept.
     pub kept: Kept,
-    /// One more index after one appended line.
+    /// Indexing again after one appended line.
     pub tail: Tail,
-    /// Memory; only if asked for.
+    /// Memory of this process; only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge: Option<Huge>,
-    /// Memory of a daemon; only if asked for.
+    /// Memory of a daemon; only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub giant: Option<Giant>,
 }
 
-/// Bytes of transcripts a second, in MB of 1,000,000 bytes.
+/// MB of transcripts per second; an MB is 1,000,000 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Speed {
-    /// The fastest of the rounds.
+    /// Speed of the fastest round.
     pub best_mb_per_second: f64,
-    /// Half of the rounds were as fast.
+    /// Speed of the median round.
     pub median_mb_per_second: f64,
 }
 
-/// Tokens of four characters: what `message.content` holds, against what is kept.
+/// Tokens of four characters in `message.content`, and in what is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Kept {
-    /// In `message.content`, without signatures, images and what stands beside it.
+    /// Tokens in `message.content`, without signatures, images and copies for the screen.
     pub tokens_content: u64,
-    /// In the items that are kept, notes and thinking included.
+    /// Tokens in the items that are kept, including notes and thinking.
     pub tokens_kept: u64,
-    /// Of these in what people and the model said: it is kept whole.
+    /// Tokens in what people and the model said, which is kept whole.
     pub tokens_said: u64,
-    /// Part of all tokens that is saved, in percent.
+    /// Share of all tokens that is not kept, in percent.
     pub saved_percent: f64,
-    /// The same of half of the transcripts that hold more than some words.
+    /// Median of that over the transcripts that contain more than what was said.
     pub saved_percent_median: f64,
-    /// Bytes of all that was read, for each byte kept.
+    /// Bytes read for each character kept.
     pub bytes_for_each_kept: f64,
 }
 
 pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, Error> {
     let workspace = Workspace::new()?;
-    // Before anything else is held, for the peak is that of the process.
+    // First, because the peak is that of the process.
     let huge = match options.huge {
         true => {
             tell("writing and reading a file of 5 GB");
@@ -149,7 +149,7 @@ pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, E
     Ok(Read { huge, giant, ..totals.told(files.len(), tail) })
 }
 
-/// All transcripts among these, and below them.
+/// Collects all transcripts among `named` and below them.
 fn transcripts(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     let mut left = named.to_vec();
@@ -175,7 +175,7 @@ fn source_of(path: &Path) -> Source {
     Source { agent: Agent::ClaudeCode, subagent }
 }
 
-/// Times of all parts, round by round.
+/// Times of all parts, by round.
 #[derive(Default)]
 struct Totals {
     bytes: u64,
@@ -225,7 +225,7 @@ impl Totals {
         done
     }
 
-    /// What is kept of a transcript.
+    /// Counts what is kept of a transcript.
     fn weigh(&mut self, source: Source, bytes: &[u8]) {
         let content: u64 = bytes.split(|byte| *byte == b'\n').map(chars_of_content).sum();
         let mut items: Vec<Item> = Vec::new();
@@ -236,7 +236,7 @@ impl Totals {
         for (sum, chars) in self.tokens.iter_mut().zip([content, kept, said]) {
             *sum += chars;
         }
-        // A greeting has nothing that could be saved.
+        // Nothing could be left out of a mere greeting.
         if content > said {
             self.saved.push(100.0 * (1.0 - kept as f64 / content as f64));
         }
@@ -281,7 +281,7 @@ fn lines_of(bytes: &[u8]) -> u64 {
     ends + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
 }
 
-/// Reads a whole transcript. How many lines that were; a torn last one counts.
+/// Reads a whole transcript and returns its number of lines; a torn last one counts.
 fn read<S: Sink>(source: Source, bytes: &[u8], sink: &mut S) -> u64 {
     let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), sink);
     let fed = reader.feed(bytes);
@@ -289,13 +289,13 @@ fn read<S: Sink>(source: Source, bytes: &[u8], sink: &mut S) -> u64 {
     reader.into_parts().1.lines + u64::from(torn)
 }
 
-/// Whether it is what a person or the model said.
+/// True for what a person or the model said.
 fn is_said(item: &Item) -> bool {
     use baton_conversation::item::Body;
     matches!(item.body, Body::Prompt { .. } | Body::Answer { .. } | Body::Reply { .. })
 }
 
-/// Hashes items and lets them go.
+/// Hashes items without keeping them.
 #[derive(Default)]
 struct Hashed(ContentHasher);
 
@@ -314,7 +314,7 @@ impl Speed {
 }
 
 impl Read {
-    /// For people.
+    /// The figures as tables.
     pub fn tables(&self) -> Vec<Table> {
         let mut table = Table::new("Reading", self.how);
         let files = format!("{} transcripts, {}, {} lines", self.files, megabytes(self.bytes), self.lines);

@@ -1,4 +1,4 @@
-//! Whether what is there is found: sessions and questions of a set, through the whole pipeline.
+//! Whether the right sessions are found: sessions and questions of a set, through the whole pipeline.
 
 mod figures;
 mod meant;
@@ -24,13 +24,13 @@ pub use meant::{Endpoint, Meant};
 /// How questions are asked.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The set.
+    /// The file with the set.
     pub data: PathBuf,
     /// Sessions in an answer.
     pub limit: u32,
     /// Turns of each session in an answer.
     pub turns: u32,
-    /// Who makes vectors with which everything is asked once more; none: without.
+    /// The endpoint whose vectors are used to repeat all questions; `None` for no vectors.
     pub vectors: Option<Endpoint>,
 }
 
@@ -41,19 +41,19 @@ pub struct Recall {
     pub how: &'static str,
     /// Sessions of the set.
     pub sessions: usize,
-    /// Turns of all of them.
+    /// Turns of all sessions.
     pub turns: usize,
-    /// Sessions asked for.
+    /// Sessions requested.
     pub limit: u32,
-    /// Turns of each asked for.
+    /// Turns requested of each session.
     pub turns_each: u32,
     /// Sessions, in the order of the answer.
     pub session_level: Level,
-    /// Turns, in the order of the answer: by session, and within each by turn.
+    /// Turns, in the order of the answer: by session, then by turn.
     pub turn_level: Level,
-    /// What came of each question.
+    /// The answer to each question.
     pub rankings: Vec<Ranking>,
-    /// The same with vectors, if that was asked for.
+    /// The same with vectors, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_vectors: Option<Meant>,
 }
@@ -61,7 +61,7 @@ pub struct Recall {
 /// Figures of one level.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Level {
-    /// All questions of which it is known what is to be found.
+    /// All questions with known expectations.
     pub total: Figures,
     /// By category.
     pub categories: BTreeMap<String, Figures>,
@@ -76,17 +76,17 @@ pub struct Ranking {
     pub category: String,
     /// The sessions found, best first.
     pub sessions: Vec<String>,
-    /// Place of the first that is expected, from 1; absent when none is found.
+    /// Rank of the first expected one, from 1; absent if none is found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_place: Option<usize>,
     /// The turns found, in the order of the answer: session and index.
     pub turns: Vec<(String, usize)>,
-    /// Place of the first that is expected, from 1; absent when none is found.
+    /// Rank of the first expected one, from 1; absent if none is found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_place: Option<usize>,
 }
 
-/// Measures. `tell` is told what is being done.
+/// Measures a set. Calls `tell` with each step.
 pub fn measure(options: &Options, tell: &dyn Fn(&str)) -> Result<Recall, Error> {
     tell("reading the set");
     let set = Set::read(&options.data)?;
@@ -126,7 +126,7 @@ pub fn measure(options: &Options, tell: &dyn Fn(&str)) -> Result<Recall, Error> 
     })
 }
 
-/// Asks all questions, and counts those whose vector did not come in time.
+/// Asks all questions; also counts those whose vector did not come in time.
 fn ask(
     daemon: &mut TestDaemon,
     options: &Options,
@@ -152,7 +152,7 @@ fn ask(
     Ok((tally, by_words_alone))
 }
 
-/// What was found so far.
+/// Results so far.
 #[derive(Default)]
 struct Tally {
     sessions: Categories,
@@ -187,7 +187,7 @@ impl Tally {
     }
 }
 
-/// Each once: a long turn is found in parts.
+/// Adds each value once: a long turn is found in parts.
 fn push<T: PartialEq>(ranking: &mut Vec<T>, one: T) {
     if !ranking.contains(&one) {
         ranking.push(one);
@@ -195,7 +195,7 @@ fn push<T: PartialEq>(ranking: &mut Vec<T>, one: T) {
 }
 
 impl Categories {
-    /// Questions of which it is not known what is to be found are not counted.
+    /// Adds a ranking; questions without expectations are not counted.
     fn add<T: Ord>(&mut self, category: &str, ranking: &[T], expected: &BTreeSet<T>) -> Option<usize> {
         if expected.is_empty() {
             return None;
@@ -211,7 +211,7 @@ impl Categories {
 }
 
 impl Recall {
-    /// For people.
+    /// The figures as tables.
     pub fn tables(&self) -> Vec<Table> {
         let mut set = Table::new("Recall", self.how);
         set.row("sessions, turns, questions", format!("{}, {}, {}", self.sessions, self.turns, self.rankings.len()));

@@ -1,31 +1,31 @@
-//! All that was measured: exactly the JSON of `baton-bench … --json`. MB are 1,000,000 bytes; a part that was not asked
-//! for is absent.
+//! The full report: exactly the JSON of `baton-bench … --json`. MB are 1,000,000 bytes. Parts that were not requested
+//! are absent.
 
 use serde::Serialize;
 
 use super::{Corpus, Daemon, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Outcome, Searching, Table, Vault};
 
-/// What was measured.
+/// All measurements of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Version of the program.
     pub version: &'static str,
-    /// `release`, or `debug`: then the figures say nothing of what users have.
+    /// `release` or `debug`; figures of a debug build do not apply to what users run.
     pub build: &'static str,
     /// Operating system and processor family.
     pub machine: String,
-    /// Processors that may be used.
+    /// Number of usable processors.
     pub processors: usize,
-    /// What was indexed.
+    /// The indexed corpus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corpus: Option<Corpus>,
     /// Bulk index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<Index>,
-    /// Disk.
+    /// Disk use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
-    /// A daemon with nothing to do.
+    /// An idle daemon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Outcome<Idle>>,
     /// Searches.
@@ -34,22 +34,22 @@ pub struct Report {
     /// The MCP server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp: Option<Outcome<Mcp>>,
-    /// From an append to an answer that has it.
+    /// From an append to an answer that contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
     /// A session written at its own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Outcome<Live>>,
-    /// The look at all files before an answer.
+    /// The look at all transcripts before each answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lazy: Option<Lazy>,
-    /// A log that has grown large.
+    /// A large log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<Log>,
     /// A daemon with a history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Daemon>,
-    /// Notes for people.
+    /// The notes of the vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<Vault>,
 }
@@ -76,7 +76,7 @@ impl Report {
         }
     }
 
-    /// All of it for people.
+    /// The report as tables.
     pub fn tables(&self) -> Vec<Table> {
         let mut program = Table::new("Program", "");
         program.row(

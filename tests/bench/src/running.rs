@@ -1,4 +1,4 @@
-//! A daemon over a home that stays: started, asked, ended, started again.
+//! A daemon over a home that persists: it can be stopped and started again.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use baton_protocol::method;
 
 use super::{Error, io_error, program};
 
-/// How long a daemon may take to begin, or to take everything into its memory.
+/// Timeout for the daemon to start, or to bring everything into its memory.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A daemon that ends with this value, and with the terminal's Ctrl-C.
+/// A daemon process. It is killed when this value is dropped, and by the terminal's Ctrl-C.
 pub(super) struct Running(Child);
 
 impl Running {
-    /// Starts it; it may not answer yet.
+    /// Starts the process, which may not answer yet.
     pub(super) fn start(environment: &Environment) -> Result<Self, Error> {
         let program = program::baton()?;
         let child = daemon_command(&program, environment)
@@ -30,7 +30,7 @@ impl Running {
         Ok(Self(child))
     }
 
-    /// A connection, as soon as it answers.
+    /// Connects as soon as it answers.
     pub(super) fn client(&self, environment: &Environment) -> Result<Client, Error> {
         let begun = Instant::now();
         loop {
@@ -46,12 +46,12 @@ impl Running {
         }
     }
 
-    /// How it says it is.
+    /// The daemon's status.
     pub(super) fn status(client: &mut Client) -> Result<Status, Error> {
         Ok(client.call(method::STATUS, &(), |_| {})?)
     }
 
-    /// Waits until its memory has followed the log, and says how it is then.
+    /// Waits until its memory has caught up with the log, and returns the status.
     pub(super) fn followed(client: &mut Client) -> Result<Status, Error> {
         let begun = Instant::now();
         loop {
@@ -66,7 +66,7 @@ impl Running {
         }
     }
 
-    /// Ends it in order.
+    /// Stops it in order.
     pub(super) fn end(mut self, environment: &Environment) -> Result<(), Error> {
         if let Some(client) = Client::connect(environment)? {
             client.stop(environment)?;
@@ -78,7 +78,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Of no effect on one that has ended.
+        // No effect if it has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

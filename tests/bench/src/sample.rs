@@ -1,17 +1,17 @@
-//! Times of the same thing done many times.
+//! Durations of repeated measurements.
 
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// How times are spread, in milliseconds.
+/// Percentiles of durations, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many there were.
+    /// Number of durations.
     pub n: u64,
-    /// Half of them took at most this.
+    /// Median.
     pub p50_ms: f64,
-    /// 99 of 100 took at most this; of fewer than 100 it is the longest.
+    /// 99th percentile; with fewer than 100 durations the longest.
     pub p99_ms: f64,
 }
 
@@ -21,7 +21,7 @@ impl Spread {
     }
 }
 
-/// Times, as they are taken.
+/// Durations as they are taken.
 #[derive(Debug, Default)]
 pub(super) struct Sample(Vec<Duration>);
 
@@ -30,7 +30,7 @@ impl Sample {
         self.0.push(time);
     }
 
-    /// Does something and takes its time, unless it fails.
+    /// Runs `work` and adds its duration, unless it fails.
     pub(super) fn take<T, E>(&mut self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let since = Instant::now();
         let done = work()?;
@@ -43,7 +43,7 @@ impl Sample {
         Spread { n: self.0.len() as u64, p50_ms: self.percentile(50), p99_ms: self.percentile(99) }
     }
 
-    /// The smallest time that so many percent do not exceed. The times are in order.
+    /// The smallest duration that `percent` percent do not exceed. Needs sorted durations.
     fn percentile(&self, percent: usize) -> f64 {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0.get(rank - 1).map_or(0.0, |time| time.as_secs_f64() * 1000.0)

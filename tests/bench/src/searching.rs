@@ -1,4 +1,4 @@
-//! Searches: on an open connection, and as whole processes.
+//! Searches on an open connection, and as whole processes.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use super::process::CpuPerCall;
 use super::sample::Sample;
 use super::{Corpus, Error, Spread, Table, TestDaemon};
 
-/// Calls for each query.
+/// Number of calls for each query.
 const CALLS: usize = 200;
-/// Processes for each query, and for `status`.
+/// Number of processes for each query, and for `status`.
 const PROCESSES: usize = 50;
 
 /// Searches with nothing new to read.
@@ -20,22 +20,22 @@ pub struct Searching {
     pub how: &'static str,
     /// By kind of query.
     pub queries: BTreeMap<&'static str, Query>,
-    /// A whole `baton status` process: what a process costs without a search.
+    /// A whole `baton status` process: the cost of a process without a search.
     pub status_process: Spread,
 }
 
 /// Searches for one query.
 #[derive(Clone, Debug, Serialize)]
 pub struct Query {
-    /// What is searched for.
+    /// The query.
     pub query: String,
-    /// Hits of one answer.
+    /// Number of hits in one answer.
     pub hits: usize,
     /// Calls on one open connection.
     pub call: Spread,
-    /// Processor time of the daemon for one of them, in milliseconds; absent where the system does not tell.
+    /// Processor time of the daemon per call, in milliseconds; absent where the system does not report it.
     pub call_cpu_ms: Option<f64>,
-    /// Whole processes, `baton search --json --no-wait`.
+    /// Whole `baton search --json --no-wait` processes.
     pub process: Spread,
 }
 

@@ -1,9 +1,9 @@
-//! What is printed for people: a title, how it was measured, and rows.
+//! Printed output: a title, how it was measured, and rows.
 
-/// A titled list of facts.
+/// A titled list of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What it is about.
+    /// The title.
     pub title: String,
     /// How it was measured, or why it was not.
     pub how: String,
@@ -25,7 +25,7 @@ pub(super) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1_000_000.0)
 }
 
-/// Part of a whole.
+/// A share of a whole.
 pub(super) fn percent(part: f64, whole: f64) -> String {
     format!("{:.1} %", if whole > 0.0 { 100.0 * part / whole } else { 0.0 })
 }

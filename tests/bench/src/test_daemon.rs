@@ -1,4 +1,4 @@
-//! A throwaway daemon over a folder of transcripts, and a connection to it.
+//! A throwaway daemon over a folder of transcripts, with a connection to it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use super::{Error, io_error, program};
 /// Longest silence of the daemon: far more than indexing takes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The daemon. It ends, and its home goes, with this value or with this process.
+/// The daemon. It ends and its home is removed when this value is dropped or this process ends.
 pub(super) struct TestDaemon {
     pub(super) client: Client,
     throwaway: Throwaway,
@@ -45,7 +45,8 @@ impl TestDaemon {
         Ok(self.client.call(method::SEARCH, &params, |_| {})?)
     }
 
-    /// Waits until everything is read, and in the memory, and checks that it is: a search waits for a giant only so long.
+    /// Waits until everything is read and in the memory, and checks that; a search alone waits for a very large
+    /// transcript only so long.
     pub(super) fn index_all(&mut self, query: &str, transcripts: u64) -> Result<Status, Error> {
         self.ask(query, true)?;
         let status = Running::followed(&mut self.client)?;
@@ -60,7 +61,7 @@ impl TestDaemon {
         Ok(status)
     }
 
-    /// The `baton` under measurement, in the daemon's surroundings.
+    /// The `baton` to measure, with the daemon's environment.
     pub(super) fn command(&self, arguments: &[&str]) -> Result<Command, Error> {
         let mut command = Command::new(program::baton()?);
         command
@@ -72,7 +73,7 @@ impl TestDaemon {
         Ok(command)
     }
 
-    /// Runs `baton` to its end, as a person runs it.
+    /// Runs `baton` to its end and checks that it succeeds with output.
     pub(super) fn run(&self, arguments: &[&str]) -> Result<(), Error> {
         let ended = self.command(arguments)?.output().map_err(io_error("run", Path::new("baton")))?;
         match ended.status.success() && !ended.stdout.is_empty() {

@@ -1,4 +1,4 @@
-//! Notes for people: all sessions of a history written at once, one end of a session, compacting, checking.
+//! The notes of the vault: writing those of a whole history, the end of one session, compacting, checking.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,54 +16,54 @@ use super::process::{self, cpu_seconds};
 use super::sample::Sample;
 use super::{Corpus, Error, Memory, Spread, Table, TestDaemon, io_error};
 
-/// Ends of sessions that are taken.
+/// Number of session ends measured.
 const ENDS: usize = 20;
-/// Entities of each: files that it changed.
+/// Entities of each session: the files that it changed.
 const ENTITIES: usize = 10;
-/// How long notes may take to be there.
+/// Timeout for notes to be written.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Between two looks whether they are.
+/// Interval between two checks.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Notes over a history.
+/// Cost of notes over a history.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vault {
     /// How this was measured.
     pub how: &'static str,
-    /// Sessions that were brought into notes.
+    /// Sessions written as notes.
     pub sessions: u64,
-    /// Files that were written.
+    /// Files in the vault.
     pub files: u64,
-    /// From switching notes on to the last one.
+    /// From switching notes on until the last one is written.
     pub wall_seconds: f64,
-    /// Processor time of the daemon meanwhile; absent where the system does not tell.
+    /// Processor time of the daemon meanwhile; absent where the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
     /// Memory of the daemon before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_before: Option<Memory>,
-    /// And when all was written: its peak is of that alone.
+    /// Memory after everything was written, with the peak since notes were switched on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// The same once more, with nothing to do.
+    /// A second sync with nothing to do.
     pub again_seconds: f64,
-    /// From calling `close` for a session with ten entities, not yet read, until it is answered and its notes are there.
+    /// From calling `close` for an unread session with ten entities until it has answered and the notes are written.
     pub end: Spread,
-    /// The daemon's own time for the notes of one.
+    /// Time that the daemon itself reports for writing the notes of one end.
     pub end_written: Spread,
-    /// Compacting one: ten notes of entities, the archive read back, links.
+    /// Compacting one session: ten notes of entities, the archive read back, links.
     pub compaction: Spread,
-    /// Every note read and checked.
+    /// Time to read and check every note.
     pub verify_seconds: f64,
-    /// Notes that were.
+    /// Number of notes checked.
     pub notes: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// A second.
+    /// Notes checked per second.
     pub notes_per_second: f64,
 }
 
-/// Over a daemon that has indexed a corpus.
+/// Measures over a daemon that has indexed the corpus.
 pub(super) fn measure(daemon: &mut TestDaemon, claude: &Path, corpus: &Corpus) -> Result<Vault, Error> {
     daemon.index_all(&corpus.rare_word, corpus.transcripts)?;
     let memory_before = process::memory(daemon.pid());
@@ -139,12 +139,12 @@ fn told(daemon: &mut TestDaemon) -> Result<Told, Error> {
     Ok(daemon.client.call(method::VAULT_STATUS, &(), |_| {})?)
 }
 
-/// Waits until nothing is owed to any note.
+/// Waits until no note is behind.
 fn ready(daemon: &mut TestDaemon) -> Result<Told, Error> {
     wait(daemon, |told| told.state == "ready" && told.behind == 0)
 }
 
-/// Waits until there are so many notes.
+/// Waits until there are `notes` notes.
 fn there(daemon: &mut TestDaemon, notes: u64) -> Result<Told, Error> {
     wait(daemon, |told| told.notes >= notes && told.behind == 0)
 }
@@ -172,7 +172,7 @@ fn close(daemon: &mut TestDaemon, session: &str) -> Result<(), Error> {
     }
 }
 
-/// Writes a session that changes ten files; its id.
+/// Writes a session that changes ten files, and returns its id.
 fn session(claude: &Path, number: usize) -> Result<String, Error> {
     let id = format!("{number:08x}-0000-4003-8000-00000be4c400");
     let path = claude.join("projects").join("-home-dev-projects-vault-bench").join(format!("{id}.jsonl"));
@@ -221,7 +221,7 @@ fn session(claude: &Path, number: usize) -> Result<String, Error> {
     Ok(id)
 }
 
-/// Files below a folder.
+/// Number of files below a folder.
 fn count(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries

@@ -1,4 +1,4 @@
-//! A folder that goes when the measurement ends, however it ends.
+//! A temporary folder that is removed when the measurement ends, however it ends.
 
 use std::fs;
 use std::path::Path;
@@ -8,17 +8,17 @@ use tempfile::TempDir;
 
 use super::{Error, io_error};
 
-/// What a process that was interrupted answers, by convention.
+/// The conventional exit code after an interrupt.
 const INTERRUPTED: i32 = 130;
-/// How often the folder is removed when somebody still writes there.
+/// Attempts to remove the folder while a process still writes there.
 const TRIES: u32 = 20;
 
 /// The folder.
 pub(super) struct Workspace(TempDir);
 
 impl Workspace {
-    /// Makes it. From now on an interrupt removes it before it ends the process; daemons and servers started meanwhile
-    /// end by themselves when their input ends.
+    /// Creates the folder. From now on an interrupt removes it before it ends this process; daemons and servers started
+    /// meanwhile end by themselves when their input is closed.
     pub(super) fn new() -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("baton-bench-").tempdir();
         let folder = folder.map_err(io_error("create a directory in", &std::env::temp_dir()))?;
@@ -65,7 +65,7 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Copies a folder and all below it.
+/// Copies a folder with everything below it.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(io_error("create", to))?;
     for entry in fs::read_dir(from).map_err(io_error("read", from))? {

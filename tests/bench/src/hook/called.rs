@@ -1,4 +1,4 @@
-//! One call of a hook, and the daemons that it meets.
+//! One call of a hook, and the daemons that it may meet.
 
 use std::cell::RefCell;
 use std::fs;
@@ -16,18 +16,18 @@ use crate::test_daemon::TestDaemon;
 use crate::workspace::Workspace;
 use crate::{Error, io_error};
 
-/// The session that hooks are of.
+/// The session that calls the hooks.
 const SESSION: &str = "00000000-0000-4000-8000-00000000f00d";
-/// Where it works, as far as anybody knows.
+/// Its directory.
 const DIRECTORY: &str = "/home/dev/projects/ledger-api";
 
-/// What a process is given on its standard input.
+/// What a process gets on its standard input.
 pub(super) enum Fed {
     Nothing,
     Object(Vec<u8>),
 }
 
-/// An agent whose daemon is in some state.
+/// An agent whose daemon is in one of three states.
 pub(super) struct Caller {
     program: PathBuf,
     home: PathBuf,
@@ -36,15 +36,15 @@ pub(super) struct Caller {
 }
 
 enum Daemon {
-    /// It ends with this value.
+    /// Ends when this value is dropped.
     Up(#[expect(dead_code, reason = "held until it is dropped")] Box<TestDaemon>),
     Down,
-    /// As the system sees a process under SIGSTOP: it takes connections for it, and nobody answers them.
+    /// A socket like that of a process under SIGSTOP: the system accepts connections, and nobody answers them.
     Stopped(RefCell<Option<Listener>>),
 }
 
 impl Caller {
-    /// One whose daemon is up, one without, one whose daemon is stopped.
+    /// Callers with a running daemon, without a daemon, and with a stopped one.
     pub(super) fn all(workspace: &Workspace, program: &Path) -> Result<[Self; 3], Error> {
         let claude = workspace.path().join("claude");
         let transcript = transcript(&claude);
@@ -67,10 +67,10 @@ impl Caller {
         Ok([up, alone("down", Daemon::Down)?, alone("stopped", Daemon::Stopped(RefCell::default()))?])
     }
 
-    /// What calls before have left behind does not lengthen those that come.
+    /// Removes what earlier calls have left behind, so that it does not slow down later ones.
     pub(super) fn make_ready(&self) -> Result<(), Error> {
         if let Daemon::Stopped(listener) = &self.daemon {
-            // The connections that it holds go with it.
+            // Also closes the connections that it holds.
             drop(listener.take());
             let environment = Environment::apart(self.home.clone(), self.claude.clone());
             let path = environment.endpoint().path().to_owned();
@@ -95,7 +95,7 @@ impl Caller {
     }
 }
 
-/// Calls a hook: what it prints.
+/// Calls a hook and returns its output.
 pub(super) fn call(
     program: &Path,
     home: &Path,
@@ -112,7 +112,7 @@ pub(super) fn call(
     run(&mut command, &Fed::Object(object.to_string().into_bytes()))
 }
 
-/// Runs a process to its end: what it prints.
+/// Runs a process to its end and returns its output.
 pub(super) fn run(command: &mut Command, fed: &Fed) -> Result<Vec<u8>, Error> {
     let program = PathBuf::from(command.get_program());
     let input = if matches!(fed, Fed::Nothing) { Stdio::null() } else { Stdio::piped() };
@@ -132,9 +132,9 @@ fn transcript(claude: &Path) -> PathBuf {
     claude.join("projects").join("-home-dev-projects-hooks").join(format!("{SESSION}.jsonl"))
 }
 
-/// A copy of the program in a new folder with a home, where a program that does nothing takes the daemon's place.
+/// Copies the program to a new folder with a home, and a program that does nothing in the place of `baton`.
 fn without_daemon(folder: &Path, program: &Path) -> Result<PathBuf, Error> {
-    // The home is there, as it is after the first call ever.
+    // The home exists already after the very first call.
     baton_base::durable::make_private_folder(&folder.join("home")).map_err(io_error("create", folder))?;
     let copy = folder.join(program.file_name().unwrap_or_default());
     fs::copy(program, &copy).map_err(io_error("copy", program))?;

@@ -1,4 +1,4 @@
-//! A start of a session that is told of the one before it, out of many.
+//! A session start with a handoff of the session before it, out of many.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use crate::test_daemon::TestDaemon;
 use crate::workspace::Workspace;
 use crate::{Corpus, CorpusOptions, Error, io_error};
 
-/// Bytes of a transcript, in the mean.
+/// Mean size of a transcript, in bytes.
 const SMALL_BYTES: u64 = 4000;
 
 pub(super) fn measure(
@@ -52,7 +52,7 @@ pub(super) fn measure(
     Ok(Handoff { sessions: corpus.transcripts, told_bytes, cost: tally.cost() })
 }
 
-/// Where the session of a transcript works.
+/// The working directory of the session in a transcript.
 fn directory_of(transcript: &Path) -> Result<String, Error> {
     let file = fs::File::open(transcript).map_err(io_error("read", transcript))?;
     let records = BufReader::new(file).lines().map_while(Result::ok);

@@ -1,4 +1,4 @@
-//! Durable appends: how many a second, and how long one waits, with few and many writers.
+//! Durable appends: how many per second, and how long each one waits, with few and many writers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use super::super::sample::{Sample, Spread};
 use super::super::{Error, io_error};
 use super::history;
 
-/// Writers at once.
+/// Numbers of concurrent writers.
 const WRITERS: [u64; 3] = [1, 8, 64];
-/// How long each of them writes.
+/// How long each writer writes.
 const LONG: Duration = Duration::from_secs(2);
 
-/// Appends of one event each, every one durable before its writer goes on.
+/// Appends of one event each, each durable before its writer continues.
 #[derive(Clone, Debug, Serialize)]
 pub struct Appends {
-    /// Writers at once, each with a stream of its own.
+    /// Number of concurrent writers, each with a stream of its own.
     pub writers: u64,
-    /// Events that were durable, a second.
+    /// Durable events per second.
     pub events_per_second: f64,
-    /// From asking to the acknowledgement.
+    /// From the call to the acknowledgement.
     pub waited: Spread,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn measure(folder: &Path) -> Result<Vec<Appends>, Error> {
     Ok(measured)
 }
 
-/// One writer, until its time is over: how long each of its appends took.
+/// Runs one writer until `until`. Returns the time that each append took.
 async fn write(journal: Arc<dyn Journal>, number: u64, until: Instant) -> Result<Vec<Duration>, Error> {
     let stream = StreamId::session(&history::session(number));
     let mut times = Vec::new();
@@ -77,7 +77,7 @@ async fn write(journal: Arc<dyn Journal>, number: u64, until: Instant) -> Result
     Ok(times)
 }
 
-/// As large as a usual one: about 450 bytes as a record.
+/// An event of the usual size: about 450 bytes as a record.
 fn event(number: u64) -> NewRecord {
     NewRecord {
         kind: "measured".to_owned(),

@@ -1,4 +1,4 @@
-//! A long history of no one's sessions: events and conversations as a daemon would have written them in a few years.
+//! A long generated history: events and conversations as a daemon would have written them in a few years.
 
 use std::path::Path;
 
@@ -18,21 +18,21 @@ use baton_store::chunks::{ChunkStore, Header, ManifestId};
 
 use super::super::Error;
 
-/// Events of one round of work: read, quiet, closed, indexed, taken up again.
+/// Events of one round of work: appended, idle, closed (two events), indexing, indexed, resumed.
 const ROUND: u64 = 7;
-/// Before the first round: found, located.
+/// Events before the first round: discovered, located.
 const BEGIN: u64 = 2;
 /// Rounds of one session.
 const ROUNDS: u64 = 14;
-/// Events of one session: the last round is not taken up again.
+/// Events of one session; the last round is not resumed.
 pub(super) const EVENTS_PER_SESSION: u64 = BEGIN + ROUNDS * ROUND - 1;
 /// Conversations that are made durable together, as the indexer does.
 const TOGETHER: u64 = 64;
-/// When the first session began: 2026-03-14.
+/// Start of the first session: 2026-03-14.
 const BEGUN: i64 = 1_773_480_000_000;
 const MINUTE: i64 = 60_000;
 
-/// Writes so many sessions into an empty home.
+/// Writes `sessions` sessions into an empty home.
 pub(super) async fn write(home: &Path, sessions: u64) -> Result<(), Error> {
     let chunks = ChunkStore::open(home.join("blobs")).map_err(|error| failed(&error))?;
     let (fold, _table) = baton_journal::session_table::TableFold::new();
@@ -63,7 +63,7 @@ pub(super) fn session(number: u64) -> SessionId {
     SessionId::new(&id).expect("hexadecimal digits and dashes")
 }
 
-/// What a session's last episode is made of.
+/// The content of a session's last episode.
 struct Stored {
     manifest: ManifestId,
     hash: ContentHash,
@@ -78,7 +78,7 @@ fn conversations(chunks: &ChunkStore, numbers: std::ops::Range<u64>) -> Result<V
         let items = items(number);
         let lines = items.iter().map(|item| {
             let mut line = Vec::new();
-            // An item of plain text always has a line.
+            // A plain text item always has a line.
             let _ = schema::item::encode(item, &mut line);
             line.truncate(line.trim_ascii_end().len());
             line

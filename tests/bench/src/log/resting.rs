@@ -1,4 +1,4 @@
-//! A daemon that knows very many sessions, none of which does anything.
+//! A daemon with very many sessions, all of them at rest.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,26 +11,26 @@ use serde::Serialize;
 use super::super::running::Running;
 use super::super::{Error, Memory, Outcome, Table, process};
 
-/// How long it is left alone before it is watched.
+/// Rest before the daemon is watched.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// What very many sessions at rest cost.
+/// Cost of very many sessions at rest.
 #[derive(Clone, Debug, Serialize)]
 pub struct Resting {
     /// How this was measured.
     pub how: &'static str,
     /// From starting the process to its first answer.
     pub restart_ms: f64,
-    /// After its first answer to a search.
+    /// Memory after its first answer to a search.
     pub memory: Memory,
-    /// Context switches of all threads, a second.
+    /// Context switches of all threads per second.
     pub wakeups_per_second: f64,
-    /// Processor time by wall time, in percent of one core.
+    /// Processor time divided by wall time, in percent of one core.
     pub cpu_percent: f64,
 }
 
 pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration) -> Result<Outcome<Resting>, Error> {
-    // The first one brings everything into its memory, and ends in order.
+    // The first daemon brings everything into its memory and ends in order.
     let first = Running::start(environment)?;
     let mut client = first.client(environment)?;
     Running::followed(&mut client)?;

@@ -1,4 +1,4 @@
-//! The same memory asked with vectors beside the words: those of [`words`], which every machine makes alike.
+//! The same memory searched with vectors as well. The vectors are those of [`words`], the same on every machine.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -16,28 +16,28 @@ use crate::sample::Sample;
 use crate::table::megabytes;
 use crate::{Error, Table};
 
-/// Texts that are given vectors at a time, as filling does.
+/// Texts that get vectors at a time, as when Baton fills them.
 const BATCH: usize = 64;
 
-/// What vectors cost and take.
+/// Cost of vectors.
 #[derive(Clone, Debug, Serialize)]
 pub struct WithVectors {
-    /// Components of each.
+    /// Dimensions of each vector.
     pub dimensions: usize,
-    /// How many: one for each different text.
+    /// Number of vectors: one for each distinct text.
     pub vectors: usize,
-    /// Stored in a second, each batch of 64 made durable; without the time that a model takes.
+    /// Vectors stored per second, each batch of 64 made durable; without the time that a model takes.
     pub stored_per_second: f64,
-    /// Bytes of their file.
+    /// Size of their file, in bytes.
     pub file_bytes: u64,
-    /// By kind of query: times of the whole search, without that of the question's own vector.
+    /// Times of the whole search, without making the query's own vector, by kind of query.
     pub queries: BTreeMap<&'static str, Asked>,
-    /// Of this process, after these questions.
+    /// Memory of this process after these queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 }
 
-/// Gives every text its vector and asks the same questions.
+/// Makes a vector for every text and repeats the queries.
 pub(super) fn measure(
     searcher: &Searcher,
     kinds: &[(&'static str, Vec<String>)],
@@ -88,7 +88,7 @@ fn ask(searcher: &Searcher, table: &Arc<Vectors>, queries: &[String]) -> Result<
 }
 
 impl WithVectors {
-    /// For people, below what the memory is without them.
+    /// Adds rows to the table of the memory without vectors.
     pub(super) fn rows(&self, table: &mut Table) {
         table
             .row("vectors", format!("{} of {} numbers, {}", self.vectors, self.dimensions, megabytes(self.file_bytes)));

@@ -1,4 +1,4 @@
-//! Memory of a daemon that indexes one conversation of a gigabyte: what it holds must not grow with the conversation.
+//! Memory of a daemon that indexes one conversation of 1 GB, which must not grow with the conversation.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -14,33 +14,33 @@ use super::transcripts;
 
 /// Size of the transcript, in bytes.
 const BYTES: u64 = 1_000_000_000;
-/// It is put together of so many sessions at a time, of so many bytes.
+/// It is put together from corpora of this size.
 const PART: CorpusOptions = CorpusOptions { sessions: 60, bytes: 50_000_000, seed: 0 };
 /// The session's id.
 const ID: &str = "6d1a7c52-90be-4f3d-8e21-5b7f0c9a4d13";
 
-/// What was held, in bytes; absent where the system does not tell.
+/// Peaks of memory, in bytes; absent where the system does not report them.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Giant {
     /// Size of the transcript.
     pub bytes: u64,
-    /// How long it took to index it, in seconds.
+    /// Time to index it, in seconds.
     pub seconds: f64,
-    /// Before it was there.
+    /// Memory before the transcript existed.
     pub before_bytes: Option<u64>,
-    /// Most while it was read, stored and taken into the memory.
+    /// Peak while it was read, stored and added to the memory.
     pub index_bytes: Option<u64>,
-    /// Most while it was indexed again after one more line.
+    /// Peak while it was indexed again after one more line.
     pub append_bytes: Option<u64>,
-    /// Most while its episode was shown.
+    /// Peak while its episode was shown.
     pub show_bytes: Option<u64>,
-    /// Most while a page of its messages was.
+    /// Peak while a page of its messages was shown.
     pub messages_bytes: Option<u64>,
-    /// Most while it was forgotten.
+    /// Peak while it was forgotten.
     pub forget_bytes: Option<u64>,
 }
 
-/// Writes it, has a daemon live with it, removes it.
+/// Writes the transcript, measures a daemon over it, and removes it.
 pub(super) fn measure(folder: &Path) -> Result<Giant, Error> {
     let claude = folder.join("giant");
     let project = claude.join("projects/-home-dev-giant");
@@ -84,7 +84,7 @@ fn most(pid: u32) -> Option<u64> {
     memory(pid).map(|memory| memory.peak_bytes)
 }
 
-/// One session of the words of many. How many bytes that came to.
+/// Writes the lines of many sessions as one session. Returns its size in bytes.
 fn write(path: &Path, part: &Path) -> Result<u64, Error> {
     let mut file = BufWriter::new(File::create(path).map_err(io_error("create", path))?);
     let (mut written, mut seed) = (0, 0);

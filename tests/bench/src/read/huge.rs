@@ -1,4 +1,4 @@
-//! Memory while a file of several GB and a line of 100 MB are read.
+//! Memory while a file of several GB with a line of 100 MB is read.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,27 +18,27 @@ use super::{Hashed, source_of};
 
 /// Size of the file, in bytes.
 const BYTES: u64 = 5_000_000_000;
-/// Size of its one giant line, in bytes.
+/// Size of its one huge line, in bytes.
 const LINE_BYTES: usize = 100_000_000;
-/// What must stay free besides, in bytes.
+/// Disk space that must remain free, in bytes.
 const SPARE_BYTES: u64 = 1_000_000_000;
 
-/// What was held.
+/// Peaks of memory.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Huge {
     /// Size of the file.
     pub bytes: u64,
-    /// Size of its one giant line.
+    /// Size of its one huge line.
     pub line_bytes: u64,
-    /// How long it took to observe it and read it to items, in seconds.
+    /// Time to observe it and read it to items, in seconds.
     pub seconds: f64,
-    /// Most that this process ever held until then; absent where the system does not tell.
+    /// Peak memory of this process until then, in bytes; absent where the system does not report it.
     pub peak_bytes: Option<u64>,
-    /// Of that, before anything was read.
+    /// The peak before anything was read.
     pub before_bytes: Option<u64>,
 }
 
-/// Writes it, reads it, removes it.
+/// Writes the file, reads it and removes it.
 pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
     let free = free_bytes(folder)?;
     if free < BYTES + SPARE_BYTES {
@@ -88,7 +88,7 @@ pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
     })
 }
 
-/// Progress without end, with prompts between, as one version wrote it; a giant line in the middle.
+/// Writes endless progress with prompts in between, as one version of the agent did, and a huge line in the middle.
 fn write(path: &Path) -> std::io::Result<()> {
     let mut file = File::create(path)?;
     let progress = format!(

@@ -1,4 +1,4 @@
-//! One more index after one appended line: only the tail is read.
+//! Indexing again after one appended line, which reads only the tail.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -18,24 +18,24 @@ use super::{Hashed, source_of};
 
 /// Size of the session, in bytes.
 pub(super) const BYTES: u64 = 50_000_000;
-/// Appends of one line each.
+/// Number of appends, of one line each.
 const APPENDS: u32 = 21;
-/// What is appended.
+/// The appended line.
 const LINE: &str = r#"{"type":"user","uuid":"9c2b663e-2745-4b58-a8a9-000000000001","timestamp":"2026-03-14T09:26:53.589Z","message":{"role":"user","content":"One more thing: is the token refreshed before it ends?"}}"#;
 
-/// What reading costs after an append.
+/// Cost of reading after an append.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Tail {
     /// Size of the session.
     pub bytes: u64,
-    /// Observed and read to items from its beginning, in milliseconds.
+    /// Time to observe the whole session and read it to items, in milliseconds.
     pub whole_ms: f64,
-    /// Size of the line that was appended.
+    /// Size of the appended line.
     pub line_bytes: u64,
-    /// The same for what an append brought; half of them took at most this, in milliseconds.
+    /// Median of the same for one append, in milliseconds.
     pub line_ms: f64,
-    /// Bytes taken from the file for one append, by observation and index together, with the tail that is compared
-    /// before; absent where the system does not tell.
+    /// Bytes read from the file for one append by observation and index together, including the tail that is compared
+    /// first; absent where the system does not report it.
     pub taken_bytes: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn measure(folder: &Path, like: &[PathBuf]) -> Result<Tail, Error> {
     Ok(Tail { bytes, whole_ms, line_bytes: LINE.len() as u64 + 1, line_ms: times[times.len() / 2], taken_bytes: taken })
 }
 
-/// Transcripts one behind the other, again and again, until it is enough.
+/// Writes transcripts one after another until the file is large enough.
 fn write(path: &Path, like: &[PathBuf]) -> Result<(), Error> {
     let mut file = fs::File::create(path).map_err(io_error("write", path))?;
     let mut written = 0;

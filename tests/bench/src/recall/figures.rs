@@ -1,30 +1,30 @@
-//! How good rankings are.
+//! Quality of rankings.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// Places that nDCG looks at.
+/// Ranks that nDCG takes into account.
 const GAINS: usize = 10;
 
-/// How good the rankings of some questions are, in percent. What is expected has the same worth wherever it is.
+/// Quality of the rankings of some questions, in percent. All expected results have the same worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Questions of which it is known what is to be found.
+    /// Number of questions with known expectations.
     pub questions: u64,
-    /// Of so many percent something expected is in the first place.
+    /// Share of the questions whose first result is expected.
     pub hit_at_1: f64,
-    /// Of so many, in the first five.
+    /// Share with an expected result among the first five.
     pub hit_at_5: f64,
-    /// Of so many, in the first ten.
+    /// Share with an expected result among the first ten.
     pub hit_at_10: f64,
-    /// Mean of one by the place of the first that is expected; 0 where none is found.
+    /// Mean reciprocal rank of the first expected result; 0 if none is found.
     pub mrr: f64,
-    /// Mean of the discounted gain of the first ten places, by that of the best order.
+    /// Mean discounted gain of the first ten results, relative to that of the best order.
     pub ndcg_at_10: f64,
 }
 
-/// Sums that become [`Figures`].
+/// Sums from which [`Figures`] are computed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     questions: u64,
@@ -34,7 +34,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds one ranking, each thing at most once in it; returns the place of the first that is expected, from 1.
+    /// Adds one ranking without duplicates; returns the rank of the first expected result, from 1.
     pub(super) fn add<T: Ord>(&mut self, ranking: &[T], expected: &BTreeSet<T>) -> Option<usize> {
         let found = |(place, _): (usize, &T)| place + 1;
         let first = ranking.iter().enumerate().find(|(_, one)| expected.contains(one)).map(found);
@@ -65,7 +65,7 @@ impl Sums {
     }
 }
 
-/// What something expected is worth in a place, from 0.
+/// Worth of an expected result at an index from 0.
 fn worth(place: usize) -> f64 {
     1.0 / (place as f64 + 2.0).log2()
 }

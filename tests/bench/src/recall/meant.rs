@@ -9,17 +9,17 @@ use serde::Serialize;
 
 use super::{Error, Level, TestDaemon, io_error};
 
-/// Longest wait for all vectors: a small model on a small machine makes some ten a second.
+/// Timeout for all vectors: a small model on a small machine makes some ten per second.
 const FILLING: std::time::Duration = std::time::Duration::from_secs(4 * 3600);
-/// Between two looks at how far it is.
+/// Interval between two checks.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Who makes the vectors.
+/// The endpoint that makes the vectors.
 #[derive(Clone, Debug)]
 pub enum Endpoint {
-    /// This process: words that mean the same point to the same place, for the few that it knows.
+    /// An endpoint in this process, which gives similar vectors to the few words that it knows as synonyms.
     Own,
-    /// Somebody else's, of this address and model.
+    /// Another endpoint.
     Other {
         /// As in `memory.embedding.base_url`.
         base_url: String,
@@ -30,24 +30,24 @@ pub enum Endpoint {
     },
 }
 
-/// The figures with vectors.
+/// Figures with vectors.
 #[derive(Clone, Debug, Serialize)]
 pub struct Meant {
-    /// Which model made them.
+    /// The model that made them.
     pub model: String,
     /// Texts that got one.
     pub texts: u64,
-    /// How long that took.
+    /// Time that took.
     pub filling_seconds: f64,
-    /// Questions that were answered by words alone, because their vector did not come in time.
+    /// Questions answered by words alone because their vector did not come in time.
     pub by_words_alone: usize,
-    /// As without.
+    /// Like the level without vectors.
     pub session_level: Level,
-    /// As without.
+    /// Like the level without vectors.
     pub turn_level: Level,
 }
 
-/// Vectors as they are made for the set; the endpoint lives as long as this.
+/// The filled vectors; keeps its own endpoint alive.
 pub(super) struct Filled {
     pub(super) model: String,
     pub(super) texts: u64,

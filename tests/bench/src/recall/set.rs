@@ -1,4 +1,4 @@
-//! A set of sessions and questions, as it is given.
+//! The format of a set of sessions and questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::super::{Error, io_error};
 
-/// Sessions, and questions whose answers lie in them.
+/// Sessions, and questions about them.
 #[derive(Debug, Deserialize)]
 pub(super) struct Set {
     pub(super) sessions: Vec<Session>,
@@ -21,13 +21,13 @@ pub(super) struct Set {
 pub(super) struct Session {
     #[serde(deserialize_with = "name")]
     pub(super) id: String,
-    /// Where it takes place; sessions without one share one.
+    /// Its project; sessions without one share one.
     #[serde(default)]
     pub(super) project: Option<String>,
     pub(super) turns: Vec<Turn>,
 }
 
-/// What somebody said.
+/// One turn of a conversation.
 #[derive(Debug, Deserialize)]
 pub(super) struct Turn {
     pub(super) role: Role,
@@ -36,23 +36,23 @@ pub(super) struct Turn {
     #[serde(default)]
     pub(super) time: Option<String>,
     pub(super) text: String,
-    /// Of a tool's: whether it failed.
+    /// For a tool: true if it failed.
     #[serde(default)]
     pub(super) failed: bool,
 }
 
-/// Whose a turn is.
+/// The author of a turn.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
     User,
     Assistant,
     Thinking,
-    /// A command and what came of it.
+    /// A command and its result.
     Tool,
 }
 
-/// A question, and where its answer is.
+/// A question and its expected results.
 #[derive(Debug, Deserialize)]
 pub(super) struct Question {
     #[serde(deserialize_with = "name")]
@@ -96,7 +96,7 @@ impl Set {
     ///
     /// # Errors
     ///
-    /// With the place of the first mistake.
+    /// States the place of the first mistake.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let text = fs::read(path).map_err(io_error("read", path))?;
         Self::parse(&text).map_err(|what| Error::Data { path: path.to_owned(), what })
@@ -106,7 +106,7 @@ impl Set {
         let mut set: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         set.check()?;
         for question in &mut set.questions {
-            // Where only turns are named, their sessions are meant.
+            // If only turns are named, their sessions are expected.
             if question.expected_sessions.is_empty() {
                 let named: BTreeSet<String> = question.expected_turns.iter().map(|(name, _)| name.text()).collect();
                 question.expected_sessions = named.into_iter().collect();
@@ -161,7 +161,7 @@ impl Set {
     }
 }
 
-/// A moment as it is written: RFC 3339, also without zone (then UTC), seconds or time of day.
+/// Parses RFC 3339, also without a zone (then UTC), seconds or time of day.
 pub(super) fn moment(written: &str) -> Option<Timestamp> {
     let written = written.trim().replacen(' ', "T", 1);
     ["", "Z", ":00Z", "T00:00:00Z"].iter().find_map(|rest| Timestamp::parse(&format!("{written}{rest}")))

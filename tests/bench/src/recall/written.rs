@@ -1,4 +1,4 @@
-//! A set's sessions as an agent's transcripts, and the way back from what is found in them.
+//! A set's sessions as transcripts, and the mapping from search results back to the set.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,23 +11,24 @@ use uuid::Uuid;
 use super::super::{Error, io_error};
 use super::set::{Role, Session, Set, Turn, moment};
 
-/// Where sessions take place whose project is not told.
+/// Project of the sessions without one.
 const PROJECT: &str = "set";
-/// When a session begins whose first turn has no time: 2026-01-01.
+/// Start of a session whose first turn has no time: 2026-01-01.
 const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
-/// How long after the one before a turn without a time comes.
+/// Time between a turn and one without a time after it.
 const PACE_MS: i64 = 1000;
 
-/// What was written: transcripts whose every line is known.
+/// The written transcripts.
 pub(super) struct Written {
-    /// By the transcript's id: which session of the set, and the turn of each line.
+    /// By the transcript's id: the index of its session in the set, and the turn of each line.
     sessions: BTreeMap<String, (usize, Vec<usize>)>,
 }
 
 impl Written {
-    /// Writes all sessions below `claude`, as Claude Code does: a file each, a record for each turn, two for a tool's.
+    /// Writes all sessions below `claude` in the format of Claude Code: one file each, one record per turn, two for a
+    /// tool's.
     ///
-    /// A transcript knows roles and no names, so what a named speaker says begins with `Name: `.
+    /// A transcript has roles but no names, so a named speaker's text begins with `Name: `.
     pub(super) fn write(set: &Set, claude: &Path) -> Result<Self, Error> {
         let mut sessions = BTreeMap::new();
         for (number, session) in set.sessions.iter().enumerate() {
@@ -45,35 +46,35 @@ impl Written {
         Ok(Self { sessions })
     }
 
-    /// How many transcripts there are.
+    /// Number of transcripts.
     pub(super) fn count(&self) -> u64 {
         self.sessions.len() as u64
     }
 
-    /// Which session of the set a transcript is.
+    /// The index of a transcript's session in the set.
     pub(super) fn session(&self, id: &str) -> Option<usize> {
         self.sessions.get(id).map(|(number, _)| *number)
     }
 
-    /// Which turn of it a line is, from 1.
+    /// The turn of a line; lines count from 1.
     pub(super) fn turn(&self, id: &str, line: u64) -> Option<usize> {
         let turns = &self.sessions.get(id)?.1;
         turns.get(usize::try_from(line).ok()?.checked_sub(1)?).copied()
     }
 }
 
-/// An id that an agent would give: the session's own if it is one.
+/// An id as an agent would give it: the session's own if it is one.
 fn id_of(id: &str) -> String {
     let own = Uuid::parse_str(id).ok().filter(|uuid| uuid.to_string() == id);
     own.unwrap_or_else(|| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes())).to_string()
 }
 
-/// The directory of a project: itself when it is one.
+/// The directory of a project: the project itself if it is an absolute path.
 fn directory(project: &str) -> String {
     if Path::new(project).is_absolute() { project.to_owned() } else { format!("/home/dev/{project}") }
 }
 
-/// A transcript on its way.
+/// A transcript being written.
 struct Lines<'a> {
     id: &'a str,
     directory: &'a str,
@@ -112,7 +113,7 @@ impl Lines<'_> {
         }
     }
 
-    /// A message of the agent with one block.
+    /// Adds a message of the agent with one block.
     fn block(&mut self, number: usize, at: Timestamp, block: Value) {
         let message = json!({
             "id": format!("msg_{number:08x}"), "type": "message", "role": "assistant", "model": "set",
