@@ -1,8 +1,9 @@
-//! A corpus of any size: transcripts of no one's sessions, shaped as real ones are, the same bytes for the same seed.
+//! A corpus of any size: generated transcripts, shaped like real ones, with the same bytes for the same seed.
 //!
-//! Sizes, kinds of lines and what takes the bytes follow what was measured over real transcripts: tool results and their
-//! copies are most of it, what people and agents say to each other little. Words follow Zipf's law over 8,192 of them,
-//! besides names, paths, numbers and hashes, which keep growing with the corpus. What is written is told in `corpus.json`.
+//! Sizes, kinds of lines and the shares of the bytes follow measurements of real transcripts: most are tool results and
+//! their copies, little is what people and agents say to each other. Words follow Zipf's law over a vocabulary of
+//! 8,192, besides names, paths, numbers and hashes, which keep growing with the corpus. `corpus.json` describes the
+//! result.
 
 mod plan;
 mod project;
@@ -22,54 +23,54 @@ use serde::{Deserialize, Serialize};
 use super::{Error, io_error};
 use vocabulary::{COMMON, RARE, Vocabulary};
 
-/// Beside `projects/`.
+/// Name of the file beside `projects/`.
 const MANIFEST: &str = "corpus.json";
 
-/// What is written.
+/// The corpus to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Sessions, besides their subagents' transcripts.
+    /// Number of sessions, without subagents' transcripts.
     pub sessions: u32,
-    /// Size of all transcripts, in bytes; reached within a few percent.
+    /// Size of all transcripts in bytes; reached within a few percent.
     pub bytes: u64,
-    /// Another seed, other sessions.
+    /// Another seed gives other sessions.
     pub seed: u64,
 }
 
-/// What a corpus holds: the content of `corpus.json`.
+/// Description of a corpus: the content of `corpus.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Corpus {
     /// The seed.
     pub seed: u64,
-    /// Sessions, besides their subagents.
+    /// Number of sessions, without subagents.
     pub sessions: u32,
-    /// Transcripts, subagents' included.
+    /// Number of transcripts, including subagents'.
     pub transcripts: u64,
-    /// Projects.
+    /// Number of projects.
     pub projects: usize,
-    /// Their bytes.
+    /// Size of all transcripts.
     pub bytes: u64,
-    /// Their lines.
+    /// Lines of all transcripts.
     pub lines: u64,
-    /// Half of the lines are at most so long, 90 of 100, 99 of 100, in bytes.
+    /// Length of lines in bytes: median, 90th and 99th percentile.
     pub line_bytes: [usize; 3],
-    /// Bytes by what takes them; the rest is the envelope of records.
+    /// Bytes by kind of content; the rest is the envelope of records.
     pub bytes_of: BTreeMap<String, u64>,
-    /// A word that one session in 500 says.
+    /// A word that one session in 500 contains.
     pub rare_word: String,
-    /// A word that nearly every session says.
+    /// A word that nearly every session contains.
     pub common_word: String,
-    /// The largest transcript, below the corpus.
+    /// Path of the largest transcript, relative to the corpus.
     pub largest: PathBuf,
 }
 
 impl Corpus {
-    /// The word that nearly every session says, whatever the seed.
+    /// The common word, the same for every seed.
     pub(super) const COMMON_WORD: &str = COMMON;
-    /// The word that few say.
+    /// The rare word.
     pub(super) const RARE_WORD: &str = RARE;
 
-    /// Writes transcripts below `into/projects` and tells what they are.
+    /// Writes transcripts below `into/projects` and describes them.
     pub fn write(options: Options, into: &Path) -> Result<Self, Error> {
         let projects_folder = into.join("projects");
         let occupied = fs::read_dir(&projects_folder).is_ok_and(|mut entries| entries.next().is_some());
@@ -117,14 +118,14 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// What a corpus written before holds.
+    /// Reads the description of an existing corpus.
     pub(super) fn read(from: &Path) -> Result<Self, Error> {
         let text = fs::read(from.join(MANIFEST)).map_err(|_| Error::NoCorpus(from.to_owned()))?;
         serde_json::from_slice(&text).map_err(|_| Error::NoCorpus(from.to_owned()))
     }
 }
 
-/// A session as it is written while somebody works: each line with its time, from `now_ms` on.
+/// A session being worked in: each line with its time, from `now_ms` on.
 pub(super) fn live(seed: u64, now_ms: i64) -> Live {
     let vocabulary = Vocabulary::new(seed);
     let project = project::Project::new(seed, 0, &vocabulary);
@@ -139,12 +140,12 @@ pub(super) fn live(seed: u64, now_ms: i64) -> Live {
     Live { path: Path::new("projects").join(plan.path(&project.slug())), lines: lines.collect() }
 }
 
-/// A session to be replayed.
+/// A session to replay.
 #[derive(Debug)]
 pub(super) struct Live {
-    /// Its transcript, below the corpus.
+    /// Path of its transcript, relative to the corpus.
     pub(super) path: PathBuf,
-    /// Each line and when it is written, in milliseconds since 1970.
+    /// Each line with the time when it is written, in milliseconds since 1970.
     pub(super) lines: Vec<(i64, String)>,
 }
 

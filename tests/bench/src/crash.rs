@@ -1,16 +1,16 @@
-//! `baton-bench crash`: whether what was acknowledged survives, tried on the real thing.
+//! `baton-bench crash`: checks on real processes whether everything acknowledged survives.
 //!
-//! A real daemon works for several clients while transcripts grow, are begun anew and appear. It is killed at random
-//! moments, or the disk below it is cut off from power, and what lies there then is held against every answer that it has
-//! given. The moments follow from the seed, as far as the machine's scheduling lets them.
+//! A real daemon serves several clients while transcripts grow, are rewritten and appear. It is killed at random
+//! moments, or the power of its disk is cut, and what is then on disk is checked against every answer that it has
+//! given. The moments follow from the seed, as far as the machine's scheduling permits.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `trial` | one home: load, kill, look, again |
-//! | `author`, `caller` | who writes transcripts, and who asks |
+//! | `trial` | one home: load, kill, check, repeat |
+//! | `author`, `caller` | the writer of the transcripts, and the clients |
 //! | `promise` | what was acknowledged |
-//! | `history`, `held` | what a log, and a home, must keep whatever was acknowledged |
-//! | `quiet` | what must be so when everything has come to rest |
+//! | `history`, `held` | the checks of a log, and of a home |
+//! | `quiet` | the checks when everything has come to rest |
 //! | `daemon` | the process that is killed |
 //! | `power` | a file system whose image is copied at an instant |
 
@@ -40,58 +40,58 @@ mod trial;
 
 pub use power::{Cuts, in_own_namespace};
 
-/// What is tried.
+/// What to try.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Kills in all homes together.
+    /// Total number of kills in all homes.
     pub kills: u32,
-    /// Power cuts.
+    /// Number of power cuts.
     pub cuts: u32,
-    /// Homes that are killed side by side.
+    /// Homes tried concurrently.
     pub homes: u32,
-    /// Another seed, other moments.
+    /// Another seed gives other moments.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of all trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct Crash {
     /// How this was tried.
     pub how: &'static str,
     /// The seed.
     pub seed: u64,
-    /// Homes side by side.
+    /// Homes tried concurrently.
     pub homes: u32,
-    /// How long all of it took.
+    /// Duration of all trials.
     pub seconds: f64,
-    /// Kills, by what the daemon was doing.
+    /// Kills by what the daemon was doing.
     pub kills: BTreeMap<&'static str, u64>,
-    /// Kills in all.
+    /// Total number of kills.
     pub kills_total: u64,
     /// Kills with at least one request in flight.
     pub kills_with_requests_in_flight: u64,
-    /// Requests that were in flight in all of them.
+    /// Requests in flight at all kills.
     pub requests_in_flight: u64,
     /// Acknowledged commands and answers, by kind.
     pub acknowledged: BTreeMap<&'static str, u64>,
-    /// Those, each as often as it was held against the log.
+    /// Number of checks of an acknowledged answer against a log; each answer is checked after every later kill.
     pub held_against_the_log: u64,
-    /// Conversations that current episodes name, read to their last line, in all looks.
+    /// Conversations of current episodes that were read completely, in all checks.
     pub conversations_read: u64,
     /// How often everything came to rest: all bytes counted once, the memory equal to a rebuilt one.
     pub rests: u64,
-    /// Events in the logs in the end.
+    /// Events in the logs at the end.
     pub events: u64,
-    /// Power cuts; absent when none were asked for.
+    /// Power cuts; absent if none were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<Outcome<Cuts>>,
-    /// What was lost or wrong: nothing, or Baton is broken.
+    /// Everything lost or wrong; must be empty.
     pub losses: Vec<String>,
-    /// Where the homes that lost something are kept.
+    /// Copies of the homes that lost something.
     pub kept: Vec<PathBuf>,
 }
 
-/// Tries. `tell` is told how far it is. That something was lost is no error: it is told in the answer.
+/// Runs the trials. Calls `tell` with the progress. A loss is not an error; it is reported in the result.
 pub fn attempt(options: Options, tell: impl Fn(&str) + Sync) -> Result<Crash, Error> {
     let workspace = Workspace::new()?;
     let since = Instant::now();
@@ -137,7 +137,7 @@ fn kill_one(workspace: &Workspace, home: usize, seed: u64, kills: u32, tell: imp
     Ok(trial)
 }
 
-/// Copies what lost something to where it stays.
+/// Copies a home that lost something to a place where it stays.
 fn keep(root: &std::path::Path, seed: u64) -> Result<PathBuf, Error> {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let kept = std::env::temp_dir().join(format!("baton-crash-{seed}-{}-{name}", std::process::id()));
@@ -193,12 +193,12 @@ impl Crash {
         Ok(())
     }
 
-    /// Whether everything is as it was promised.
+    /// True if nothing was lost.
     pub fn is_whole(&self) -> bool {
         self.losses.is_empty()
     }
 
-    /// All of it for people.
+    /// The result as tables.
     pub fn tables(&self) -> Vec<Table> {
         let mut table = Table::new("Crashes", self.how);
         table.row("seed", self.seed.to_string());

@@ -1,10 +1,10 @@
-//! What a model says, and the answer in which it stands.
+//! Answers of the chat model.
 
 use serde_json::{Value, json};
 
 use super::{Fault, Request};
 
-/// The body of an answer in which a model says something.
+/// The body of an answer in which the model says `said`, changed by `fault`.
 pub(super) fn answer(request: &Request, said: &str, fault: Option<&Fault>) -> String {
     let asked: Value = serde_json::from_str(&request.body).unwrap_or_default();
     let middle = (0..=said.len() / 2).rev().find(|at| said.is_char_boundary(*at)).unwrap_or_default();
@@ -35,8 +35,8 @@ pub(super) fn answer(request: &Request, said: &str, fault: Option<&Fault>) -> St
     .to_string()
 }
 
-/// What it says where nobody has said what: a summary of the record that it is given, in as few words as will do, each
-/// pointing at a line of it. The same record always gives the same summary.
+/// The default answer: a short summary of the record in the request, with each statement pointing at a line of it. The
+/// same record always gives the same summary.
 pub(super) fn usual(request: &Request) -> String {
     let lines = numbered(request);
     let by = |who: &str| lines.iter().find(|(_, said)| said.starts_with(who)).or(lines.first());
@@ -76,7 +76,7 @@ pub(super) fn usual(request: &Request) -> String {
     .to_string()
 }
 
-/// Lines of a record, `12| user: …`, each with its number; of parts that are merged, what was said of them.
+/// The lines of a record, `12| user: …`, with their numbers; for the merge of parts, one line for each part.
 fn numbered(request: &Request) -> Vec<(u64, &str)> {
     let lines = request.texts.iter().skip(1).flat_map(|text| text.lines());
     let numbered = lines.clone().filter_map(|line| {
@@ -98,13 +98,13 @@ fn numbered(request: &Request) -> Vec<(u64, &str)> {
         .collect()
 }
 
-/// The first words of something that was said, without who said it.
+/// The first words of a turn, without its speaker.
 fn short(said: &str) -> String {
     let text = said.split_once(": ").map_or(said, |(_, text)| text);
     text.split_whitespace().take(6).collect::<Vec<_>>().join(" ")
 }
 
-/// About how many tokens a text has: four ASCII characters are one, any other character is one.
+/// Estimated number of tokens: four ASCII characters are one, any other character is one.
 fn estimated_tokens(text: &str) -> u64 {
     let (ascii, other): (Vec<char>, Vec<char>) = text.chars().partition(char::is_ascii);
     (ascii.len() as u64).div_ceil(4) + other.len() as u64

@@ -1,4 +1,4 @@
-//! One connection: requests read, answers written, one after another.
+//! One connection, whose requests are answered one after another.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -12,15 +12,15 @@ use super::{CHAT, EMBEDDINGS, Request, Shared, chat, words};
 /// Longest line of a head, and most lines.
 const LINE_BYTES: u64 = 16 * 1024;
 const LINES: usize = 100;
-/// Largest body of a request.
+/// Largest body of a request, in bytes.
 const BODY_BYTES: usize = 64 * 1024 * 1024;
-/// Most dimensions that are made.
+/// Most dimensions of a vector.
 const DIMENSIONS_MAX: usize = 65_536;
 
-/// Bytes of a piece of an answer that trickles.
+/// Size of the pieces of a trickling answer.
 const TRICKLE_BYTES: usize = 64;
 
-/// A request is over when this is dropped.
+/// Marks a request as finished when dropped.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {
@@ -29,7 +29,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Until the client has had enough, or a fault ends it.
+/// Serves a connection until the client closes it or a fault ends it.
 pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -39,7 +39,7 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
         let over = Over(shared);
         match fault {
             Some(Fault::Hang) => {
-                // Until the client goes, or we do.
+                // Until either side closes the connection.
                 let _ = reader.read(&mut [0; 64]);
                 return Ok(());
             }
@@ -79,7 +79,7 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
                         writer.write_all(piece)?;
                     }
                 } else {
-                    // Whoever has the answer may ask again before this thread goes on.
+                    // Before the answer is sent, because the client may ask again at once.
                     drop(over);
                     writer.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
                 }
@@ -89,7 +89,7 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-/// A whole request; `None`: there are no more.
+/// Reads a whole request; `None` at the end of the connection.
 fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     let mut line = || -> io::Result<String> {
         let mut line = String::new();
@@ -124,7 +124,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     Ok(Some(request))
 }
 
-/// Status, `Retry-After` and body.
+/// Status, `Retry-After` and body of an answer.
 fn answer(request: &Request, fault: Option<&Fault>, shared: &Shared) -> (u16, Option<String>, String) {
     let error = |status: u16, message: String| (status, None, json!({"error": {"message": message}}).to_string());
     match fault {

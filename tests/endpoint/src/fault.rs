@@ -1,17 +1,17 @@
-//! What an endpoint may do instead of what it should.
+//! The ways in which an endpoint can misbehave.
 
 use std::time::Duration;
 
-/// See the module. Those that change an answer are for embeddings, but for those that say they are of a talk.
+/// One misbehaviour. Those that change an answer apply to embeddings, except those marked as chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// A good answer, late.
+    /// A good answer after a delay.
     Slow(Duration),
-    /// No answer at all; the connection stays.
+    /// No answer; the connection stays open.
     Hang,
-    /// The connection is closed without an answer.
+    /// Closes the connection without an answer.
     Reset,
-    /// This answer, whatever it is.
+    /// A fixed answer.
     Answer {
         /// The status.
         status: u16,
@@ -20,25 +20,25 @@ pub enum Fault {
         /// The body.
         body: String,
     },
-    /// So many bytes that begin like JSON and are none.
+    /// At least this many bytes that begin like JSON but are not.
     Garbage(usize),
-    /// An answer that begins and never ends.
+    /// An answer that never ends.
     Endless,
     /// An answer that breaks off in the middle.
     Torn,
-    /// The answer refuses the key and says it.
+    /// Refuses the key and repeats it in the answer.
     EchoKey,
-    /// The same behind the status of a success, as gateways do.
+    /// The same with the status of a success, as gateways do.
     EchoKeyBehindSuccess,
-    /// The answer refuses the texts and says them.
+    /// Refuses the texts and repeats them in the answer.
     EchoTexts,
-    /// Vectors of so many dimensions.
+    /// Vectors of this many dimensions.
     Dimensions(usize),
-    /// So many vectors, whatever was asked.
+    /// This many vectors, whatever was requested.
     Count(usize),
     /// Vectors in which one number is `null`.
     Null,
-    /// Vectors in which one number is `NaN`, which is no JSON.
+    /// Vectors in which one number is `NaN`, which is not JSON.
     NaN,
     /// Vectors of zeros.
     Zeros,
@@ -46,20 +46,20 @@ pub enum Fault {
     Bare,
     /// A good answer in the opposite order.
     Reversed,
-    /// A good answer in small pieces, with so long a pause before each.
+    /// A good answer in small pieces, with this pause before each.
     Trickle(Duration),
-    /// In a talk: the model says this.
+    /// Chat: the model says this.
     Says(String),
-    /// In a talk: what the model says is cut off in the middle, at the bound of its length.
+    /// Chat: the model's text is cut off in the middle, with the finish reason `length`.
     Cut,
-    /// In a talk: the model declines, in these words.
+    /// Chat: the model refuses with these words.
     Declines(String),
-    /// In a talk: what the model says stands in a fence of Markdown.
+    /// Chat: the model's text is in a Markdown code fence.
     Fenced,
 }
 
 impl Fault {
-    /// A status with a body such as OpenAI's.
+    /// An error in the form of OpenAI's.
     pub fn status(status: u16, message: &str) -> Self {
         let body = serde_json::json!({"error": {"message": message, "type": "error", "code": null}});
         Self::Answer { status, retry_after: None, body: body.to_string() }

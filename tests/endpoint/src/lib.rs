@@ -1,7 +1,7 @@
-//! An endpoint of our own making: on this machine, always the same for the same words, and as bad as it is told to be.
-//! What is measured or tested with it needs no model and no network. It speaks HTTP/1.1 as far as clients of such an API
-//! do, answers `/v1/embeddings` with [`words::vector`], `/v1/chat/completions` with what [`FakeEndpoint::says`] makes of the
-//! request, and any path with what [`FakeEndpoint::script`] says.
+//! A fake model endpoint on this machine, for tests and benchmarks without a model or a network. It is deterministic,
+//! and misbehaves as told. It speaks as much HTTP/1.1 as clients of such an API need. It answers `/v1/embeddings` with
+//! [`words::vector`], `/v1/chat/completions` with what [`FakeEndpoint::says`] makes of the request, and any path as
+//! [`FakeEndpoint::script`] says.
 
 mod chat;
 mod connection;
@@ -17,36 +17,36 @@ use std::thread::{self, JoinHandle};
 
 pub use fault::Fault;
 
-/// Path of the embeddings.
+/// Path of embeddings requests.
 pub const EMBEDDINGS: &str = "/v1/embeddings";
-/// Path of the talks.
+/// Path of chat requests.
 pub const CHAT: &str = "/v1/chat/completions";
-/// Connections at once; further ones are closed.
+/// Most concurrent connections; further ones are closed.
 const CONNECTIONS: usize = 64;
-/// Requests that are remembered.
+/// Most requests that are remembered.
 const REMEMBERED: usize = 100_000;
 
-/// A running endpoint; it ends when this is dropped.
+/// A running endpoint; dropping it stops it.
 pub struct FakeEndpoint {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `/v1/embeddings`.
+    /// The path, such as `/v1/embeddings`.
     pub path: String,
-    /// The header `Authorization`, if there was one.
+    /// The `Authorization` header, if there was one.
     pub authorization: Option<String>,
     /// The body.
     pub body: String,
-    /// The texts that it asks vectors of, or that are said in it.
+    /// The texts to embed, or the contents of the chat messages.
     pub texts: Vec<String>,
 }
 
-/// Makes what a model says to a request.
+/// Makes the model's answer to a request.
 type Says = Arc<dyn Fn(&Request) -> String + Send + Sync>;
 
 #[derive(Default)]
@@ -56,7 +56,7 @@ struct Shared {
     open: Mutex<Vec<TcpStream>>,
 }
 
-/// What it was told to do, and what it was asked.
+/// The settings of an endpoint and its received requests.
 #[derive(Default)]
 struct Told {
     next: BTreeMap<String, VecDeque<Fault>>,
@@ -64,17 +64,17 @@ struct Told {
     requests: Vec<Request>,
     connections: usize,
     says: Option<Says>,
-    /// Requests that are being answered now, and the most that ever were.
+    /// Requests being answered now, and the most so far.
     at_once: (usize, usize),
 }
 
 impl FakeEndpoint {
-    /// Listens on a port of its own choice, of this machine alone.
+    /// Listens on a free port of the loopback interface.
     pub fn start() -> io::Result<Self> {
         Self::listen(0)
     }
 
-    /// The same on a given port: one that was stopped comes back.
+    /// Listens on a given port, such as that of a stopped endpoint.
     pub fn listen(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let (address, shared) = (listener.local_addr()?, Arc::<Shared>::default());
@@ -85,7 +85,7 @@ impl FakeEndpoint {
         Ok(Self { address, shared, accepting: Some(accepting) })
     }
 
-    /// What goes into `base_url`.
+    /// The value for `base_url`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -95,12 +95,12 @@ impl FakeEndpoint {
         self.address.port()
     }
 
-    /// What the next requests to a path meet, one each; those after them are answered well again.
+    /// Adds faults for the next requests to a path, one each. Later requests get good answers again.
     pub fn script(&self, path: &str, faults: impl IntoIterator<Item = Fault>) {
         self.shared.told().next.entry(path.to_owned()).or_default().extend(faults);
     }
 
-    /// What every request to a path meets that no script is left for; `None`: it is answered well.
+    /// Sets the fault for all requests to a path without a scripted one; `None` for good answers.
     pub fn always(&self, path: &str, fault: Option<Fault>) {
         let mut told = self.shared.told();
         match fault {
@@ -109,27 +109,27 @@ impl FakeEndpoint {
         }
     }
 
-    /// What its model says from now on to whatever it is asked.
+    /// Sets how the model answers chat requests from now on.
     pub fn says(&self, says: impl Fn(&Request) -> String + Send + Sync + 'static) {
         self.shared.told().says = Some(Arc::new(says));
     }
 
-    /// The most requests that it was answering at once.
+    /// Most requests that were answered concurrently.
     pub fn most_at_once(&self) -> usize {
         self.shared.told().at_once.1
     }
 
-    /// All requests so far, whole ones only.
+    /// All complete requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.told().requests.clone()
     }
 
-    /// All texts so far of which vectors were asked.
+    /// The texts of all requests so far.
     pub fn texts(&self) -> Vec<String> {
         self.shared.told().requests.iter().flat_map(|request| request.texts.iter().cloned()).collect()
     }
 
-    /// How many connections were made.
+    /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.shared.told().connections
     }
@@ -141,7 +141,7 @@ impl Drop for FakeEndpoint {
         for stream in self.shared.open().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Wakes who waits for the next one.
+        // Wakes the thread that accepts connections.
         let woken = TcpStream::connect(self.address).is_ok();
         if let Some(accepting) = self.accepting.take().filter(|_| woken) {
             let _ = accepting.join();
@@ -158,7 +158,7 @@ impl Shared {
         self.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Remembers a request, and says what it meets.
+    /// Remembers a request and returns its fault, if there is one.
     fn take_in(&self, request: &Request) -> Option<Fault> {
         let mut told = self.told();
         if told.requests.len() < REMEMBERED {
@@ -170,12 +170,12 @@ impl Shared {
         next.or_else(|| told.always.get(&request.path).cloned())
     }
 
-    /// One that was taken in is answered, in whatever way.
+    /// Notes that a request is finished, however it was answered.
     fn is_over(&self) {
         self.told().at_once.0 -= 1;
     }
 
-    /// What the model says.
+    /// The model's answer.
     fn said(&self, request: &Request) -> String {
         let says = self.told().says.clone();
         says.map_or_else(|| chat::usual(request), |says| says(request))
@@ -198,7 +198,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         shared.told().connections += 1;
         let shared = shared.clone();
-        // Without a thread the connection is closed.
+        // If no thread can be started, the connection is closed.
         let _ = thread::Builder::new().name("fake-endpoint".to_owned()).spawn(move || {
             let _ = connection::serve(stream, &shared);
             shared.open().retain(|open| open.peer_addr().is_ok_and(|of| Some(of) != address));

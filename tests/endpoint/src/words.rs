@@ -1,11 +1,11 @@
-//! Vectors that any machine makes alike: each word points somewhere by its letters alone, words that mean the same point
-//! to the same place, and a text points where its words do. So texts are alike that share a meaning, also where they share
-//! no word: what a model does, for the few words that stand here.
+//! Deterministic vectors, the same on every machine: the direction of a word follows from its letters alone, synonyms
+//! have the same direction, and a text's vector is the sum of its words'. So texts that share a meaning are similar
+//! even if they share no word, as with a real model, for the few words listed here.
 
-/// Dimensions, where none are asked for.
+/// Dimensions unless others are requested.
 pub const DIMENSIONS: usize = 64;
 
-/// Words that mean the same.
+/// Groups of synonyms.
 pub const SYNONYMS: &[&[&str]] = &[
     &["bug", "defect", "fault", "flaw"],
     &["crash", "panic", "abort", "blowup"],
@@ -29,13 +29,13 @@ pub const SYNONYMS: &[&[&str]] = &[
     &["doctor", "physician"],
 ];
 
-/// Words that point nowhere.
+/// Words that are ignored.
 const EMPTY: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "did", "do", "does", "for", "has", "have", "how", "i", "in", "is", "it",
     "of", "on", "or", "our", "so", "that", "the", "this", "to", "was", "we", "what", "when", "why", "with", "you",
 ];
 
-/// Where a text points: of length one, and never all zeros if there is a dimension.
+/// The vector of a text: of length one, and never all zeros unless it has no dimensions.
 pub fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !EMPTY.contains(word));
@@ -52,19 +52,19 @@ pub fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     sum.iter().map(|number| number / length).collect()
 }
 
-/// How many words a text has: what it is counted as.
+/// Number of words, which is reported as the token count.
 pub(super) fn count(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// One word for all that mean the same; a plural is its singular.
+/// One word for each group of synonyms; a plural becomes its singular.
 fn meaning(word: &str) -> &str {
     let word = word.strip_suffix('s').filter(|singular| singular.len() > 2 && !singular.ends_with('s')).unwrap_or(word);
     SYNONYMS.iter().find(|group| group.contains(&word)).map_or(word, |group| group[0])
 }
 
 fn add(sum: &mut [f32], word: &str) {
-    // FNV-1a, then a step of a linear congruence for each dimension.
+    // FNV-1a, then one step of a linear congruential generator per dimension.
     let mut state = word
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));

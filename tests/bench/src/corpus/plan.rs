@@ -1,4 +1,4 @@
-//! Which sessions there are: when, where, of which version, how long, and whose subagents.
+//! The sessions of a corpus: time, project, version, size and subagents.
 
 use std::path::PathBuf;
 
@@ -7,34 +7,34 @@ use super::project::Project;
 use super::random::Random;
 use super::vocabulary::Vocabulary;
 
-/// Projects: one for each so many sessions, within bounds.
+/// Sessions per project; the number of projects is bounded.
 const SESSIONS_PER_PROJECT: u32 = 80;
 const PROJECTS: std::ops::RangeInclusive<u32> = 3..=40;
-/// One session in so many has a subagent.
+/// One session in this many has a subagent.
 const PER_SUBAGENT: u32 = 4;
-/// One of so many sessions says the rare word.
+/// One session in this many contains the rare word.
 const PER_RARE: u32 = 500;
-/// The last session begins here, the first a year before.
+/// Start of the last session; the first one starts a year before.
 const END_MS: i64 = 1_793_000_000_000;
 const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
 
-/// Sizes of real transcripts by rank, in KB: a few take most of the bytes. Between two, in proportion.
+/// Sizes of real transcripts in KB by rank out of 1,000, interpolated linearly: a few take most of the bytes.
 const SIZES: &[(usize, usize)] =
     &[(0, 3), (100, 6), (250, 61), (500, 375), (750, 1160), (900, 2640), (950, 3330), (990, 6000), (1000, 16_000)];
 
-/// How a version of Claude Code writes.
+/// The format that a version of Claude Code writes.
 #[derive(Debug)]
 pub(super) struct Version {
     pub(super) name: &'static str,
-    /// Writes progress again and again.
+    /// Writes progress repeatedly.
     pub(super) has_progress: bool,
-    /// Writes the changed file whole beside each edit.
+    /// Writes the whole original file with each edit.
     pub(super) has_original: bool,
-    /// Writes attachments, modes, titles; no snapshots; subagents in folders; mostly empty thoughts.
+    /// Writes attachments, modes and titles, no snapshots, subagents in folders, and mostly empty thinking.
     pub(super) is_new: bool,
 }
 
-/// By age.
+/// Oldest first.
 const VERSIONS: [Version; 5] = [
     Version { name: "2.0.42", has_progress: false, has_original: true, is_new: false },
     Version { name: "2.0.76", has_progress: false, has_original: true, is_new: false },
@@ -46,26 +46,26 @@ const VERSIONS: [Version; 5] = [
 /// One transcript to write.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Place in the corpus, which decides its content.
+    /// Its index in the corpus, which determines its content.
     pub(super) number: u64,
-    /// The session that its records name.
+    /// The session id in its records.
     pub(super) session: String,
-    /// Its own id, for a subagent's.
+    /// For a subagent, its own id.
     pub(super) agent: Option<String>,
-    /// Subagents that it spawns.
+    /// Subagents that it starts.
     pub(super) spawns: Vec<String>,
     pub(super) project: usize,
     pub(super) version: &'static Version,
     pub(super) branch: String,
     pub(super) started_ms: i64,
-    /// Size to reach.
+    /// Target size.
     pub(super) bytes: usize,
-    /// Whether it says the rare word.
+    /// True if it contains the rare word.
     pub(super) says_rare: bool,
 }
 
 impl Plan {
-    /// Its place below `projects/`.
+    /// Its path below `projects/`.
     pub(super) fn path(&self, slug: &str) -> PathBuf {
         let folder = PathBuf::from(slug);
         match &self.agent {
@@ -78,12 +78,12 @@ impl Plan {
     }
 }
 
-/// How many projects so many sessions have.
+/// Number of projects for a number of sessions.
 pub(super) fn projects(sessions: u32) -> usize {
     (sessions / SESSIONS_PER_PROJECT).clamp(*PROJECTS.start(), *PROJECTS.end()) as usize
 }
 
-/// Everything to write, oldest first, subagents right after their sessions.
+/// All transcripts to write, oldest first, each subagent right after its session.
 pub(super) fn everything(options: Options) -> Vec<Plan> {
     let mut random = Random::of_part(options.seed, 2);
     let sessions = options.sessions.max(1) as usize;
@@ -92,7 +92,7 @@ pub(super) fn everything(options: Options) -> Vec<Plan> {
         sizes.swap(place, random.below(place + 1));
     }
     let with_subagent = |session: usize| session as u32 % PER_SUBAGENT == 1;
-    // A subagent's is a fifth of its session's.
+    // A subagent's transcript has a fifth of its session's size.
     let raw: usize = sizes.iter().enumerate().map(|(n, size)| size + if with_subagent(n) { size / 5 } else { 0 }).sum();
     let scaled = |size: usize| (size as u128 * u128::from(options.bytes) / raw.max(1) as u128) as usize;
     let mut plans = Vec::with_capacity(sessions + sessions / PER_SUBAGENT as usize);
@@ -136,7 +136,7 @@ pub(super) fn everything(options: Options) -> Vec<Plan> {
     plans
 }
 
-/// A session as somebody works in it now.
+/// A session that is being worked in now.
 pub(super) fn live(seed: u64, now_ms: i64) -> Plan {
     Plan {
         number: u64::from(u32::MAX),
@@ -157,7 +157,7 @@ pub(super) fn all_projects(options: Options, vocabulary: &Vocabulary) -> Vec<Pro
     (0..projects(options.sessions)).map(|number| Project::new(options.seed, number, vocabulary)).collect()
 }
 
-/// Bytes of the transcript of this rank, of 1000.
+/// Size in bytes of the transcript with this rank out of 1,000.
 fn size(rank: usize) -> usize {
     let above = SIZES.iter().position(|(place, _)| *place >= rank).unwrap_or(SIZES.len() - 1).max(1);
     let ((from, least), (to, most)) = (SIZES[above - 1], SIZES[above]);

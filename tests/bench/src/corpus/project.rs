@@ -1,4 +1,4 @@
-//! Projects: a directory with a few dozen source files, topics of its own and names made of them.
+//! Projects: a directory with a few dozen source files, topics, and identifiers made of them.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use super::vocabulary::Vocabulary;
 
 /// Source files of a project.
 const FILES: usize = 48;
-/// Words that are said in this project more than elsewhere.
+/// Words that are more frequent in this project than elsewhere.
 const TOPICS: usize = 120;
-/// Names in its code.
+/// Identifiers in its code.
 const IDENTIFIERS: usize = 900;
 
 /// A project.
@@ -22,12 +22,12 @@ pub(super) struct Project {
     files: Vec<SourceFile>,
 }
 
-/// A source file. Its lines are ready to stand in a JSON string.
+/// A source file. Its lines are escaped for a JSON string.
 #[derive(Debug)]
 pub(super) struct SourceFile {
-    /// Below the project's directory.
+    /// Path relative to the project's directory.
     pub(super) path: String,
-    /// As tests are named for it.
+    /// Module name in the names of its tests.
     pub(super) module: String,
     lines: Vec<String>,
 }
@@ -52,13 +52,13 @@ impl Project {
         project
     }
 
-    /// The folder of its transcripts, below `projects/`.
+    /// The folder of its transcripts below `projects/`.
     pub(super) fn slug(&self) -> String {
         self.directory.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
     }
 
     pub(super) fn topic(&self, random: &mut Random) -> &str {
-        // Early ones more often.
+        // Early topics are more frequent.
         &self.topics[random.skewed(0, TOPICS - 1)]
     }
 
@@ -93,7 +93,7 @@ impl Project {
 }
 
 impl SourceFile {
-    /// How many lines it has.
+    /// Number of lines.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -102,7 +102,7 @@ impl SourceFile {
         random.pick::<String>(&self.lines)
     }
 
-    /// Some lines of it.
+    /// Writes `count` lines from `from` on.
     pub(super) fn write(&self, from: usize, count: usize, out: &mut String) {
         for line in self.lines.iter().skip(from).take(count) {
             out.push_str(line);
@@ -110,7 +110,7 @@ impl SourceFile {
         }
     }
 
-    /// Some lines of it, each with its number before it.
+    /// Writes `count` lines from `from` on, each with its number.
     pub(super) fn write_numbered(&self, from: usize, count: usize, out: &mut String) {
         for (index, line) in self.lines.iter().enumerate().skip(from).take(count) {
             let _ = write!(out, "{:>6}\u{2192}{line}\\n", index + 1);

@@ -1,6 +1,6 @@
-//! Numbers that look like chance and are the same in every run, on every machine and for ever.
+//! Pseudo-random numbers that are the same in every run, on every machine, for ever.
 
-/// SplitMix64: fixed here, so that no dependency's new version changes the corpus.
+/// SplitMix64, implemented here so that no update of a dependency changes the corpus.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A source of its own for one part, which takes as many numbers as it likes without moving the others.
+    /// An independent generator for one part, which may draw any number of values without affecting other parts.
     pub(crate) fn of_part(seed: u64, part: u64) -> Self {
         Self::new(Self::new(seed ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93)).next())
     }
@@ -22,23 +22,23 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to one below `bound`, which is at least 1.
+    /// A number from 0 to `bound - 1`; `bound` must be at least 1.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.next()) * (bound.max(1) as u128);
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 
-    /// Both ends included.
+    /// A number from `least` to `most`, both included.
     pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most.saturating_sub(least) + 1)
     }
 
-    /// True so many times in 100.
+    /// True with this probability in percent.
     pub(crate) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// Mostly near `least`, seldom near `most`: as sizes of outputs and pauses between records are.
+    /// A number mostly near `least`, seldom near `most`, like sizes of outputs and pauses between records.
     pub(crate) fn skewed(&mut self, least: usize, most: usize) -> usize {
         let span = most.saturating_sub(least);
         let (a, b, c) = (self.below(1000), self.below(1000), self.below(1000));
@@ -54,7 +54,7 @@ impl Random {
         self.digits(b"0123456789abcdef", 4, digits, out);
     }
 
-    /// Text that no compression makes shorter than six bits a character, as signatures and images are.
+    /// Text that cannot be compressed below six bits per character, like signatures and images.
     pub(crate) fn base64(&mut self, characters: usize, out: &mut String) {
         self.digits(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, characters, out);
     }
@@ -71,7 +71,7 @@ impl Random {
         }
     }
 
-    /// The form of a random uuid.
+    /// A string in the form of a random uuid.
     pub(crate) fn uuid(&mut self) -> String {
         let mut text = String::with_capacity(36);
         for (digits, end) in [(8, "-"), (4, "-4"), (3, "-a"), (3, "-"), (12, "")] {

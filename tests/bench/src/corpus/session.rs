@@ -1,4 +1,4 @@
-//! What happens in a session: prompts, and for each a few to dozens of steps, until its size is reached.
+//! The content of a session: prompts, each followed by a few to dozens of steps, until its size is reached.
 
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ struct Session<'a, 'b> {
 }
 
 impl Session<'_, '_> {
-    /// One prompt and all that follows from it.
+    /// Writes one prompt and everything that follows from it.
     fn turn(&mut self, turn: usize, title: &str) {
         let (project, random) = (self.speaker.project, &mut self.out.random);
         let mut prompt = String::new();
@@ -83,7 +83,7 @@ impl Session<'_, '_> {
         self.wait(8000, 3_000_000);
     }
 
-    /// One message of the agent: perhaps thoughts, perhaps words, calls, and their results.
+    /// Writes one message of the agent, possibly with thinking and text, its tool calls and their results.
     fn step(&mut self) {
         self.wait(1200, 22_000);
         self.out.next_message();

@@ -1,4 +1,4 @@
-//! Turns of no one's sessions, as the memory takes them: for a memory of a million of them in minutes.
+//! Generated turns in the form that the memory takes: fast enough to fill a memory with a million of them in minutes.
 
 use baton_conversation::item::Role;
 use baton_conversation::record::Timestamp;
@@ -9,24 +9,24 @@ use super::random::Random;
 use super::text::Speaker;
 use super::vocabulary::{RARE, Vocabulary};
 
-/// Projects; each is worked on in turn.
+/// Number of projects.
 const PROJECTS: usize = 12;
-/// Turns of a session.
+/// Turns per session.
 const TURNS: usize = 66;
-/// Between two sessions, and between two turns.
+/// Time between two sessions, and between two turns.
 const SESSION_MS: i64 = 3 * 3_600_000;
 const TURN_MS: i64 = 20_000;
-/// When the first session was: 2025-01-01.
+/// Start of the first session: 2025-01-01.
 const FIRST_MS: i64 = 1_735_689_600_000;
 
-/// Whoever talks.
+/// The generator.
 pub(crate) struct Talk {
     seed: u64,
     vocabulary: Vocabulary,
     projects: Vec<Project>,
 }
 
-/// One session.
+/// A generated session.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) project: String,
@@ -42,12 +42,12 @@ impl Talk {
         Self { seed, vocabulary, projects }
     }
 
-    /// About how many sessions have so many turns.
+    /// About how many sessions have this many turns.
     pub(crate) fn sessions_of(turns: u64) -> u64 {
         turns.div_ceil(TURNS as u64).max(1)
     }
 
-    /// A session by its number; `rare` says the word that is nowhere else.
+    /// A session by its number; with `rare` it contains the word that no other contains.
     pub(crate) fn session(&self, number: u64, rare: bool) -> Session {
         let random = &mut Random::of_part(self.seed, 1_000_000 + number);
         let project = &self.projects[random.below(PROJECTS)];

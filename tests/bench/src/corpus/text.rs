@@ -1,5 +1,5 @@
-//! What is said, written and printed. All of it is ready to stand in a JSON string: a line ends with `\n` in two
-//! characters, a quotation mark is escaped.
+//! Generated text: sentences, commands' output. All of it is escaped for a JSON string: a line ends with the two
+//! characters `\n`, and quotation marks are escaped.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::project::Project;
 use super::random::Random;
 use super::vocabulary::Vocabulary;
 
-/// Speaks of one project.
+/// Generates text about one project.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Speaker<'a> {
     pub(super) vocabulary: &'a Vocabulary,
@@ -15,7 +15,7 @@ pub(super) struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    /// Sentences of about so many bytes.
+    /// Writes sentences of about `bytes` bytes.
     pub(super) fn sentences(&self, random: &mut Random, bytes: usize, out: &mut String) {
         let end = out.len() + bytes;
         while out.len() < end {
@@ -50,7 +50,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// One sentence that says what was chosen, and why.
+    /// Writes one sentence with a decision and its reason.
     pub(super) fn decision(&self, random: &mut Random, out: &mut String) {
         let (chosen, other, reason) =
             (self.project.identifier(random), self.project.identifier(random), self.project.topic(random));
@@ -58,7 +58,7 @@ impl Speaker<'_> {
         self.sentences(random, 60, out);
     }
 
-    /// What a command prints: steps, tests, or an error with its place.
+    /// Writes the output of a command: steps, tests, or an error with its place.
     pub(super) fn output(&self, random: &mut Random, bytes: usize, failed: bool, out: &mut String) {
         let end = out.len() + bytes;
         if failed {
@@ -83,7 +83,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// One printed line.
+    /// Writes one line of output.
     fn line(&self, random: &mut Random, out: &mut String) {
         let file = self.project.file(random);
         let _ = match random.below(5) {

@@ -1,4 +1,4 @@
-//! One transcript as it is written: records of the shapes that Claude Code writes, one content block a line.
+//! Writing one transcript: records in the formats of Claude Code, one content block per line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use baton_conversation::record::Timestamp;
 use super::plan::Plan;
 use super::random::Random;
 
-/// What takes the bytes: the parts of section sizes in the manifest.
+/// Bytes by kind of content, as in the manifest.
 pub(super) type Shares = BTreeMap<&'static str, u64>;
 
-/// A transcript that grows.
+/// A transcript being written.
 pub(super) struct Transcript<'a> {
     plan: &'a Plan,
     directory: &'a str,
@@ -19,9 +19,9 @@ pub(super) struct Transcript<'a> {
     pub(super) random: Random,
     /// Its lines.
     pub(super) text: String,
-    /// The time and the end of each line.
+    /// Time and end offset of each line.
     pub(super) marks: Vec<(i64, usize)>,
-    /// Bytes by what takes them; what is left is the envelope.
+    /// Bytes by kind of content; the rest is the envelope.
     pub(super) shares: Shares,
     now_ms: i64,
     parent: Option<String>,
@@ -45,7 +45,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Time goes by.
+    /// Advances the clock.
     pub(super) fn pass(&mut self, ms: usize) {
         self.now_ms += i64::try_from(ms).unwrap_or(0);
     }
@@ -61,7 +61,7 @@ impl<'a> Transcript<'a> {
         });
     }
 
-    /// From now on blocks belong to another message.
+    /// Puts the following blocks into another message.
     pub(super) fn next_message(&mut self) {
         self.message = id("msg_01", &mut self.random);
     }
@@ -81,7 +81,7 @@ impl<'a> Transcript<'a> {
         self.assistant(|out, _| _ = write!(out, r#"{{"type":"text","text":"{text}"}}"#));
     }
 
-    /// The id that the result names.
+    /// Writes a tool call and returns its id, which the result refers to.
     pub(super) fn call(&mut self, tool: &str, input: &str) -> String {
         self.count("tool inputs", input.len());
         let call = id("toolu_01", &mut self.random);
@@ -94,7 +94,7 @@ impl<'a> Transcript<'a> {
         call
     }
 
-    /// What the agent sees and, as JSON, the copy that the agent's own screen shows.
+    /// Writes a result: what the agent sees and, as JSON, the copy that its screen shows.
     pub(super) fn result(&mut self, call: &str, content: &str, failed: bool, copy: &str) {
         self.count("tool results", content.len());
         self.count("tool results, copy for the screen", copy.len());
@@ -107,7 +107,7 @@ impl<'a> Transcript<'a> {
         });
     }
 
-    /// What a command has printed so far, as versions wrote it every second.
+    /// Writes a command's output so far, as some versions did every second.
     pub(super) fn progress(&mut self, call: &str, output: &str) {
         self.count("progress", output.len());
         self.chain("progress", |out, _| {
@@ -125,7 +125,7 @@ impl<'a> Transcript<'a> {
         });
     }
 
-    /// The end of a turn, and what is said again at each.
+    /// Writes the end of a turn, with the metadata that is repeated at each.
     pub(super) fn end_turn(&mut self, title: &str, prompt: &str) {
         let session = self.plan.session.clone();
         self.chain("system", |out, random| {
@@ -145,7 +145,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// What old versions wrote before each prompt.
+    /// Writes a snapshot, as old versions did before each prompt.
     pub(super) fn snapshot(&mut self, files: &[String]) {
         let (message, at) = (self.random.uuid(), Timestamp(self.now_ms));
         let mut backups = String::new();
@@ -213,7 +213,7 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// An id as the interface of the model gives them.
+/// An id in the format of the model's API.
 fn id(kind: &str, random: &mut Random) -> String {
     let mut id = String::with_capacity(kind.len() + 22);
     id.push_str(kind);

@@ -1,16 +1,16 @@
-//! Words, as often as words are: the second half as often as the first, and thousands that are seldom said.
+//! Words with realistic frequencies: the second word is half as frequent as the first, and thousands are rare.
 
 use super::random::Random;
 
-/// A word that every session says.
+/// A word that every session contains.
 pub(super) const COMMON: &str = "test";
-/// A word that a few sessions say and no other.
+/// A word that only a few sessions contain.
 pub(super) const RARE: &str = "quillvane";
 
-/// Each octave of ranks is as likely as every other, which is Zipf's law in steps.
+/// Octaves of ranks; each is as likely as every other, which approximates Zipf's law.
 const OCTAVES: usize = 13;
 
-/// What people and agents say most, in about this order.
+/// The most frequent words, in about this order.
 const FREQUENT: &str = "the to a and is in of it that for this on with not be we test file i as \
 error if so you code from by are now run one fix all add at but can have first check which when use function then \
 value it's line tests should an or no what after let was where has only new out call before does set same still read \
@@ -60,13 +60,13 @@ impl Vocabulary {
         Self(words)
     }
 
-    /// A word by the law.
+    /// A word according to Zipf's law.
     pub(super) fn word(&self, random: &mut Random) -> &str {
         let octave = 1 << random.below(OCTAVES);
         &self.0[octave - 1 + random.below(octave)]
     }
 
-    /// A word that is not one of the most frequent ones: what names and topics are made of.
+    /// A word that is not among the most frequent ones, for names and topics.
     pub(super) fn seldom(&self, random: &mut Random) -> &str {
         let octave = 1 << random.between(8, OCTAVES - 1);
         &self.0[octave - 1 + random.below(octave)]

@@ -1,7 +1,7 @@
-//! Transcripts that grow, are begun anew and appear while everything else goes on, and what is truly in them.
+//! Transcripts that grow, are rewritten and appear meanwhile, and their true content.
 //!
-//! One thread writes them all, so that it knows every byte. A record may be written in two pieces, with others between; when
-//! the author [rests](Author::rest) every line is whole.
+//! One thread writes all of them, so it knows every byte. A record may be written in two pieces with others in between;
+//! when the author [rests](Author::rest), every line is complete.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -12,43 +12,43 @@ use std::sync::{Mutex, PoisonError};
 use crate::corpus::random::Random;
 use crate::{Error, io_error, latency};
 
-/// Transcripts at first, and at most.
+/// Number of transcripts at the beginning, and at most.
 const FIRST: usize = 12;
 const MOST: usize = 48;
-/// A transcript of so many bytes is begun anew sooner or later.
+/// A transcript of this size is rewritten sooner or later.
 const LONG_BYTES: u64 = 60_000;
 
 /// The writer of all transcripts of one home.
 pub(super) struct Author {
     folder: PathBuf,
     random: Random,
-    /// Of this home: no two write the same session.
+    /// Number of the home, so that session ids are unique.
     home: usize,
     transcripts: Vec<Transcript>,
     exchanges: usize,
 }
 
-/// One transcript and what is in it.
+/// One transcript and its true content.
 pub(super) struct Transcript {
     pub(super) session: String,
     path: PathBuf,
     /// Its size.
     pub(super) bytes: u64,
-    /// Lines that hold a record.
+    /// Lines with a record.
     pub(super) records: u64,
-    /// Lines that hold none.
+    /// Lines without one.
     pub(super) malformed: u64,
     /// Typed prompts and replies.
     pub(super) messages: u64,
-    /// How often it was begun anew.
+    /// How often it was rewritten.
     pub(super) rewrites: u64,
-    /// Every size that it ever had: one that has the size of an earlier reading is taken for unchanged.
+    /// Every size that it ever had: a file with the size of an earlier reading is taken for unchanged.
     sizes: BTreeSet<u64>,
-    /// The rest of a line that is half written.
+    /// The rest of a half-written line.
     owed: String,
 }
 
-/// Sessions that clients may name.
+/// The sessions that clients may name.
 #[derive(Default)]
 pub(super) struct Known(Mutex<Vec<String>>);
 
@@ -57,7 +57,7 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(session.to_owned());
     }
 
-    /// One of every `of`-th session from `first` on, by chance.
+    /// A random session out of every `of`-th one from `first` on.
     pub(super) fn pick(&self, first: usize, of: usize, random: &mut Random) -> Option<String> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own: Vec<&String> = known.iter().skip(first).step_by(of).collect();
@@ -66,7 +66,7 @@ impl Known {
 }
 
 impl Author {
-    /// Begins in a folder of projects.
+    /// Creates the first transcripts in a folder of projects.
     pub(super) fn begin(folder: PathBuf, home: usize, random: Random, known: &Known) -> Result<Self, Error> {
         let mut author = Self { folder, random, home, transcripts: Vec::new(), exchanges: 0 };
         for _ in 0..FIRST {
@@ -79,7 +79,7 @@ impl Author {
         &self.transcripts
     }
 
-    /// Does one thing.
+    /// Makes one random change.
     pub(super) fn work(&mut self, known: &Known) -> Result<(), Error> {
         if self.transcripts.len() < MOST && self.random.percent(4) {
             return self.appear(known);
@@ -98,7 +98,7 @@ impl Author {
         self.transcripts[index].append(lines, cut)
     }
 
-    /// Completes what is half written.
+    /// Completes half-written lines.
     pub(super) fn rest(&mut self) -> Result<(), Error> {
         self.transcripts.iter_mut().try_for_each(|transcript| transcript.append(String::new(), 0))
     }
@@ -116,7 +116,7 @@ impl Author {
         Ok(())
     }
 
-    /// In place, or as another file under the same name.
+    /// Rewrites a transcript in place, or replaces it by another file of the same name.
     fn begin_anew(&mut self, index: usize) -> Result<(), Error> {
         let lines = self.exchange(index);
         let in_place = self.random.percent(50);
@@ -150,12 +150,13 @@ impl Transcript {
         self.owed.clear();
     }
 
-    /// Counts whole lines as written, and gives them with blanks where that tells their sizes from all earlier ones.
+    /// Counts complete lines as written, and pads them with blanks so that the transcript never has an earlier size
+    /// again.
     fn take(&mut self, lines: &str) -> String {
         let mut text = String::with_capacity(lines.len());
         for line in lines.lines() {
             let mut line = line.to_owned();
-            // Blanks behind a record change nothing in it.
+            // Blanks after a record do not change it.
             while self.sizes.contains(&(self.bytes + line.len() as u64 + 1)) {
                 line.push(' ');
             }
@@ -174,12 +175,12 @@ impl Transcript {
         text
     }
 
-    /// Writes what is owed, then lines up to `cut`; the rest is owed.
+    /// Writes the rest of the last line, then `lines` up to `cut`; the remainder is written later.
     fn append(&mut self, lines: String, cut: usize) -> Result<(), Error> {
         let mut text = std::mem::take(&mut self.owed);
         let taken = self.take(&lines);
         let cut = cut.min(taken.len());
-        // What is written here is ASCII: every byte is a border.
+        // The text is ASCII, so it may be cut anywhere.
         text.push_str(&taken[..cut]);
         self.owed = taken[cut..].to_owned();
         write(&self.path, text.as_bytes())

@@ -1,4 +1,4 @@
-//! Clients: each wishes for one thing after another and notes what was acknowledged, until the daemon is gone.
+//! Clients that send one random request after another and note what was acknowledged, until the daemon is gone.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,23 +19,23 @@ use super::promise::Promises;
 use crate::corpus::random::Random;
 use crate::latency;
 
-/// How many clients there are. A session is closed and switched by one of them.
+/// Number of clients. Each session is closed and tracked by one client only.
 pub(super) const CALLERS: usize = 4;
-/// Projects whose switch is set, one after the other.
+/// Number of projects whose switch is set.
 const PROJECTS: u64 = 64;
 
-/// What all clients of a home share.
+/// State shared by all clients of a home.
 pub(super) struct Shared {
     pub(super) environment: Environment,
     pub(super) known: Known,
     promises: Mutex<Promises>,
-    /// Calls that have no answer yet.
+    /// Calls that are not answered yet.
     pub(super) in_flight: AtomicU64,
-    /// Set when the daemon is killed: nobody calls any more.
+    /// Set when the daemon is killed; no more calls are made.
     pub(super) over: AtomicBool,
-    /// Wishes so far, which makes each one's name its own.
+    /// Number of requests so far, used to give each one a unique name.
     wishes: AtomicU64,
-    /// What no daemon should have answered.
+    /// Answers that no daemon should give.
     wrong: Mutex<Vec<String>>,
 }
 
@@ -56,7 +56,7 @@ impl Shared {
         self.promises.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers that were wrong in themselves, since this was asked last.
+    /// Takes the wrong answers since the last call.
     pub(super) fn wrong(&self) -> Vec<String> {
         std::mem::take(&mut *self.wrong.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -72,15 +72,15 @@ pub(super) struct Caller<'a> {
     random: &'a mut Random,
     shared: &'a Shared,
     client: Client,
-    /// Own sessions whose tracking this client has stopped.
+    /// This client's sessions, and whether it has stopped tracking them.
     stopped: &'a mut BTreeMap<String, bool>,
 }
 
-/// Why there was no answer.
+/// Why there was no usable answer.
 enum Silence {
     /// The daemon is gone.
     Gone,
-    /// It refused; that is an answer too.
+    /// The daemon refused, which is an answer too.
     Refused,
 }
 
@@ -116,7 +116,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Calls. A refusal is told as wrong unless the daemon may say so.
+    /// Makes a call. Notes a refusal as wrong unless the daemon may give it.
     fn call<T: DeserializeOwned>(&mut self, method: &str, params: &impl Serialize) -> Result<T, Silence> {
         self.shared.in_flight.fetch_add(1, Ordering::SeqCst);
         let answer = self.client.call(method, params, |_| {});
@@ -149,7 +149,7 @@ impl Caller<'_> {
             ..CloseParams::default()
         };
         let closed: Close = self.call(method::CLOSE, &params)?;
-        // What is not tracked is not closed; what is being written anew may be refused, and asked for again.
+        // A session that is not tracked is not closed; one that is being rewritten may be refused.
         if closed.status == "success" {
             self.shared.promises().closed(&session, &command, closed.episode_uuid);
         }
@@ -167,7 +167,7 @@ impl Caller<'_> {
 
     fn group(&mut self, session: String, number: u64) -> Result<(), Silence> {
         let group = format!("group-{number}");
-        // It lifts a stop too.
+        // Setting a group lifts a stop too.
         self.shared.promises().tracking_in_doubt(&session);
         let params = TrackParams {
             session: Some(session.clone()),

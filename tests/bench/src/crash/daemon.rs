@@ -1,4 +1,4 @@
-//! The daemon's process in the hands of the test: it is killed, or ends with the process that started it.
+//! The daemon process under test: it is killed, or ends with the process that started it.
 
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -8,16 +8,16 @@ use baton::client::Client;
 use baton::daemon::READY;
 use baton::environment::Environment;
 
-/// A process that was started as a daemon.
+/// A process started as a daemon.
 pub(super) struct Daemon {
     child: Child,
     output: Option<ChildStdout>,
-    /// Closed when this process ends, however it ends: then the daemon ends too.
+    /// Closed when this process ends, however it ends; then the daemon ends too.
     _leash: Option<ChildStdin>,
 }
 
 impl Daemon {
-    /// Starts it and waits for nothing.
+    /// Starts it without waiting.
     pub(super) fn spawn(environment: &Environment) -> Result<Self, Error> {
         let program = program::baton()?;
         let child = Command::new(&program)
@@ -33,7 +33,7 @@ impl Daemon {
         Ok(Self { output: child.stdout.take(), _leash: child.stdin.take(), child })
     }
 
-    /// Starts it and waits until it may be called. The inner `Err` says why it may not.
+    /// Starts it and waits until it accepts calls. The inner `Err` says why it does not.
     pub(super) fn start(environment: &Environment) -> Result<Result<Self, String>, Error> {
         let mut daemon = Self::spawn(environment)?;
         let said = daemon.output.take().and_then(client::first_line).unwrap_or_default();
@@ -46,14 +46,14 @@ impl Daemon {
         })
     }
 
-    /// Kills it as the system does that runs out of memory, and waits until nothing of it runs any more.
+    /// Kills it as the system does when memory runs out, and waits until it has ended.
     pub(super) fn kill(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Holds it where it is, or lets it go on. What one of its threads has asked the system for is done first.
+    /// Stops (SIGSTOP) or continues it. System calls of its threads are completed first.
     #[cfg(unix)]
     pub(super) fn hold(&self, still: bool) {
         use rustix::process::{Pid, Signal, kill_process};
@@ -61,13 +61,13 @@ impl Daemon {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
-    /// Only Unix can hold a process.
+    /// Only Unix can stop a process.
     #[cfg(not(unix))]
     pub(super) fn hold(&self, _still: bool) {}
 
-    /// Asks it to stop and waits until it has.
+    /// Asks it to stop, and waits until it has ended.
     pub(super) fn stop(mut self, client: Client, environment: &Environment) -> Result<(), Error> {
-        // The process is waited for first: nobody else takes note of its end.
+        // Wait for the process first: only its parent can take note of its end.
         let waiting = std::thread::scope(|scope| {
             let stopping = scope.spawn(|| client.stop(environment));
             let _ = self.child.wait();

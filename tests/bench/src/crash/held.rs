@@ -1,4 +1,4 @@
-//! A home as it lies on the disk while nobody works in it, held against what was promised.
+//! Checking a home on disk, while no process uses it, against what was promised.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,19 +12,19 @@ use super::history::History;
 use super::promise::Promises;
 use crate::{Error, latency, workspace};
 
-/// What was found.
+/// The result of a check.
 pub(super) struct Held {
-    /// What is not as it was promised, each in a sentence.
+    /// Each broken promise in a sentence.
     pub(super) losses: Vec<String>,
     /// The end of the log, if it could be read.
     pub(super) tail: Option<Tail>,
-    /// Conversations that were read to their last line.
+    /// Conversations that were read completely.
     pub(super) conversations: u64,
 }
 
-/// Holds a home against promises. Its log is opened in a copy at `copy`, so that the daemon's own recovery finds what the
-/// crash has left. `earlier` is an end that the log had before; `anew` says whether the copy is opened a second time without
-/// its index, which must tell the same.
+/// Checks a home against promises. Its log is opened in a copy at `copy`, so that the daemon's own recovery still finds
+/// what the crash has left. `earlier` is a former end of the log. With `anew` the copy is opened a second time without
+/// its index, which must give the same result.
 pub(super) fn hold(
     home: &Path,
     copy: &Path,
@@ -55,7 +55,7 @@ pub(super) fn hold(
     Ok(Held { losses, tail: Some(history.tail), conversations })
 }
 
-/// Reads what every current episode was made of.
+/// Reads the conversation of every current episode.
 fn conversations(home: &Path, history: &History, losses: &mut Vec<String>) -> u64 {
     let mut read = 0;
     for (session, told) in &history.sessions {
@@ -71,7 +71,7 @@ fn conversations(home: &Path, history: &History, losses: &mut Vec<String>) -> u6
     read
 }
 
-/// Switches of projects in a home's configuration.
+/// Switches of projects in the home's configuration.
 fn switches(home: &Path) -> BTreeMap<String, bool> {
     let text = fs::read(home.join("config.json")).unwrap_or_default();
     let config: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();

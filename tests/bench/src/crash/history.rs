@@ -1,8 +1,8 @@
-//! A log as it lies on the disk, held to the rules that every log keeps, whatever was acknowledged.
+//! Checking a log on disk against the rules that hold whatever was acknowledged.
 //!
-//! Positions and sequences are gapless; ranges of a transcript tile each generation from byte 0; every index job ends at
-//! most once, an episode has the uuid of its content and is never stored twice in a row; a table folded from the events is
-//! the table that the log itself folded while it was opened.
+//! Positions and sequences have no gaps; ranges of a transcript tile each generation from byte 0; every index job ends
+//! at most once; an episode has the uuid of its content and is never stored twice in a row; and a table folded from the
+//! events equals the table that the log folded on open.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ use baton_journal::{DiskJournal, Journal};
 /// Records read at once.
 const STEP: usize = 1000;
 
-/// All that a log says.
+/// The content of a log.
 #[derive(Debug)]
 pub(super) struct History {
     /// Its end.
@@ -30,28 +30,28 @@ pub(super) struct History {
     pub(super) state_hash: ContentHash,
 }
 
-/// What a log says of one session.
+/// The content of a log about one session.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// What is so in the end.
+    /// The final state.
     pub(super) state: State,
     /// Ids of the commands that left an event.
     pub(super) commands: BTreeSet<String>,
     /// Episodes that were stored.
     pub(super) stored: BTreeSet<String>,
-    /// Episodes that were stored or found unchanged.
+    /// Episodes that were stored, or kept as unchanged.
     pub(super) named: BTreeSet<String>,
-    /// Groups it was put in.
+    /// Groups that it was put in.
     pub(super) groups: BTreeSet<String>,
     /// How often tracking was stopped.
     pub(super) stops: u64,
-    /// How often that was lifted.
+    /// How often tracking was resumed.
     pub(super) resumes: u64,
 }
 
 impl History {
-    /// Opens a log in which nobody else works, recovering what a crash has left, and reads all of it. `earlier` is an end
-    /// that it had before: it must still be on its chain. `Err` says what is wrong.
+    /// Opens a log that no other process uses, recovering from a crash, and reads all of it. `earlier` is a former end
+    /// of the log, which must still be on its chain. Fails with what is wrong.
     pub(super) fn read(log: &Path, now: Timestamp, earlier: Option<Tail>) -> Result<Self, String> {
         let (fold, table) = TableFold::new();
         let journal = DiskJournal::open(baton_journal::Options::new(log, now), Box::new(fold))
@@ -73,7 +73,7 @@ impl History {
             let Some(last) = records.last() else { break };
             next = last.position.next();
             for record in &records {
-                // The home's own events are of no session, and of other shapes.
+                // The home's own events belong to no session and have other types.
                 if record.stream.session_id().is_some() {
                     events.push(
                         session_stream::decode(record)
@@ -93,7 +93,7 @@ impl History {
         }
     }
 
-    /// Holds events, in the order of the log, to the rules.
+    /// Checks events in the order of the log.
     pub(super) fn of(events: impl IntoIterator<Item = Recorded<Event>>) -> Result<Self, String> {
         let (mut table, mut pens) = (SessionTable::default(), BTreeMap::<SessionId, Pen>::new());
         let mut last = Position(0);
@@ -121,7 +121,7 @@ impl History {
     }
 }
 
-/// One session while its events are read.
+/// The state of one session while its events are read.
 #[derive(Default)]
 struct Pen {
     version: SequenceNumber,
@@ -189,7 +189,7 @@ impl Pen {
 }
 
 impl Told {
-    /// Whether its tracking was stopped and not resumed.
+    /// True if tracking was stopped and not resumed.
     pub(super) fn is_stopped(&self) -> bool {
         self.state.phase == Phase::Unindexed(UnindexedReason::Untracked)
     }

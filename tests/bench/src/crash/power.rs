@@ -1,12 +1,12 @@
-//! Power cuts: the daemon's home lies in a file system in a file; the file as it stands at an instant is what a disk would
-//! hold that lost its power then: what was written and not synced is in the system's memory only. A copy of it is mounted,
-//! its journal is replayed, and what lies there is held against every answer that was given before the instant.
+//! Power cuts. The daemon's home is on a file system inside a file. At any instant that file is what a disk would
+//! contain after losing power: data not yet synced is only in the system's memory. A copy of the file is mounted, its
+//! journal is replayed, and the result is checked against every answer given before that instant.
 //!
-//! A copy takes a while, and one whose blocks are of several instants is what no disk ever held. So the daemon is held still
-//! meanwhile, and the copy is compared with the file: where nothing has changed, it is of one instant. What the daemon has
-//! asked the system for is done before it stands still; a cut in the middle of a sync is what the test of the journal has.
+//! A copy takes a while, and one with blocks of several instants is a state that no disk ever had. So the daemon is
+//! stopped meanwhile, and the copy is compared with the file: if they are equal, the copy is of one instant. System
+//! calls of the daemon are completed before it stops; the journal's own test covers cuts in the middle of a sync.
 //!
-//! Mounting takes root. The mounts are in a namespace of this process's own: they go with it, however it ends.
+//! Mounting requires root. The mounts are in a namespace of this process and vanish with it, however it ends.
 
 use std::fs;
 use std::io::Read;
@@ -24,40 +24,40 @@ use crate::corpus::random::Random;
 use crate::workspace::Workspace;
 use crate::{Error, Outcome, Table, io_error};
 
-/// Size of the file system: room for what a home takes, and soon copied.
+/// Size of the file system: room for a home, and fast to copy.
 const IMAGE_BYTES: u64 = 96 * 1024 * 1024;
-/// Cuts of one home, before another is begun.
+/// Cuts of one home before another one is begun.
 const CUTS_OF_A_HOME: u32 = 25;
-/// Pause between two cuts, at most.
+/// Longest pause between two cuts.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often the file is copied again because it has changed meanwhile.
+/// Attempts to copy the file without a change in between.
 const COPIES: u32 = 200;
-/// Said to the process itself when it begins anew in a namespace of its own.
+/// Environment variable set when the program runs again in its own namespace.
 const INSIDE: &str = "BATON_BENCH_INSIDE";
 
-/// What came of power cuts.
+/// The result of power cuts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Cuts {
     /// How this was tried.
     pub how: &'static str,
     /// The file system.
     pub file_system: &'static str,
-    /// Instants at which the power was cut.
+    /// Number of cuts.
     pub instants: u64,
-    /// Requests that were in flight at those.
+    /// Requests in flight at the cuts.
     pub requests_in_flight: u64,
     /// Acknowledged commands and answers.
     pub acknowledged: u64,
-    /// Those, each as often as it was held against what a cut has left.
+    /// Number of checks of an acknowledged answer against what a cut has left.
     pub held_against_the_log: u64,
-    /// Conversations read to their last line, in all looks.
+    /// Conversations read completely, in all checks.
     pub conversations_read: u64,
-    /// Instants after which a daemon was started on what was left.
+    /// Cuts after which a daemon was started on what was left.
     pub daemons_started: u64,
 }
 
-/// Begins this program anew in a namespace of mounts of its own, if that can be had and it is not in one. Returns only if
-/// it cannot.
+/// Runs this program again in a mount namespace of its own, if that is possible and not yet the case. Returns only if
+/// not.
 pub fn in_own_namespace() {
     #[cfg(target_os = "linux")]
     {
@@ -66,13 +66,13 @@ pub fn in_own_namespace() {
         let may = Command::new("unshare").args(["--mount", "true"]).output().is_ok_and(|ran| ran.status.success());
         if may && std::env::var_os(INSIDE).is_none() {
             let arguments = std::env::args_os().skip(1);
-            // What follows is the same process; an error means that it is still this program.
+            // `exec` keeps the process; if it returns, it failed.
             let _ = Command::new("unshare").arg("--mount").arg(program).args(arguments).env(INSIDE, "1").exec();
         }
     }
 }
 
-/// Cuts the power so often.
+/// Cuts the power `cuts` times.
 pub(super) fn cut(
     workspace: &Workspace,
     seed: u64,
@@ -119,7 +119,7 @@ fn of_one_home(
     done: &mut Cuts,
     tell: &impl Fn(&str),
 ) -> Result<Vec<String>, Error> {
-    // Other sessions and moments than the homes that are killed have.
+    // Other sessions and moments than those of the homes that are killed.
     let mut random = Random::of_part(seed, 1_000_000 + number as u64);
     let mut trial = Trial::new(1000 + number, seed, &disk.root, disk.mounted.join("baton"))?;
     let mut daemon = match Daemon::start(&trial.shared.environment)? {
@@ -131,7 +131,7 @@ fn of_one_home(
         for cut in 1..=cuts {
             std::thread::sleep(Duration::from_micros(random.below(PAUSE.as_micros() as usize) as u64));
             daemon.hold(true);
-            // Whatever was acknowledged by now; what was written and not answered may be there or not.
+            // Everything acknowledged so far; what was written but not answered may or may not be there.
             let promises = shared.promises().clone().at_least();
             done.requests_in_flight += shared.in_flight.load(Ordering::SeqCst);
             let copied = disk.take_copy();
@@ -140,7 +140,7 @@ fn of_one_home(
             let held = disk.with_copy(|root| {
                 let home = root.join("baton");
                 let mut held = held::hold(&home, &disk.root.join("look"), &promises, None, random.percent(50))?;
-                // The daemon's own way back, on what the cut has left.
+                // The daemon's own recovery, on what the cut has left.
                 if held.losses.is_empty() && cut.is_multiple_of(5) {
                     done.daemons_started += 1;
                     let environment = baton::environment::Environment::apart(home, claude.clone());
@@ -170,14 +170,14 @@ fn of_one_home(
     Ok(losses)
 }
 
-/// A file system in a file, mounted.
+/// A mounted file system in a file.
 struct Disk {
     root: PathBuf,
     mounted: PathBuf,
 }
 
 impl Disk {
-    /// Makes and mounts one below a new folder. The inner `Err` says why that cannot be had.
+    /// Makes and mounts one below a new folder. The inner `Err` says why that is not possible.
     fn format(root: &Path) -> Result<Result<Self, String>, Error> {
         let disk = Self { root: root.to_owned(), mounted: root.join("mounted") };
         for folder in [&disk.mounted, &disk.left()] {
@@ -195,7 +195,7 @@ impl Disk {
         self.root.join("image")
     }
 
-    /// What the cut has left.
+    /// The state after the cut.
     fn copy(&self) -> PathBuf {
         self.root.join("cut")
     }
@@ -204,7 +204,7 @@ impl Disk {
         self.root.join("left")
     }
 
-    /// Copies the file system as it is at one instant.
+    /// Copies the file system as of one instant.
     fn take_copy(&self) -> Result<(), Error> {
         let (image, copy) = (self.image(), self.copy());
         for _ in 0..COPIES {
@@ -216,7 +216,7 @@ impl Disk {
         Err(Error::Untrue("the file system never stands still".to_owned()))
     }
 
-    /// Mounts what the cut has left while something is done with it.
+    /// Mounts the state after the cut while `look` runs.
     fn with_copy<T>(&self, look: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
         let left = self.left();
         let failed = |what| Error::Untrue(format!("what the power cut has left: {what}"));
@@ -229,12 +229,12 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Lazily: a daemon that was killed may take a moment to let go.
+        // Lazily, because a killed daemon may take a moment to release its files.
         let _ = run(Command::new("umount").arg("--lazy").arg(&self.mounted));
     }
 }
 
-/// Whether two files of the same size say the same.
+/// True if two images are equal.
 fn equal(one: &Path, other: &Path) -> std::io::Result<bool> {
     const STEP: usize = 1024 * 1024;
     let (mut one, mut other) = (fs::File::open(one)?, fs::File::open(other)?);

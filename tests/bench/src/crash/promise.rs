@@ -4,30 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::history::{History, Told};
 
-/// What clients were promised, in all lives of a daemon.
+/// Everything acknowledged to clients, over all runs of a daemon.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
     sessions: BTreeMap<String, Promised>,
-    /// Switches of projects; one whose last change is in doubt is not here.
+    /// Switches of projects; one whose last change is not answered is left out.
     switches: BTreeMap<String, bool>,
-    /// Furthest position of the log that an answer has named.
+    /// The highest log position that an answer has named.
     position: u64,
-    /// Session and episode of every hit that a search gave.
+    /// Session and episode of every search hit.
     hits: BTreeSet<(String, String)>,
-    /// How many answers of each kind there were.
+    /// Number of answers by kind.
     pub(super) acknowledged: BTreeMap<&'static str, u64>,
 }
 
-/// What was promised of one session.
+/// Everything acknowledged about one session.
 #[derive(Clone, Debug, Default)]
 struct Promised {
     /// Command and episode of each close.
     closes: Vec<(String, Option<String>)>,
     groups: Vec<String>,
-    /// Changes of tracking that were made.
+    /// Acknowledged changes of tracking.
     stops: u64,
     resumes: u64,
-    /// Whether it is tracked; `None` when that was never changed, or a change is in doubt.
+    /// Whether it is tracked; `None` if that was never changed, or a change is not answered.
     tracked: Option<bool>,
 }
 
@@ -50,7 +50,7 @@ impl Promises {
         self.of(session).groups.push(group.to_owned());
     }
 
-    /// Tracking was set; `changed` by this very command, or it was so before.
+    /// Tracking was set; `changed` is false if it was set like that before.
     pub(super) fn tracked(&mut self, session: &str, on: bool, changed: bool) {
         self.count(if on { "track" } else { "untrack" });
         let promised = self.of(session);
@@ -58,7 +58,7 @@ impl Promises {
         *if on { &mut promised.resumes } else { &mut promised.stops } += u64::from(changed);
     }
 
-    /// A change of tracking is asked for, and not answered yet.
+    /// A change of tracking is requested but not answered yet.
     pub(super) fn tracking_in_doubt(&mut self, session: &str) {
         self.of(session).tracked = None;
     }
@@ -68,7 +68,7 @@ impl Promises {
         self.switches.insert(project.to_owned(), on);
     }
 
-    /// A change of a switch is asked for, and not answered yet.
+    /// A change of a switch is requested but not answered yet.
     pub(super) fn switch_in_doubt(&mut self, project: &str) {
         self.switches.remove(project);
     }
@@ -83,23 +83,23 @@ impl Promises {
         self.count("sync");
     }
 
-    /// Answers in all.
+    /// Total number of answers.
     pub(super) fn answers(&self) -> u64 {
         self.acknowledged.values().sum()
     }
 
-    /// As they are to be held against a state that goes on while it is looked at: later changes may be in it.
+    /// The promises to check against a state that may already contain later changes.
     pub(super) fn at_least(mut self) -> Self {
         self.sessions.values_mut().for_each(|promised| promised.tracked = None);
         self
     }
 
-    /// Somebody else has tracked every session that was not.
+    /// Another client has tracked every session that was not tracked.
     pub(super) fn all_tracked(&mut self) {
         self.sessions.values_mut().for_each(|promised| promised.tracked = Some(true));
     }
 
-    /// What was promised and is not so. `switches` is what the configuration says.
+    /// Describes every broken promise. `switches` are those of the configuration.
     pub(super) fn broken(&self, history: &History, switches: &BTreeMap<String, bool>) -> Vec<String> {
         let mut broken = Vec::new();
         let end = history.tail.position.0;

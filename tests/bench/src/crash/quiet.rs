@@ -1,4 +1,4 @@
-//! When nobody writes any more: every byte of every transcript is counted once, and the memory is what a rebuilt one is.
+//! Checks at rest: every byte of every transcript is counted once, and the memory equals a rebuilt one.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ use super::daemon::Daemon;
 use super::history::History;
 use crate::{Error, latency, workspace};
 
-/// Lets a daemon read and index everything, stops it, and says what is not as it must be. `root` is the home's own folder,
-/// in which a second home is made anew from log and conversations.
+/// Lets a daemon read and index everything, stops it, and describes everything that is wrong. A second home is built
+/// below `root` from the log and the conversations.
 pub(super) fn check(root: &Path, environment: &Environment, transcripts: &[Transcript]) -> Result<Vec<String>, Error> {
     if let Err(what) = settle(environment, transcripts)? {
         return Ok(vec![what]);
@@ -45,7 +45,7 @@ pub(super) fn check(root: &Path, environment: &Environment, transcripts: &[Trans
     Ok(wrong)
 }
 
-/// Starts a daemon, tracks every session, waits for everything, and stops it. The inner `Err` says what did not come.
+/// Starts a daemon, tracks every session, waits for everything, and stops it. The inner `Err` says what is missing.
 fn settle(environment: &Environment, transcripts: &[Transcript]) -> Result<Result<(), String>, Error> {
     let daemon = match Daemon::start(environment)? {
         Ok(daemon) => daemon,
@@ -84,7 +84,7 @@ fn told(row: &baton_protocol::answer::Row) -> String {
     format!("{} is {} {}", row.session_id, row.state, row.why.as_deref().unwrap_or_default())
 }
 
-/// What the log counts, against what was written.
+/// Compares the counts in the log with what was written.
 fn counted(history: &History, transcripts: &[Transcript]) -> Vec<String> {
     let mut wrong = Vec::new();
     for transcript in transcripts {
@@ -106,7 +106,7 @@ fn counted(history: &History, transcripts: &[Transcript]) -> Vec<String> {
     wrong
 }
 
-/// What a memory holds, a line for each document.
+/// The content of a memory, one line per document.
 fn memory(home: &Path) -> Result<Vec<String>, String> {
     let opened = Store::open(&home.join("memory")).map_err(|error| format!("the memory does not open: {error}"))?;
     if let Some(why) = opened.wiped {
@@ -115,7 +115,7 @@ fn memory(home: &Path) -> Result<Vec<String>, String> {
     opened.store.searcher().dump().map_err(|error| format!("the memory cannot be read: {error}"))
 }
 
-/// Where two memories part.
+/// Describes the difference of two memories.
 fn difference(kept: &[String], rebuilt: &[String]) -> Option<String> {
     if kept == rebuilt {
         return None;
@@ -133,7 +133,7 @@ fn difference(kept: &[String], rebuilt: &[String]) -> Option<String> {
     ))
 }
 
-/// A home is its owner's alone.
+/// Makes a home accessible to its owner alone.
 fn private(home: &Path) {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! A loss is seen: logs and promises that do not fit are told apart from those that do.
+//! Losses are noticed: logs and promises that do not fit are told apart from those that do.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ fn failed(start: u32) -> Event {
     Event::IndexingFailed { effect, why, attempts: 1, retry_at }
 }
 
-/// The events of one session, each with the id of the command that led to it.
+/// The events of one session, each with the id of the command that caused it.
 fn log(events: Vec<(Event, &str)>) -> Vec<Recorded<Event>> {
     let recorded = |(place, (event, command)): (u64, (Event, &str))| Recorded {
         position: Position(place),

@@ -1,4 +1,4 @@
-//! One home and everything that is done to it.
+//! The trial of one home.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,14 +19,15 @@ use super::quiet;
 use crate::corpus::random::Random;
 use crate::{Error, io_error};
 
-/// Between two things that the author does: so much that a query always meets something new, and gets its answer.
+/// Interval between two changes by the author: short enough that every query finds something new to read, long enough
+/// that it gets an answer.
 const WRITE: Duration = Duration::from_millis(15);
-/// Answers that a daemon gives before it is killed, at most, and how long that may take.
+/// Most answers of a daemon before it is killed, and the timeout for them.
 const ANSWERS: usize = 12;
 const WORK: Duration = Duration::from_secs(5);
-/// How long it goes on after that, or has been starting, or stopping, at most.
+/// Longest delay of a kill after that, or after the start, or after the request to stop.
 const BORDER: Duration = Duration::from_millis(60);
-/// After so many kills everything is let come to rest and looked at.
+/// Kills between two checks at rest.
 const REST_AFTER: u32 = 25;
 
 /// When a daemon is killed.
@@ -55,13 +56,13 @@ impl Moment {
     }
 }
 
-/// What has been done to a home so far.
+/// Counts of a trial so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) kills: BTreeMap<&'static str, u64>,
     pub(super) kills_in_flight: u64,
     pub(super) in_flight: u64,
-    /// Answers, each as often as it was held against the log.
+    /// Number of checks of an answer against the log.
     pub(super) held: u64,
     pub(super) conversations: u64,
     pub(super) rests: u64,
@@ -69,7 +70,7 @@ pub(super) struct Tally {
     pub(super) losses: Vec<String>,
 }
 
-/// One home, its transcripts, its clients.
+/// One home with its transcripts and clients.
 pub(super) struct Trial {
     root: PathBuf,
     pub(super) shared: Shared,
@@ -81,7 +82,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// An empty home in `home`, and everything else below `root`, which are new folders of its own.
+    /// A trial with an empty home in `home` and everything else below `root`; both must be new folders.
     pub(super) fn new(number: usize, seed: u64, root: &Path, home: PathBuf) -> Result<Self, Error> {
         let part = |what: u64| Random::of_part(seed, number as u64 * 100 + what);
         let claude_config_dir = root.join("claude");
@@ -98,7 +99,7 @@ impl Trial {
         &self.root
     }
 
-    /// Kills so often, looks each time, and lets everything come to rest in the end. Stops at the first loss.
+    /// Kills `kills` times and checks each time; ends with a check at rest. Stops at the first loss.
     pub(super) fn kill_often(&mut self, kills: u32, mut tell: impl FnMut()) -> Result<(), Error> {
         for kill in 1..=kills {
             let moment = Moment::draw(&mut self.random);
@@ -139,10 +140,10 @@ impl Trial {
             wait(until, || shared.promises().answers() >= answers);
             if moment == Moment::AtWork {
                 std::thread::sleep(after);
-                // A time of its own: the answers may have taken all of theirs.
+                // A timeout of its own, since the answers may have used up theirs.
                 wait(Instant::now() + WORK, || shared.in_flight.load(Ordering::SeqCst) > 0);
             } else if let Ok(Some(mut client)) = Client::connect(&shared.environment) {
-                // Nobody waits for the answer.
+                // The answer is not waited for.
                 let stopping = std::thread::spawn(move || client.call_raw(method::STOP, &(), |_| {}).is_ok());
                 std::thread::sleep(after);
                 let in_flight = die(shared, &mut daemon);
@@ -156,7 +157,7 @@ impl Trial {
         self.look()
     }
 
-    /// Lets clients call and transcripts grow until `during` has killed the daemon, or has said that it is over.
+    /// Lets clients call and transcripts grow until `during` returns, which may kill the daemon.
     pub(super) fn under_load<T>(&mut self, during: impl FnOnce(&Shared) -> Result<T, Error>) -> Result<T, Error> {
         let Self { shared, author, callers, .. } = self;
         let shared = &*shared;
@@ -180,7 +181,7 @@ impl Trial {
         done
     }
 
-    /// Holds what lies there against what was promised.
+    /// Checks the home against what was promised.
     fn look(&mut self) -> Result<Vec<String>, Error> {
         let wrong = self.shared.wrong();
         if !wrong.is_empty() {
@@ -195,7 +196,7 @@ impl Trial {
         Ok(self.take(held))
     }
 
-    /// Counts what was found in.
+    /// Adds the result of a check.
     fn take(&mut self, held: Held) -> Vec<String> {
         self.earlier = held.tail.or(self.earlier);
         self.tally.events = self.earlier.map_or(0, |tail| tail.position.0);
@@ -203,7 +204,7 @@ impl Trial {
         held.losses
     }
 
-    /// Lets everything come to rest and looks closer.
+    /// Lets everything come to rest and checks more closely.
     pub(super) fn rest(&mut self) -> Result<Vec<String>, Error> {
         self.author.rest()?;
         let mut wrong = quiet::check(&self.root, &self.shared.environment, self.author.transcripts())?;
@@ -217,7 +218,7 @@ impl Trial {
     }
 }
 
-/// Kills a daemon, and says how many requests were in flight then.
+/// Kills a daemon and returns the number of requests in flight.
 fn die(shared: &Shared, daemon: &mut Daemon) -> u64 {
     shared.over.store(true, Ordering::SeqCst);
     let in_flight = shared.in_flight.load(Ordering::SeqCst);
@@ -225,7 +226,7 @@ fn die(shared: &Shared, daemon: &mut Daemon) -> u64 {
     in_flight
 }
 
-/// Looks again and again until it is so, or until then.
+/// Polls until `is_so` holds, or until the deadline.
 fn wait(until: Instant, is_so: impl Fn() -> bool) {
     while !is_so() && Instant::now() < until {
         std::thread::sleep(Duration::from_micros(200));

@@ -1,10 +1,10 @@
-//! kill -9 while requests are in flight, some dozens of times; `baton-bench crash` does it as often as one likes.
+//! kill -9 while requests are in flight, a few dozen times; `baton-bench crash` does it as often as requested.
 
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// A home's daemon lives some tenths of a second; more homes than processors wait for each other.
+/// A home's daemon lives some tenths of a second; with more homes than processors they wait for each other.
 const KILLS: [&str; 7] = ["crash", "--kills", "51", "--homes", "3", "--seed", "7"];
 
 fn number(value: &Value) -> u64 {
@@ -19,7 +19,7 @@ fn i1_what_was_acknowledged_survives_kills_while_requests_are_in_flight() {
     assert_eq!(crash["losses"], json!([]), "{crash}");
     assert_eq!((ran.code, number(&crash["kills_total"])), (0, 51), "{crash}");
     assert_eq!(number(&crash["rests"]), 3, "each home came to rest in the end: {crash}");
-    // How many, and for what, is the scheduler's to say; the moments are the seed's.
+    // The seed determines the moments; how many requests are in flight depends on the scheduler.
     assert!(number(&crash["kills_with_requests_in_flight"]) > 0, "{crash}");
     for moment in ["at_work", "while_starting", "while_stopping"] {
         assert!(number(&crash["kills"][moment]) > 0, "{crash}");

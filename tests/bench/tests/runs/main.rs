@@ -1,4 +1,4 @@
-//! Whole runs of `baton-bench` over the `baton` beside it: what it prints and what it leaves behind.
+//! Whole runs of `baton-bench` with the `baton` beside it: their output and what they leave behind.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]

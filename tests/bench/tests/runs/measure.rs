@@ -1,8 +1,8 @@
-//! Measuring: figures that are there, none for what did not happen, and nothing left behind.
+//! Measuring: the expected figures are there, none for what did not happen, and nothing is left behind.
 
 use crate::world::{World, files_below, text, wait};
 
-/// A corpus that is soon indexed.
+/// A corpus that is indexed quickly.
 const SMALL: [&str; 4] = ["--sessions", "8", "--megabytes", "1"];
 
 fn with_small(arguments: &[&'static str]) -> Vec<&'static str> {
@@ -101,7 +101,7 @@ fn enriching_is_measured_without_a_model_of_anybodys() {
 fn an_interrupted_measurement_leaves_nothing() {
     let world = World::new();
     let mut bench = world.spawn(&with_small(&["idle", "--seconds", "600"]));
-    // The corpus's folder, and the daemon's home.
+    // The folder of the corpus, and the daemon's home.
     assert!(wait(|| world.temporary().len() == 2));
     assert!(wait(|| world.processes().len() == 2));
     let pid = rustix::process::Pid::from_child(&bench);
@@ -111,8 +111,8 @@ fn an_interrupted_measurement_leaves_nothing() {
     world.assert_nothing_is_left();
 }
 
-/// What the set in the repository must give at least. It is easy for whole sessions and harder for turns; each figure is
-/// what the ranking gives, less a question or two.
+/// The minimum for the set in the repository, which is easy for whole sessions and harder for turns. Each figure is
+/// what the ranking achieves, less a question or two.
 #[test]
 fn what_is_asked_for_is_found() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! Power cuts of a real daemon on a file system of its own, where root may mount one; `baton-bench crash --cuts` does it as
-//! often as one likes. Everywhere else, and for hundreds of instants: `a_power_cut_at_every_sync_…` of the journal.
+//! Power cuts of a real daemon on a file system of its own, if root may mount one; `baton-bench crash --cuts` does it
+//! as often as requested. `a_power_cut_at_every_sync_…` of the journal covers other machines, and hundreds of instants.
 
 use serde_json::json;
 

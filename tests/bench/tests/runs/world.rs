@@ -1,5 +1,5 @@
-//! A world of its own for each test: a home, an agent's directory and a temporary directory below one folder, and the real
-//! `baton-bench` run in it.
+//! The environment of one test: a home, an agent's directory and a temporary directory below one folder, in which the
+//! real `baton-bench` runs.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Longest wait for a fact that must come; reached only by a broken program, or a machine that is stuck.
+/// Timeout for something that must happen; reached only if the program is broken or the machine is stuck.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Between two looks at a fact that nobody announces.
+/// Interval between two polls.
 const LOOK: Duration = Duration::from_millis(10);
 
 const BENCH: &str = env!("CARGO_BIN_EXE_baton-bench");
 
-/// One test's world.
+/// The environment of one test.
 pub(crate) struct World(tempfile::TempDir);
 
-/// What became of a command.
+/// The result of a command.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -28,7 +28,7 @@ pub(crate) struct Ran {
 
 impl World {
     pub(crate) fn new() -> Self {
-        // Cargo builds it for `cargo test`, and not for `cargo test -p baton-bench`.
+        // Cargo builds it for `cargo test`, but not for `cargo test -p baton-bench`.
         let baton = Path::new(BENCH).with_file_name("baton");
         assert!(baton.is_file(), "{} is not there; run `cargo build` before these tests", baton.display());
         let temp = tempfile::tempdir().unwrap();
@@ -48,7 +48,7 @@ impl World {
         self.path("baton")
     }
 
-    /// The program with these arguments, in this world.
+    /// The program with these arguments in this environment.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BENCH);
         let kept = ["PATH", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE"];
@@ -65,37 +65,37 @@ impl World {
         command
     }
 
-    /// Runs it, whatever comes of it.
+    /// Runs the program, whether it succeeds or not.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.run_with(&[], arguments)
     }
 
-    /// Runs it with further variables.
+    /// Runs the program with additional environment variables.
     pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
         let ended = self.command(arguments).envs(variables.iter().copied()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Ran { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
     }
 
-    /// Runs it; it must succeed.
+    /// Runs the program, which must succeed.
     pub(crate) fn ok(&self, arguments: &[&str]) -> Ran {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "baton-bench {arguments:?}\n{}\n{}", ran.out, ran.err);
         ran
     }
 
-    /// Starts it beside the test, which must end it.
+    /// Starts the program; the test must end it.
     pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// What lies in the temporary directory.
+    /// The names in the temporary directory.
     pub(crate) fn temporary(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path("tmp")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
-    /// The processes of this world: id and command line. Only Linux tells.
+    /// Id and command line of the processes of this test; only on Linux.
     pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
         let marker = self.path("tmp").to_str().unwrap().to_owned();
         let process = |entry: std::fs::DirEntry| {
@@ -108,7 +108,7 @@ impl World {
         std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(process).collect()
     }
 
-    /// No folder, no process, and a home that was never made.
+    /// Checks that no folder and no process is left, and that the home was never created.
     pub(crate) fn assert_nothing_is_left(&self) {
         assert_eq!(self.temporary(), [""; 0], "no folder is left");
         assert_eq!(self.processes(), [], "no process is left");
@@ -117,7 +117,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// A test that failed leaves no process either.
+    /// Kills the processes that a failed test may have left.
     fn drop(&mut self) {
         for (pid, _) in self.processes() {
             let _ = kill_process(pid, Signal::KILL);
@@ -127,7 +127,7 @@ impl Drop for World {
 }
 
 impl Ran {
-    /// The one object on standard output.
+    /// The JSON object on standard output.
     pub(crate) fn json(&self) -> Value {
         let mut lines = self.out.lines();
         let line = lines.next().unwrap_or_default();
@@ -136,7 +136,7 @@ impl Ran {
     }
 }
 
-/// Looks again and again until it is so. `false` at the deadline.
+/// Polls until `is_so` holds; `false` at the deadline.
 pub(crate) fn wait(mut is_so: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + DEADLINE;
     while !is_so() {
@@ -148,8 +148,8 @@ pub(crate) fn wait(mut is_so: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Says that a test does not run here, and why. It passes for libtest, which has no other word for it once it runs; `.ci/run`
-/// names the file, and fails for whatever stands in it.
+/// Prints that a test does not run here, and why. libtest counts it as passed, since a running test cannot be skipped;
+/// `.ci/run` names the file that collects these lines, and fails if it is not empty.
 pub(crate) fn skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
