@@ -1,6 +1,6 @@
-//! Rules of the house that no compiler knows: what the core may depend on, who may name whom, how long a file may grow, what
-//! a file may be called, how long documents may grow, and that every invariant in ARCHITECTURE.md has its test. Each finding
-//! says where, and why.
+//! Rules of the tree that the compiler does not check: dependencies of the core, directions between crates, length and
+//! names of files, length of documents, and that every invariant in ARCHITECTURE.md names an existing test. Each
+//! finding states its place and the reason.
 
 #[path = "tidy/document.rs"]
 mod document;
@@ -18,7 +18,7 @@ use std::fs;
 
 use tree::{check, ignored, root, tree};
 
-/// Everything that may lie at the top, besides what `.gitignore` names.
+/// Everything allowed at the top, besides what `.gitignore` names.
 const TOP: &[&str] = &[
     ".ci",
     ".git",
@@ -37,7 +37,7 @@ const TOP: &[&str] = &[
     "tests",
 ];
 
-/// Fails with every finding, one on a line.
+/// Fails with all findings, one per line, if there are any.
 fn none(found: &[String]) {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
@@ -67,7 +67,7 @@ fn every_crate_depends_on_lower_floors_only() {
 fn every_file_keeps_the_rules() {
     let files = tree();
     assert!(files.len() > 100 && files.iter().any(|file| file.path == "events/Cargo.toml"), "the tree was not read");
-    // The rules have to name what they forbid.
+    // The rules themselves have to name what they forbid.
     let others = || files.iter().filter(|file| !file.path.starts_with("tests/tidy/"));
     let mut found: Vec<String> = others()
         .flat_map(|file| [source::direction(file), source::names(file), source::words(file)].concat())
@@ -84,7 +84,7 @@ fn every_file_keeps_the_rules() {
     none(&found);
 }
 
-/// The folder of every crate of the product, with its lines of code.
+/// The folder of every crate of the product, with its number of lines of code.
 fn crates(files: &[tree::File]) -> Vec<(String, usize)> {
     let manifests = files.iter().filter_map(|file| file.path.strip_suffix("Cargo.toml"));
     let manifests = manifests.filter(|folder| !folder.starts_with("tests/"));
@@ -145,7 +145,7 @@ fn every_crate_takes_the_lints_and_runs_by_default() {
     let files = tree();
     let manifests: Vec<_> = files.iter().filter(|file| file.path.ends_with("Cargo.toml")).collect();
     let root = manifests.iter().find(|file| file.path == "Cargo.toml").expect("the root's manifest");
-    // A list of the root's manifest: what stands between its key and the bracket that ends it.
+    // A list in the root manifest: the text between its key and the closing bracket.
     let list = |key: &str| {
         let (_, rest) = root.text.split_once(&format!("\n{key} = [")).expect("a list");
         rest.split(']').next().unwrap_or_default().to_owned()

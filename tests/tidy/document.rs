@@ -1,17 +1,17 @@
-//! The documents: how long they may grow, and that the paths they name are there.
+//! The documents: their length, and that the paths they name exist.
 
 use super::tree::{check, lines};
 
-/// Folders by which a path of this tree is known.
+/// Prefixes by which a path of this tree is recognised.
 const FOLDERS: &[&str] = &["actors/", "events/", "replay-fixtures/", "src/", "tests/"];
 
-/// The README is read in one go.
+/// Most lines of the README, which is read in one go.
 pub(crate) const README_LINES: usize = 250;
 
-/// So is the map.
+/// Most words of ARCHITECTURE.md, for the same reason.
 pub(crate) const ARCHITECTURE_WORDS: usize = 3_000;
 
-/// Paths in backticks that lead nowhere.
+/// Paths in backticks that do not exist.
 pub(crate) fn lost_paths(name: &str, text: &str, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for (number, line) in lines(text) {
@@ -26,7 +26,7 @@ pub(crate) fn lost_paths(name: &str, text: &str, is_there: impl Fn(&str) -> bool
     found
 }
 
-/// A document that has grown too long.
+/// Reports a document that is too long.
 pub(crate) fn too_long(name: &str, count: usize, most: usize, what: &str) -> Option<String> {
     (count > most).then(|| format!("{name}: {count} {what}, at most {most}; move what is not for everybody"))
 }

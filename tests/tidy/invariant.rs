@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::tree::{File, check, lines, says};
 
-/// The paragraphs or table rows of a text that begin with an invariant's id: line, id, text.
+/// The paragraphs and table rows that begin with the id of an invariant: line, id, text.
 fn invariants(text: &str) -> Vec<(usize, String, String)> {
     let mut found: Vec<(usize, String, String)> = Vec::new();
     let mut open = false;
@@ -29,14 +29,14 @@ fn invariants(text: &str) -> Vec<(usize, String, String)> {
     found
 }
 
-/// Invariants that name no test, or one that is gone, or stand nowhere.
+/// Invariants that name no test or a missing one, and ids that are mentioned without being defined.
 pub(crate) fn invariant_tests(text: &str, tests: &BTreeSet<String>) -> Vec<String> {
     let rows = invariants(text);
     let mut found = Vec::new();
     for (line, id, row) in &rows {
         let quoted = row.split('`').skip(1).step_by(2).flat_map(|code| code.split(&[',', ' '][..]));
         let last = quoted.map(|code| code.rsplit("::").next().unwrap_or_default().trim_end_matches("()"));
-        // A test's name is a sentence; shorter words in backticks are fields, files and the like.
+        // Test names are sentences; shorter words in backticks are fields, files and the like.
         let named: Vec<&str> = last.filter(|word| word.matches('_').count() > 1 || tests.contains(*word)).collect();
         for gone in named.iter().filter(|name| !tests.contains(**name) && name.matches('_').count() > 2) {
             found.push(format!("ARCHITECTURE.md:{line}: {id} names {gone}, and there is no such test"));
@@ -61,7 +61,7 @@ pub(crate) fn invariant_tests(text: &str, tests: &BTreeSet<String>) -> Vec<Strin
     found
 }
 
-/// Names of the functions that a test harness runs, or that a conformance suite is made of.
+/// Names of test functions, and of the functions of a conformance suite.
 pub(crate) fn test_names(files: &[File]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for file in files.iter().filter(|file| file.is_rust()) {

@@ -1,10 +1,10 @@
-//! What manifests may say: the core's dependencies, and where packages come from.
+//! Rules for manifests: the core's dependencies, directions between crates, and the source of packages.
 
 use std::collections::BTreeSet;
 
 use super::tree::{File, check, lines, says};
 
-/// All that the core may depend on. It must build and behave the same everywhere and at any time.
+/// All packages that the core may depend on. It must build and behave the same everywhere and at any time.
 const CORE_MAY_USE: &[(&str, &str)] = &[
     ("aho-corasick", "finds all beginnings of secrets in one pass; bytes in, places out"),
     ("memchr", "finds line ends; bytes in, places out"),
@@ -17,9 +17,8 @@ const CORE_MAY_USE: &[(&str, &str)] = &[
     ("uuid", "name-based episode ids; its random ones are not used"),
 ];
 
-/// The crates of the house, from the ground up. A crate depends on lower floors only, so that nothing can know what is
-/// built on it. The fake endpoint depends on nothing, and stands beside the program so that only tests and benchmarks
-/// may link it.
+/// The layers of crates, from the bottom. A crate may depend on lower layers only. The fake endpoint depends on nothing
+/// and is in the layer of the program, so that only tests and benchmarks may link it.
 const FLOORS: &[&[&str]] = &[
     &["baton-protocol", "baton-redaction"],
     &["baton-conversation"],
@@ -36,11 +35,11 @@ const FLOORS: &[&[&str]] = &[
     &["baton-bench"],
 ];
 
-/// And for its tests and benchmarks.
+/// Packages that only its tests and benchmarks may depend on.
 const CORE_TESTS_MAY_USE: &[(&str, &str)] =
     &[("divan", "benchmarks"), ("proptest", "properties of readers and codecs")];
 
-/// The dependencies of a manifest: line, table, name.
+/// The dependencies in a manifest: line, table, name.
 pub(crate) fn dependencies(manifest: &str) -> Vec<(usize, String, String)> {
     let mut table = String::new();
     let mut found = Vec::new();
@@ -61,12 +60,12 @@ pub(crate) fn dependencies(manifest: &str) -> Vec<(usize, String, String)> {
     found
 }
 
-/// The floor of a crate.
+/// The layer of a crate.
 fn floor(name: &str) -> Option<usize> {
     FLOORS.iter().position(|floor| floor.contains(&name))
 }
 
-/// Dependencies on a crate of the house that is not on a lower floor. Tests may look anywhere.
+/// Dependencies on a crate of ours that is not in a lower layer. Tests may depend on any crate.
 pub(crate) fn arrows(path: &str, manifest: &str) -> Vec<String> {
     let name =
         lines(manifest).find_map(|(_, line)| Some(line.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()));
@@ -74,7 +73,7 @@ pub(crate) fn arrows(path: &str, manifest: &str) -> Vec<String> {
     let Some(own) = floor(&name) else {
         return vec![format!("{path}: {name} is on no floor; put it into FLOORS")];
     };
-    // The root's list of versions is nobody's dependency.
+    // The root's list of versions is not a dependency.
     let is_own = |table: &str| !table.starts_with("dev-") && table != "workspace.dependencies";
     let against = dependencies(manifest).into_iter().filter(|(_, table, _)| is_own(table));
     against
@@ -83,7 +82,7 @@ pub(crate) fn arrows(path: &str, manifest: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the manifests of the core depend on against its list, and what none of them uses of the list.
+/// Dependencies of the core that are not on its list, and entries of the list that none of its manifests uses.
 pub(crate) fn core_dependencies(manifests: &[(&str, &str)]) -> Vec<String> {
     let mut found = Vec::new();
     let mut unused: BTreeSet<&str> = CORE_MAY_USE.iter().chain(CORE_TESTS_MAY_USE).map(|(name, _)| *name).collect();
@@ -103,7 +102,7 @@ pub(crate) fn core_dependencies(manifests: &[(&str, &str)]) -> Vec<String> {
     found
 }
 
-/// Places where packages would come from anywhere but the one registry that cargo knows by itself.
+/// Places that would take packages from anywhere but cargo's default registry.
 pub(crate) fn registries(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     let (is_lock, is_manifest) = (file.path == "Cargo.lock", file.path.ends_with(".toml"));

@@ -1,9 +1,9 @@
-//! What a source file may say, name and be called, and how long it may grow.
+//! Rules for source files: forbidden words, crates and names, and length.
 
 use super::manifest::dependencies;
 use super::tree::{File, check, lines, says};
 
-/// Words that the core's sources do not hold: what clippy.toml cannot ban, or only by its exact path.
+/// Words that the core's sources must not contain: those that clippy.toml cannot ban, or only by the exact path.
 const CORE_NEVER_SAYS: &[(&str, &str)] = &[
     ("std::fs", "the core opens no files: take bytes"),
     ("std::env", "the core reads no environment: take an argument"),
@@ -20,29 +20,29 @@ const CORE_NEVER_SAYS: &[(&str, &str)] = &[
     ("async fn", "the core is synchronous"),
 ];
 
-/// Names of crates that a folder may not name: the arrow is events <- actors <- src <- tests.
+/// Crates that a folder may not name: dependencies go events <- actors <- src <- tests.
 const ARROW: &[(&str, &[&str])] = &[("events/", &["baton_actors", "baton"]), ("actors/", &["baton"])];
 
-/// A drawer takes everything and tells nothing.
+/// Names that say nothing about the content.
 const DRAWERS: &[&str] = &["common", "helper", "helpers", "misc", "mod", "types", "util", "utils"];
 
-/// What fits a head.
+/// Most lines of a product file.
 const MAX_LINES: usize = 600;
 
-/// Tables may be longer.
+/// Most lines of a test file, which may contain tables.
 const MAX_TEST_LINES: usize = 900;
 
-/// Files that may be longer, up to where, and why.
+/// Files that may be longer: path, most lines, reason.
 pub(crate) const LONGER: &[(&str, usize, &str)] = &[];
 
-/// Most lines of code of a crate, without comments, blanks and tests.
+/// Most lines of code of a crate, without comments, blank lines and tests.
 pub(crate) const MAX_CRATE_LINES: usize = 15_000;
 
-/// Crates that may be larger, up to where, and why.
+/// Crates that may be larger: folder, most lines, reason.
 pub(crate) const LARGER: &[(&str, usize, &str)] =
     &[("actors", 31_000, "queries, vault and what runs beside the actors are modules of it, not crates yet")];
 
-/// Lines of code below a crate's `src`, without comments, blanks and tests.
+/// Lines of code below a crate's `src`, without comments, blank lines and tests.
 pub(crate) fn lines_of_crate(files: &[File], folder: &str) -> usize {
     let sources = if folder.is_empty() { "src/".to_owned() } else { format!("{folder}/src/") };
     let own = files.iter().filter(|file| file.is_rust() && file.path.starts_with(&sources));
@@ -50,7 +50,7 @@ pub(crate) fn lines_of_crate(files: &[File], folder: &str) -> usize {
     own.map(|file| file.shipped().filter(|(_, line)| is_code(line)).count()).sum()
 }
 
-/// A crate that has grown too large, or an exception that is not needed any more.
+/// Reports a crate that is too large, or an exception that is no longer needed.
 pub(crate) fn crate_length(folder: &str, lines: usize, larger: &[(&str, usize, &str)]) -> Option<String> {
     match larger.iter().find(|(known, ..)| *known == folder) {
         Some(_) if lines <= MAX_CRATE_LINES => Some(format!("{folder}: is small again; take it off LARGER")),
@@ -60,7 +60,7 @@ pub(crate) fn crate_length(folder: &str, lines: usize, larger: &[(&str, usize, &
     }
 }
 
-/// Who names whom against the arrow, in manifests and sources.
+/// Crates named against the direction of dependencies, in manifests and sources.
 pub(crate) fn direction(file: &File) -> Vec<String> {
     let Some((folder, barred)) = ARROW.iter().find(|(folder, _)| file.path.starts_with(folder)) else {
         return Vec::new();
@@ -84,7 +84,7 @@ pub(crate) fn direction(file: &File) -> Vec<String> {
     found
 }
 
-/// Files, folders and modules that are drawers.
+/// Files, folders and modules whose names say nothing.
 pub(crate) fn names(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     for part in file.path.split('/').map(|part| part.trim_end_matches(".rs")) {
@@ -105,7 +105,7 @@ pub(crate) fn names(file: &File) -> Vec<String> {
     found
 }
 
-/// A file that has grown too long, or an exception that is not needed any more.
+/// Reports a file that is too long, or an exception that is no longer needed.
 pub(crate) fn length(file: &File, longer: &[(&str, usize, &str)]) -> Option<String> {
     let lines = file.text.lines().count();
     let usual = if file.is_test() { MAX_TEST_LINES } else { MAX_LINES };
@@ -117,7 +117,8 @@ pub(crate) fn length(file: &File, longer: &[(&str, usize, &str)]) -> Option<Stri
     }
 }
 
-/// Unfinished work, silenced lints and tests without a reason, paths of one machine, and what the core never says.
+/// Unfinished work, lints silenced and tests ignored without a reason, paths of one machine, and words forbidden in the
+/// core.
 pub(crate) fn words(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     let mut say = |line, reason: &str| found.push(format!("{}:{line}: {reason}", file.path));
@@ -148,7 +149,7 @@ pub(crate) fn words(file: &File) -> Vec<String> {
     found
 }
 
-/// Whether the attribute that begins on this line gives a reason before it ends.
+/// True if the attribute that begins on this line gives a reason before it ends.
 pub(crate) fn has_reason(text: &str, line: usize) -> bool {
     let attribute: String = text.lines().skip(line - 1).take(8).collect();
     attribute.split(")]").next().is_some_and(|attribute| attribute.contains("reason = \""))

@@ -1,17 +1,17 @@
-//! The tree as the rules see it: its text files, without what is ignored, built or a fixture.
+//! The text files of the tree, without ignored files, build output and fixtures.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Text files that are looked at; others are data.
+/// Endings of the files that are read; others are data.
 const TEXT: &[&str] = &["rs", "toml", "md", "lock", "run", "gitignore", "LICENSE"];
 
 const MAX_DEPTH: usize = 16;
 
 /// A text file of the tree.
 pub(crate) struct File {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub(crate) path: String,
     /// Its content.
     pub(crate) text: String,
@@ -31,7 +31,7 @@ impl File {
         self.path.split('/').any(of_tests)
     }
 
-    /// The text with its line numbers, up to the module of tests at the end.
+    /// The numbered lines before the module of tests at the end; none for a test file.
     pub(crate) fn shipped(&self) -> impl Iterator<Item = (usize, &str)> {
         let end = self.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(self.text.len());
         let end = if self.is_test() { 0 } else { end };
@@ -44,18 +44,18 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(at, line)| (at + 1, line))
 }
 
-/// The top of the tree.
+/// The root of the tree.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What `.gitignore` names at the top.
+/// The entries of `.gitignore`.
 pub(crate) fn ignored() -> BTreeSet<String> {
     let list = fs::read_to_string(root().join(".gitignore")).unwrap_or_default();
     list.lines().map(|line| line.trim_matches('/').to_owned()).collect()
 }
 
-/// Every text file of the tree but fixtures, in the order of their paths.
+/// All text files except fixtures, in the order of their paths.
 pub(crate) fn tree() -> Vec<File> {
     fn gather(folder: &Path, prefix: &str, depth: usize, files: &mut Vec<File>) {
         assert!(depth < MAX_DEPTH, "{prefix} is too deep");
@@ -82,7 +82,7 @@ pub(crate) fn tree() -> Vec<File> {
     files
 }
 
-/// Whether `word` stands there as a word of its own, not as a part of a longer one.
+/// True if `word` occurs in the line as a whole word.
 pub(crate) fn says(line: &str, word: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let (opens, ends) = (part(word.chars().next()), part(word.chars().next_back()));
@@ -92,7 +92,7 @@ pub(crate) fn says(line: &str, word: &str) -> bool {
     })
 }
 
-/// Compares what was found with a part of each finding.
+/// Checks that each finding contains the expected text.
 #[track_caller]
 pub(crate) fn check(found: Vec<String>, expected: &[&str]) {
     assert_eq!(found.len(), expected.len(), "{found:#?}");
