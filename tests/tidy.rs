@@ -38,7 +38,7 @@ const TOP: &[&str] = &[
 ];
 
 /// Fails with all findings, one per line, if there are any.
-fn none(found: &[String]) {
+fn assert_no_findings(found: &[String]) {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
@@ -53,14 +53,16 @@ fn the_core_depends_on_what_is_pure() {
     let core = files.iter().filter(|file| file.path.starts_with("events/") && file.path.ends_with("Cargo.toml"));
     let manifests: Vec<(&str, &str)> = core.map(|file| (file.path.as_str(), file.text.as_str())).collect();
     assert!(manifests.len() > 1, "the core's manifests were not read: {manifests:?}");
-    none(&manifest::core_dependencies(&manifests));
+    assert_no_findings(&manifest::core_dependencies(&manifests));
 }
 
 #[test]
 fn every_crate_depends_on_lower_floors_only() {
     let files = tree();
     let manifests = files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
-    none(&manifests.flat_map(|file| manifest::arrows(&file.path, &file.text)).collect::<Vec<_>>());
+    assert_no_findings(
+        &manifests.flat_map(|file| manifest::upward_dependencies(&file.path, &file.text)).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -70,9 +72,11 @@ fn every_file_keeps_the_rules() {
     // The rules themselves have to name what they forbid.
     let others = || files.iter().filter(|file| !file.path.starts_with("tests/tidy/"));
     let mut found: Vec<String> = others()
-        .flat_map(|file| [source::direction(file), source::names(file), source::words(file)].concat())
+        .flat_map(|file| {
+            [source::forbidden_crates(file), source::vague_names(file), source::forbidden_words(file)].concat()
+        })
         .collect();
-    found.extend(files.iter().filter_map(|file| source::length(file, source::LONGER)));
+    found.extend(files.iter().filter_map(|file| source::file_length(file, source::LONGER)));
     found.extend(files.iter().flat_map(manifest::registries));
     let there = |path: &str| files.iter().any(|file| file.path == path);
     found.extend(
@@ -81,7 +85,7 @@ fn every_file_keeps_the_rules() {
             .filter(|(path, ..)| !there(path))
             .map(|(path, ..)| format!("{path}: is gone; take it off source::LONGER")),
     );
-    none(&found);
+    assert_no_findings(&found);
 }
 
 /// The folder of every crate of the product, with its number of lines of code.
@@ -118,13 +122,13 @@ fn nothing_new_lies_at_the_top() {
     let entries = fs::read_dir(root()).expect("the root");
     let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
     let ignored = ignored();
-    none(&names.filter_map(|name| top_level(&name, &ignored)).collect::<Vec<_>>());
+    assert_no_findings(&names.filter_map(|name| top_level(&name, &ignored)).collect::<Vec<_>>());
 }
 
 #[test]
 fn every_invariant_names_its_test() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
-    none(&invariant::invariant_tests(&text, &invariant::test_names(&tree())));
+    assert_no_findings(&invariant::invariant_tests(&text, &invariant::test_names(&tree())));
 }
 
 #[test]
@@ -132,12 +136,12 @@ fn documents_are_short_and_name_what_is_there() {
     let read = |name: &str| fs::read_to_string(root().join(name)).expect(name);
     let (readme, architecture) = (read("README.md"), read("ARCHITECTURE.md"));
     let is_there = |path: &str| root().join(path).exists();
-    let mut found = document::lost_paths("README.md", &readme, is_there);
-    found.extend(document::lost_paths("ARCHITECTURE.md", &architecture, is_there));
+    let mut found = document::missing_paths("README.md", &readme, is_there);
+    found.extend(document::missing_paths("ARCHITECTURE.md", &architecture, is_there));
     let (lines, words) = (readme.lines().count(), architecture.split_whitespace().count());
     found.extend(document::too_long("README.md", lines, document::README_LINES, "lines"));
     found.extend(document::too_long("ARCHITECTURE.md", words, document::ARCHITECTURE_WORDS, "words"));
-    none(&found);
+    assert_no_findings(&found);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub(crate) const README_LINES: usize = 250;
 pub(crate) const ARCHITECTURE_WORDS: usize = 3_000;
 
 /// Paths in backticks that do not exist.
-pub(crate) fn lost_paths(name: &str, text: &str, is_there: impl Fn(&str) -> bool) -> Vec<String> {
+pub(crate) fn missing_paths(name: &str, text: &str, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for (number, line) in lines(text) {
         for word in line.split('`').skip(1).step_by(2) {
@@ -34,7 +34,7 @@ pub(crate) fn too_long(name: &str, count: usize, most: usize, what: &str) -> Opt
 #[test]
 fn paths_that_lead_nowhere_are_found() {
     let text = "`src/a.rs` and `src/b.rs`\n`events/` `src/<command>.rs` `other/b.rs` `cargo test -p src/b.rs`";
-    check(lost_paths("x.md", text, |path| path == "src/a.rs" || path == "events/"), &["x.md:1: src/b.rs"]);
+    check(missing_paths("x.md", text, |path| path == "src/a.rs" || path == "events/"), &["x.md:1: src/b.rs"]);
     check(too_long("x.md", 3, 3, "lines").into_iter().collect(), &[]);
     check(too_long("x.md", 4, 3, "lines").into_iter().collect(), &["x.md: 4 lines, at most 3"]);
 }

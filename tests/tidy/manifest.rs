@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{File, check, lines, says};
+use super::tree::{File, check, contains_word, lines};
 
 /// All packages that the core may depend on. It must build and behave the same everywhere and at any time.
 const CORE_MAY_USE: &[(&str, &str)] = &[
@@ -19,7 +19,7 @@ const CORE_MAY_USE: &[(&str, &str)] = &[
 
 /// The layers of crates, from the bottom. A crate may depend on lower layers only. The fake endpoint depends on nothing
 /// and is in the layer of the program, so that only tests and benchmarks may link it.
-const FLOORS: &[&[&str]] = &[
+const LAYERS: &[&[&str]] = &[
     &["baton-protocol", "baton-redaction"],
     &["baton-conversation"],
     &["baton-events"],
@@ -61,23 +61,23 @@ pub(crate) fn dependencies(manifest: &str) -> Vec<(usize, String, String)> {
 }
 
 /// The layer of a crate.
-fn floor(name: &str) -> Option<usize> {
-    FLOORS.iter().position(|floor| floor.contains(&name))
+fn layer_of(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&name))
 }
 
 /// Dependencies on a crate of ours that is not in a lower layer. Tests may depend on any crate.
-pub(crate) fn arrows(path: &str, manifest: &str) -> Vec<String> {
+pub(crate) fn upward_dependencies(path: &str, manifest: &str) -> Vec<String> {
     let name =
         lines(manifest).find_map(|(_, line)| Some(line.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()));
     let name = name.unwrap_or_default();
-    let Some(own) = floor(&name) else {
-        return vec![format!("{path}: {name} is on no floor; put it into FLOORS")];
+    let Some(own) = layer_of(&name) else {
+        return vec![format!("{path}: {name} is on no floor; put it into LAYERS")];
     };
     // The root's list of versions is not a dependency.
     let is_own = |table: &str| !table.starts_with("dev-") && table != "workspace.dependencies";
     let against = dependencies(manifest).into_iter().filter(|(_, table, _)| is_own(table));
     against
-        .filter(|(.., name)| name.starts_with("baton") && floor(name).is_none_or(|floor| floor >= own))
+        .filter(|(.., name)| name.starts_with("baton") && layer_of(name).is_none_or(|layer| layer >= own))
         .map(|(line, _, other)| format!("{path}:{line}: {name} may not depend on {other}: it is not on a lower floor"))
         .collect()
 }
@@ -95,7 +95,7 @@ pub(crate) fn core_dependencies(manifests: &[(&str, &str)]) -> Vec<String> {
             }
             unused.remove(name.as_str());
         }
-        let renamed = lines(manifest).filter(|(_, line)| says(line, "package") && line.contains('{'));
+        let renamed = lines(manifest).filter(|(_, line)| contains_word(line, "package") && line.contains('{'));
         found.extend(renamed.map(|(line, _)| format!("{path}:{line}: a renamed dependency hides what it is")));
     }
     found.extend(unused.iter().map(|name| format!("{name} is allowed in the core and not used; take it off the list")));
@@ -145,7 +145,7 @@ fn manifests_that_break_a_rule_are_found() {
         &["rpds is allowed in the core and not used"],
     );
     let crates = |name: &str, on: &str| {
-        arrows("m", &format!("[package]\nname = \"{name}\"\n[dependencies]\n{on}.workspace = true\n"))
+        upward_dependencies("m", &format!("[package]\nname = \"{name}\"\n[dependencies]\n{on}.workspace = true\n"))
     };
     check(crates("baton-episode", "baton-events"), &[]);
     check(crates("baton-episode", "baton-graph"), &["m:4: baton-episode may not depend on baton-graph"]);
@@ -155,7 +155,7 @@ fn manifests_that_break_a_rule_are_found() {
     check(crates("baton", "baton-endpoint"), &["not on a lower floor"]);
     let versions =
         "name = \"baton\"\n[workspace.dependencies]\nbaton-bench = 1\n[dev-dependencies]\nbaton-endpoint = 1\n";
-    check(arrows("m", versions), &[]);
+    check(upward_dependencies("m", versions), &[]);
     check(crates("baton", "baton-bench"), &["not on a lower floor"]);
     let of = File::new;
     let one = "source = \"registry+https://one.example/index\"";

@@ -1,10 +1,10 @@
 //! Rules for source files: forbidden words, crates and names, and length.
 
 use super::manifest::dependencies;
-use super::tree::{File, check, lines, says};
+use super::tree::{File, check, contains_word, lines};
 
 /// Words that the core's sources must not contain: those that clippy.toml cannot ban, or only by the exact path.
-const CORE_NEVER_SAYS: &[(&str, &str)] = &[
+const CORE_FORBIDDEN_WORDS: &[(&str, &str)] = &[
     ("std::fs", "the core opens no files: take bytes"),
     ("std::env", "the core reads no environment: take an argument"),
     ("std::net", "the core has no network"),
@@ -21,10 +21,10 @@ const CORE_NEVER_SAYS: &[(&str, &str)] = &[
 ];
 
 /// Crates that a folder may not name: dependencies go events <- actors <- src <- tests.
-const ARROW: &[(&str, &[&str])] = &[("events/", &["baton_actors", "baton"]), ("actors/", &["baton"])];
+const FORBIDDEN_CRATES: &[(&str, &[&str])] = &[("events/", &["baton_actors", "baton"]), ("actors/", &["baton"])];
 
 /// Names that say nothing about the content.
-const DRAWERS: &[&str] = &["common", "helper", "helpers", "misc", "mod", "types", "util", "utils"];
+const VAGUE_NAMES: &[&str] = &["common", "helper", "helpers", "misc", "mod", "types", "util", "utils"];
 
 /// Most lines of a product file.
 const MAX_LINES: usize = 600;
@@ -47,7 +47,7 @@ pub(crate) fn lines_of_crate(files: &[File], folder: &str) -> usize {
     let sources = if folder.is_empty() { "src/".to_owned() } else { format!("{folder}/src/") };
     let own = files.iter().filter(|file| file.is_rust() && file.path.starts_with(&sources));
     let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
-    own.map(|file| file.shipped().filter(|(_, line)| is_code(line)).count()).sum()
+    own.map(|file| file.product_lines().filter(|(_, line)| is_code(line)).count()).sum()
 }
 
 /// Reports a crate that is too large, or an exception that is no longer needed.
@@ -61,8 +61,8 @@ pub(crate) fn crate_length(folder: &str, lines: usize, larger: &[(&str, usize, &
 }
 
 /// Crates named against the direction of dependencies, in manifests and sources.
-pub(crate) fn direction(file: &File) -> Vec<String> {
-    let Some((folder, barred)) = ARROW.iter().find(|(folder, _)| file.path.starts_with(folder)) else {
+pub(crate) fn forbidden_crates(file: &File) -> Vec<String> {
+    let Some((folder, barred)) = FORBIDDEN_CRATES.iter().find(|(folder, _)| file.path.starts_with(folder)) else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -77,7 +77,8 @@ pub(crate) fn direction(file: &File) -> Vec<String> {
         dependencies(&file.text).iter().filter(|(.., name)| names(name)).for_each(|(line, _, name)| say(*line, name));
     } else if file.is_rust() {
         for (number, line) in lines(&file.text) {
-            let names = |name: &&&str| says(line, &format!("{name}::")) || line.trim() == format!("use {name};");
+            let names =
+                |name: &&&str| contains_word(line, &format!("{name}::")) || line.trim() == format!("use {name};");
             barred.iter().filter(names).for_each(|name| say(number, name));
         }
     }
@@ -85,10 +86,10 @@ pub(crate) fn direction(file: &File) -> Vec<String> {
 }
 
 /// Files, folders and modules whose names say nothing.
-pub(crate) fn names(file: &File) -> Vec<String> {
+pub(crate) fn vague_names(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     for part in file.path.split('/').map(|part| part.trim_end_matches(".rs")) {
-        if file.is_rust() && DRAWERS.contains(&part) {
+        if file.is_rust() && VAGUE_NAMES.contains(&part) {
             found.push(format!("{}: {part} is a drawer; name the file for the noun that it holds", file.path));
         }
     }
@@ -98,7 +99,7 @@ pub(crate) fn names(file: &File) -> Vec<String> {
             .trim_start_matches("pub ")
             .strip_prefix("mod ")
             .and_then(|rest| rest.split([' ', ';', '{']).next());
-        if let Some(drawer) = name.filter(|name| DRAWERS.contains(name)) {
+        if let Some(drawer) = name.filter(|name| VAGUE_NAMES.contains(name)) {
             found.push(format!("{}:{number}: mod {drawer} is a drawer; name it for the noun that it holds", file.path));
         }
     }
@@ -106,7 +107,7 @@ pub(crate) fn names(file: &File) -> Vec<String> {
 }
 
 /// Reports a file that is too long, or an exception that is no longer needed.
-pub(crate) fn length(file: &File, longer: &[(&str, usize, &str)]) -> Option<String> {
+pub(crate) fn file_length(file: &File, longer: &[(&str, usize, &str)]) -> Option<String> {
     let lines = file.text.lines().count();
     let usual = if file.is_test() { MAX_TEST_LINES } else { MAX_LINES };
     match longer.iter().find(|(path, ..)| *path == file.path) {
@@ -119,12 +120,12 @@ pub(crate) fn length(file: &File, longer: &[(&str, usize, &str)]) -> Option<Stri
 
 /// Unfinished work, lints silenced and tests ignored without a reason, paths of one machine, and words forbidden in the
 /// core.
-pub(crate) fn words(file: &File) -> Vec<String> {
+pub(crate) fn forbidden_words(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     let mut say = |line, reason: &str| found.push(format!("{}:{line}: {reason}", file.path));
     for (number, line) in lines(&file.text).filter(|_| file.is_rust()) {
         let code = line.trim_start();
-        if says(code, "todo!") || says(code, "unimplemented!") {
+        if contains_word(code, "todo!") || contains_word(code, "unimplemented!") {
             say(number, "nothing is left to be done later: finish it or leave it out");
         }
         if (code.starts_with("#[allow(") || code.starts_with("#![allow(")) && !has_reason(&file.text, number) {
@@ -134,13 +135,13 @@ pub(crate) fn words(file: &File) -> Vec<String> {
             say(number, "a test is passed over without a reason: #[ignore = \"…\"]");
         }
     }
-    for (number, line) in file.shipped().filter(|_| file.is_rust()) {
+    for (number, line) in file.product_lines().filter(|_| file.is_rust()) {
         for place in ["\"/work/", "\"/root/", "\"/tmp/"] {
             if line.contains(place) {
                 say(number, "a path of one machine: ask the environment");
             }
         }
-        if let Some((word, reason)) = CORE_NEVER_SAYS.iter().find(|(word, _)| says(line, word))
+        if let Some((word, reason)) = CORE_FORBIDDEN_WORDS.iter().find(|(word, _)| contains_word(line, word))
             && file.path.starts_with("events/")
         {
             say(number, &format!("{word}: {reason}"));
@@ -159,24 +160,27 @@ pub(crate) fn has_reason(text: &str, line: usize) -> bool {
 fn sources_that_break_a_rule_are_found() {
     let of = File::new;
     check(
-        direction(&of("events/src/a.rs", "//! baton-actors\nuse baton_actors::x;\nuse baton::y;")),
+        forbidden_crates(&of("events/src/a.rs", "//! baton-actors\nuse baton_actors::x;\nuse baton::y;")),
         &["rs:2", "rs:3"],
     );
-    check(direction(&of("actors/src/a.rs", "use baton_events::x;\nlet a = baton::cli::y;\nmy_baton::z;")), &["rs:2"]);
-    check(direction(&of("events/Cargo.toml", "[dependencies]\nbaton-actors.workspace = true\n")), &["toml:2"]);
     check(
-        direction(&of("actors/Cargo.toml", "[dev-dependencies]\nbaton = { path = \"..\" }\nbaton-events = 1")),
+        forbidden_crates(&of("actors/src/a.rs", "use baton_events::x;\nlet a = baton::cli::y;\nmy_baton::z;")),
+        &["rs:2"],
+    );
+    check(forbidden_crates(&of("events/Cargo.toml", "[dependencies]\nbaton-actors.workspace = true\n")), &["toml:2"]);
+    check(
+        forbidden_crates(&of("actors/Cargo.toml", "[dev-dependencies]\nbaton = { path = \"..\" }\nbaton-events = 1")),
         &["toml:2"],
     );
-    check(direction(&of("src/a.rs", "use baton_actors::x;")), &[]);
+    check(forbidden_crates(&of("src/a.rs", "use baton_actors::x;")), &[]);
 
-    check(names(&of("src/utils.rs", "")), &["utils is a drawer"]);
-    check(names(&of("src/common/a.rs", "mod b;\npub mod helpers {\nmod modest;")), &["common is", "a.rs:2"]);
-    check(names(&of("src/a/mod.rs", "")), &["mod is a drawer"]);
-    check(names(&of("docs/types.md", "mod utils;")), &[]);
+    check(vague_names(&of("src/utils.rs", "")), &["utils is a drawer"]);
+    check(vague_names(&of("src/common/a.rs", "mod b;\npub mod helpers {\nmod modest;")), &["common is", "a.rs:2"]);
+    check(vague_names(&of("src/a/mod.rs", "")), &["mod is a drawer"]);
+    check(vague_names(&of("docs/types.md", "mod utils;")), &[]);
 
     let longer = [("src/b.rs", 700, "a reason")];
-    let long = |path: &str, lines: usize| length(&of(path, &"x\n".repeat(lines)), &longer).into_iter().collect();
+    let long = |path: &str, lines: usize| file_length(&of(path, &"x\n".repeat(lines)), &longer).into_iter().collect();
     check(long("src/a.rs", MAX_LINES), &[]);
     check(long("src/a.rs", MAX_LINES + 1), &["src/a.rs: 601 lines"]);
     check(long("src/a/tests.rs", MAX_LINES + 1), &[]);
@@ -198,15 +202,15 @@ fn sources_that_break_a_rule_are_found() {
     check(grown("big", 20_001), &["split the crate"]);
     check(grown("big", MAX_CRATE_LINES), &["is small again"]);
 
-    check(words(&of("src/a.rs", "#[ignore]\n#[ignore = \"slow\"]")), &["rs:1: a test is passed over"]);
+    check(forbidden_words(&of("src/a.rs", "#[ignore]\n#[ignore = \"slow\"]")), &["rs:1: a test is passed over"]);
     check(
-        words(&of("src/a.rs", "x(\"/tmp/a\");\n#[cfg(test)]\nmod tests {\nx(\"/tmp/b\");")),
+        forbidden_words(&of("src/a.rs", "x(\"/tmp/a\");\n#[cfg(test)]\nmod tests {\nx(\"/tmp/b\");")),
         &["rs:1: a path of one machine"],
     );
-    check(words(&of("src/a/tests.rs", "x(\"/root/a\");")), &[]);
+    check(forbidden_words(&of("src/a/tests.rs", "x(\"/root/a\");")), &[]);
     check(
-        words(&of("events/src/a.rs", "use std::fs::File;\nlet x: MyHashMapLike;\nUuid::new_v4();")),
+        forbidden_words(&of("events/src/a.rs", "use std::fs::File;\nlet x: MyHashMapLike;\nUuid::new_v4();")),
         &["rs:1", "rs:3"],
     );
-    check(words(&of("actors/src/a.rs", "use std::fs::File;")), &[]);
+    check(forbidden_words(&of("actors/src/a.rs", "use std::fs::File;")), &[]);
 }

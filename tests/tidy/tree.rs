@@ -32,7 +32,7 @@ impl File {
     }
 
     /// The numbered lines before the module of tests at the end; none for a test file.
-    pub(crate) fn shipped(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let end = self.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(self.text.len());
         let end = if self.is_test() { 0 } else { end };
         lines(&self.text[..end])
@@ -83,7 +83,7 @@ pub(crate) fn tree() -> Vec<File> {
 }
 
 /// True if `word` occurs in the line as a whole word.
-pub(crate) fn says(line: &str, word: &str) -> bool {
+pub(crate) fn contains_word(line: &str, word: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let (opens, ends) = (part(word.chars().next()), part(word.chars().next_back()));
     line.match_indices(word).any(|(at, _)| {
