@@ -44,7 +44,7 @@ fn assert_no_findings(found: &[String]) {
 
 fn top_level(name: &str, ignored: &BTreeSet<String>) -> Option<String> {
     let known = TOP.contains(&name) || ignored.contains(name);
-    (!known).then(|| format!("{name}: nothing new at the top; put it in a room, or on the list TOP"))
+    (!known).then(|| format!("{name}: not expected at the top; put it into a crate, or on the list TOP"))
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn every_file_keeps_the_rules() {
         source::LONGER
             .iter()
             .filter(|(path, ..)| !there(path))
-            .map(|(path, ..)| format!("{path}: is gone; take it off source::LONGER")),
+            .map(|(path, ..)| format!("{path}: does not exist; remove it from source::LONGER")),
     );
     assert_no_findings(&found);
 }
@@ -158,7 +158,7 @@ fn every_crate_takes_the_lints_and_runs_by_default() {
         assert!(file.text.contains("[lints]\nworkspace = true"), "{}: [lints] workspace = true is missing", file.path);
         let folder = file.path.trim_end_matches("Cargo.toml").trim_end_matches('/');
         let folder = if folder.is_empty() { "." } else { folder };
-        assert!(list("members").contains(&format!("\"{folder}\"")), "{folder} is no member of the workspace");
+        assert!(list("members").contains(&format!("\"{folder}\"")), "{folder} is not a member of the workspace");
     }
     assert_eq!(list("members"), list("default-members"), "plain `cargo test` must run every crate");
 }

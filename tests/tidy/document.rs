@@ -28,7 +28,7 @@ pub(crate) fn missing_paths(name: &str, text: &str, is_there: impl Fn(&str) -> b
 
 /// Reports a document that is too long.
 pub(crate) fn too_long(name: &str, count: usize, most: usize, what: &str) -> Option<String> {
-    (count > most).then(|| format!("{name}: {count} {what}, at most {most}; move what is not for everybody"))
+    (count > most).then(|| format!("{name}: {count} {what}, at most {most}; move what not everybody needs"))
 }
 
 #[test]

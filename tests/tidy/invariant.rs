@@ -42,7 +42,7 @@ pub(crate) fn invariant_tests(text: &str, tests: &BTreeSet<String>) -> Vec<Strin
             found.push(format!("ARCHITECTURE.md:{line}: {id} names {gone}, and there is no such test"));
         }
         if !named.iter().any(|name| tests.contains(*name)) {
-            found.push(format!("ARCHITECTURE.md:{line}: {id} names no test that holds it"));
+            found.push(format!("ARCHITECTURE.md:{line}: {id} names no test that checks it"));
         }
     }
     let known: BTreeSet<&str> = rows.iter().map(|(_, id, _)| id.as_str()).collect();
@@ -51,12 +51,12 @@ pub(crate) fn invariant_tests(text: &str, tests: &BTreeSet<String>) -> Vec<Strin
             let digits: String = line[at + 2..].chars().take_while(char::is_ascii_digit).collect();
             let id = format!("I-{digits}");
             if !digits.is_empty() && contains_word(line, &id) && !known.contains(id.as_str()) {
-                found.push(format!("ARCHITECTURE.md:{number}: {id} is mentioned and stands nowhere with its test"));
+                found.push(format!("ARCHITECTURE.md:{number}: {id} is mentioned but not defined with its test"));
             }
         }
     }
     if rows.is_empty() {
-        found.push("ARCHITECTURE.md: no invariant (I-1 …) stands there with its test".to_owned());
+        found.push("ARCHITECTURE.md: no invariant (I-1 …) is defined with its test".to_owned());
     }
     found
 }

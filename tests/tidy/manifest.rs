@@ -71,14 +71,14 @@ pub(crate) fn upward_dependencies(path: &str, manifest: &str) -> Vec<String> {
         lines(manifest).find_map(|(_, line)| Some(line.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()));
     let name = name.unwrap_or_default();
     let Some(own) = layer_of(&name) else {
-        return vec![format!("{path}: {name} is on no floor; put it into LAYERS")];
+        return vec![format!("{path}: {name} is in no layer; put it into LAYERS")];
     };
     // The root's list of versions is not a dependency.
     let is_own = |table: &str| !table.starts_with("dev-") && table != "workspace.dependencies";
     let against = dependencies(manifest).into_iter().filter(|(_, table, _)| is_own(table));
     against
         .filter(|(.., name)| name.starts_with("baton") && layer_of(name).is_none_or(|layer| layer >= own))
-        .map(|(line, _, other)| format!("{path}:{line}: {name} may not depend on {other}: it is not on a lower floor"))
+        .map(|(line, _, other)| format!("{path}:{line}: {name} may not depend on {other}: it is not in a lower layer"))
         .collect()
 }
 
@@ -98,7 +98,9 @@ pub(crate) fn core_dependencies(manifests: &[(&str, &str)]) -> Vec<String> {
         let renamed = lines(manifest).filter(|(_, line)| contains_word(line, "package") && line.contains('{'));
         found.extend(renamed.map(|(line, _)| format!("{path}:{line}: a renamed dependency hides what it is")));
     }
-    found.extend(unused.iter().map(|name| format!("{name} is allowed in the core and not used; take it off the list")));
+    found.extend(
+        unused.iter().map(|name| format!("{name} is allowed in the core but not used; remove it from the list")),
+    );
     found
 }
 
@@ -142,21 +144,21 @@ fn manifests_that_break_a_rule_are_found() {
     check(core_dependencies(&[("m", &renamed)]), &["m:3: a renamed dependency"]);
     check(
         core_dependencies(&[("m", &manifest("").replace("rpds", "#"))]),
-        &["rpds is allowed in the core and not used"],
+        &["rpds is allowed in the core but not used"],
     );
     let crates = |name: &str, on: &str| {
         upward_dependencies("m", &format!("[package]\nname = \"{name}\"\n[dependencies]\n{on}.workspace = true\n"))
     };
     check(crates("baton-episode", "baton-events"), &[]);
     check(crates("baton-episode", "baton-graph"), &["m:4: baton-episode may not depend on baton-graph"]);
-    check(crates("baton-protocol", "baton-redaction"), &["not on a lower floor"]);
+    check(crates("baton-protocol", "baton-redaction"), &["not in a lower layer"]);
     check(crates("baton-actors", "baton-unknown"), &["m:4"]);
-    check(crates("baton-unknown", "serde"), &["is on no floor"]);
-    check(crates("baton", "baton-endpoint"), &["not on a lower floor"]);
+    check(crates("baton-unknown", "serde"), &["is in no layer"]);
+    check(crates("baton", "baton-endpoint"), &["not in a lower layer"]);
     let versions =
         "name = \"baton\"\n[workspace.dependencies]\nbaton-bench = 1\n[dev-dependencies]\nbaton-endpoint = 1\n";
     check(upward_dependencies("m", versions), &[]);
-    check(crates("baton", "baton-bench"), &["not on a lower floor"]);
+    check(crates("baton", "baton-bench"), &["not in a lower layer"]);
     let of = File::new;
     let one = "source = \"registry+https://one.example/index\"";
     check(registries(&of("Cargo.lock", &format!("{one}\n{one}"))), &[]);

@@ -53,7 +53,7 @@ pub(crate) fn lines_of_crate(files: &[File], folder: &str) -> usize {
 /// Reports a crate that is too large, or an exception that is no longer needed.
 pub(crate) fn crate_length(folder: &str, lines: usize, larger: &[(&str, usize, &str)]) -> Option<String> {
     match larger.iter().find(|(known, ..)| *known == folder) {
-        Some(_) if lines <= MAX_CRATE_LINES => Some(format!("{folder}: is small again; take it off LARGER")),
+        Some(_) if lines <= MAX_CRATE_LINES => Some(format!("{folder}: is small enough; remove it from LARGER")),
         Some((_, most, _)) if lines <= *most => None,
         None if lines <= MAX_CRATE_LINES => None,
         _ => Some(format!("{folder}: {lines} lines of code; split the crate")),
@@ -90,7 +90,7 @@ pub(crate) fn vague_names(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     for part in file.path.split('/').map(|part| part.trim_end_matches(".rs")) {
         if file.is_rust() && VAGUE_NAMES.contains(&part) {
-            found.push(format!("{}: {part} is a drawer; name the file for the noun that it holds", file.path));
+            found.push(format!("{}: {part} says nothing; name the file for what it holds", file.path));
         }
     }
     for (number, line) in lines(&file.text).filter(|_| file.is_rust()) {
@@ -100,7 +100,7 @@ pub(crate) fn vague_names(file: &File) -> Vec<String> {
             .strip_prefix("mod ")
             .and_then(|rest| rest.split([' ', ';', '{']).next());
         if let Some(drawer) = name.filter(|name| VAGUE_NAMES.contains(name)) {
-            found.push(format!("{}:{number}: mod {drawer} is a drawer; name it for the noun that it holds", file.path));
+            found.push(format!("{}:{number}: mod {drawer} says nothing; name it for what it holds", file.path));
         }
     }
     found
@@ -111,7 +111,7 @@ pub(crate) fn file_length(file: &File, longer: &[(&str, usize, &str)]) -> Option
     let lines = file.text.lines().count();
     let usual = if file.is_test() { MAX_TEST_LINES } else { MAX_LINES };
     match longer.iter().find(|(path, ..)| *path == file.path) {
-        Some(_) if lines <= usual => Some(format!("{}: is short again; take it off LONGER", file.path)),
+        Some(_) if lines <= usual => Some(format!("{}: is short enough; remove it from LONGER", file.path)),
         Some((_, most, _)) if lines <= *most => None,
         None if lines <= usual || !file.is_rust() => None,
         _ => Some(format!("{}: {lines} lines; make it a folder named after the same noun", file.path)),
@@ -126,19 +126,19 @@ pub(crate) fn forbidden_words(file: &File) -> Vec<String> {
     for (number, line) in lines(&file.text).filter(|_| file.is_rust()) {
         let code = line.trim_start();
         if contains_word(code, "todo!") || contains_word(code, "unimplemented!") {
-            say(number, "nothing is left to be done later: finish it or leave it out");
+            say(number, "unfinished code: finish it or leave it out");
         }
         if (code.starts_with("#[allow(") || code.starts_with("#![allow(")) && !has_reason(&file.text, number) {
             say(number, "a lint is silenced without a reason: #[expect(…, reason = \"…\")]");
         }
         if code.starts_with("#[ignore") && !code.starts_with("#[ignore = \"") {
-            say(number, "a test is passed over without a reason: #[ignore = \"…\"]");
+            say(number, "a test is ignored without a reason: #[ignore = \"…\"]");
         }
     }
     for (number, line) in file.product_lines().filter(|_| file.is_rust()) {
         for place in ["\"/work/", "\"/root/", "\"/tmp/"] {
             if line.contains(place) {
-                say(number, "a path of one machine: ask the environment");
+                say(number, "a path of one machine: take it from the environment");
             }
         }
         if let Some((word, reason)) = CORE_FORBIDDEN_WORDS.iter().find(|(word, _)| contains_word(line, word))
@@ -174,9 +174,9 @@ fn sources_that_break_a_rule_are_found() {
     );
     check(forbidden_crates(&of("src/a.rs", "use baton_actors::x;")), &[]);
 
-    check(vague_names(&of("src/utils.rs", "")), &["utils is a drawer"]);
-    check(vague_names(&of("src/common/a.rs", "mod b;\npub mod helpers {\nmod modest;")), &["common is", "a.rs:2"]);
-    check(vague_names(&of("src/a/mod.rs", "")), &["mod is a drawer"]);
+    check(vague_names(&of("src/utils.rs", "")), &["utils says nothing"]);
+    check(vague_names(&of("src/common/a.rs", "mod b;\npub mod helpers {\nmod modest;")), &["common says", "a.rs:2"]);
+    check(vague_names(&of("src/a/mod.rs", "")), &["mod says nothing"]);
     check(vague_names(&of("docs/types.md", "mod utils;")), &[]);
 
     let longer = [("src/b.rs", 700, "a reason")];
@@ -187,7 +187,7 @@ fn sources_that_break_a_rule_are_found() {
     check(long("tests/it/a.rs", MAX_TEST_LINES + 1), &["901 lines"]);
     check(long("src/b.rs", 700), &[]);
     check(long("src/b.rs", 701), &["701 lines"]);
-    check(long("src/b.rs", MAX_LINES), &["is short again"]);
+    check(long("src/b.rs", MAX_LINES), &["is short enough"]);
     check(long("README.md", MAX_LINES + 1), &[]);
 
     let code =
@@ -200,9 +200,9 @@ fn sources_that_break_a_rule_are_found() {
     check(grown("small", MAX_CRATE_LINES + 1), &["small: 15001 lines of code"]);
     check(grown("big", 20_000), &[]);
     check(grown("big", 20_001), &["split the crate"]);
-    check(grown("big", MAX_CRATE_LINES), &["is small again"]);
+    check(grown("big", MAX_CRATE_LINES), &["is small enough"]);
 
-    check(forbidden_words(&of("src/a.rs", "#[ignore]\n#[ignore = \"slow\"]")), &["rs:1: a test is passed over"]);
+    check(forbidden_words(&of("src/a.rs", "#[ignore]\n#[ignore = \"slow\"]")), &["rs:1: a test is ignored"]);
     check(
         forbidden_words(&of("src/a.rs", "x(\"/tmp/a\");\n#[cfg(test)]\nmod tests {\nx(\"/tmp/b\");")),
         &["rs:1: a path of one machine"],
