@@ -1,4 +1,4 @@
-//! `baton-bench`: how fast Baton is here. What may be typed, and how it is printed.
+//! `baton-bench`: the command line of the benchmarks, and how results are printed.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -23,7 +23,7 @@ Exit codes: 0 done, 1 failed (standard error says why and what to do), 2 not und
 
 /// Measure how fast Baton is on this machine
 ///
-/// Measures a real `baton`, the one that lies beside this program, with throwaway daemons in temporary directories.
+/// Measures a real `baton`, the one beside this program, with throwaway daemons in temporary directories.
 #[derive(Debug, Parser)]
 #[command(name = "baton-bench", version, after_help = AFTER_HELP)]
 struct Typed {
@@ -33,86 +33,86 @@ struct Typed {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Write transcripts of no one's sessions, shaped as real ones are; the same bytes for the same seed
+    /// Write generated transcripts, shaped like real ones, with the same bytes for the same seed
     Corpus(CorpusTyped),
-    /// Measure everything below, one after the other
+    /// Run all of the following measurements, one after the other
     ///
     /// Starts a real `baton` as a throwaway daemon over a corpus in a temporary directory. Your own memory is not
     /// touched. Measure with a release build on a quiet machine.
     All(Measured),
     /// Bulk index: MB/s by wall and by processor time, memory
     Index(Measured),
-    /// From an append to an answer that has it: a known session, a new file
+    /// From an append to an answer that contains it: in a known session, in a new file
     Latency(Measured),
-    /// `search` for a rare and for very common words: as a call, as a process
+    /// `search` for a rare word and for very common words: as a call, as a process
     Search(Measured),
-    /// A daemon with nothing to do: processor, wake-ups, writes, memory
+    /// An idle daemon: processor time, wake-ups, writes, memory
     Idle(Measured),
-    /// `baton mcp`: from start to `initialize`, memory
+    /// `baton mcp`: time from start to `initialize`, memory
     Mcp(Measured),
     /// Processor time of daemon and MCP server while a session is written at its own pace
     Live(Measured),
-    /// Disk taken against the size of the transcripts, by part
+    /// Disk use relative to the size of the transcripts, by part
     Disk(Measured),
-    /// What the look at every file before each answer costs where there are many
+    /// Cost of the look at every transcript before each answer, with many transcripts
     Lazy(Measured),
     /// A log of a million events: durable appends, opening, rebuilding, verifying, replaying; sessions at rest
     Log(Measured),
-    /// A daemon with a history: each kind of question, its memory, and the memory made anew from the log
+    /// A daemon with a history: each kind of question, its memory, and rebuilding the memory from the log
     ///
-    /// `--sessions 2000 --megabytes 400` come to some 100,000 documents.
+    /// `--sessions 2000 --megabytes 400` gives about 100,000 documents.
     Daemon(Measured),
-    /// Notes for people: a history brought into them, one end of a session with ten entities, compacting, checking
+    /// The vault: writing the notes of a history, one end of a session with ten entities, compacting, checking
     ///
-    /// `--sessions 1000 --megabytes 200` is what is reported.
+    /// Reported figures use `--sessions 1000 --megabytes 200`.
     Vault(Measured),
-    /// How fast transcripts are read: MB/s of the reader alone and with filter, redaction and hash, tokens kept, memory
+    /// Speed of reading transcripts: MB/s of the reader alone and with filter, redaction and hash, tokens kept, memory
     ///
-    /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured beside it, in
-    /// the same turns.
+    /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured in the
+    /// same rounds.
     Read(ReadTyped),
-    /// The memory alone, at any size: how fast it is filled and asked, disk and memory
+    /// The memory alone, at any size: time to fill and to search it, disk and memory
     ///
     /// In this process, without a daemon, over generated turns that go straight into a memory in a temporary directory.
     Memory(MemoryTyped),
-    /// Whether what is there is found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
+    /// Whether the right sessions are found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
     ///
     /// Writes the set's sessions as transcripts into a temporary directory, starts a real `baton` as a throwaway daemon
     /// over them, and asks each question as `baton search` does. DATA is one JSON object:
     /// {"sessions":[{"id","project","turns":[{"role":"user"|"assistant"|"thinking"|"tool","speaker"?,"time"?,"text","failed"?}]}],
-    /// "questions":[{"id","category","text","expected_sessions":[ID…],"expected_turns":[[ID, index of the turn, from 0]…]}]}.
-    /// What a speaker says is written as `Name: text`; of a tool's text the first line is the command, and the rest is
-    /// its output, of which an index keeps one line, and only where it `failed`.
+    /// "questions":[{"id","category","text","expected_sessions":[ID…],"expected_turns":[[ID, index of the turn, from
+    /// 0]…]}]}. A speaker's text is written as `Name: text`. The first line of a tool's text is its command, the rest
+    /// its output, of which an index keeps one line, and only if it `failed`.
     Recall(RecallTyped),
-    /// What enriching costs: requests and tokens of the example sessions, from a close to the enriched episode, a queue
+    /// Cost of enriching: requests and tokens of the example sessions, from a close to the enriched episode, a queue
     ///
-    /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and answers for the model
-    /// itself: nothing is sent anywhere. The example sessions are measured in a checkout.
+    /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and plays the model
+    /// itself: nothing is sent anywhere. The example sessions are measured in a checkout only.
     Enrich(EnrichTyped),
-    /// What a hook costs the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
+    /// Cost of a hook for the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
     ///
-    /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and calls `baton-hook`, which
-    /// must lie beside it, as an agent does. python3 and node, doing nothing, are measured in the same turns.
+    /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and calls the `baton-hook`
+    /// beside it as an agent does. python3 and node, doing nothing, are measured in the same rounds.
     Hook(HookTyped),
-    /// Whether all that was acknowledged survives: kills a daemon under load, cuts its power
+    /// Whether everything acknowledged survives: kills a daemon under load, cuts its power
     ///
     /// Starts a real `baton` as daemons in temporary directories, with clients that call and transcripts that grow, and
-    /// kills them at random moments. What lies on the disk then is held against every answer that was ever given: nothing
-    /// lost, nothing twice, every byte of a transcript counted once, the memory equal to one made anew. Ends with 1 if
-    /// anything is not so, and keeps that home. `--cuts` does the same to a file system in a file (root on Linux).
+    /// kills them at random moments. What is then on disk is checked against every answer ever given: nothing lost,
+    /// nothing twice, every byte of a transcript counted once, the memory equal to a rebuilt one. Ends with 1 if
+    /// anything is wrong, and keeps that home. `--cuts` does the same to a file system in a file (root on Linux).
     Crash(CrashTyped),
 }
 
 #[derive(Debug, Args)]
 struct ReadTyped {
-    /// Transcripts or directories of them (*.jsonl); else a corpus is written to a temporary directory
+    /// Transcripts or directories of them (*.jsonl); by default a corpus is written to a temporary directory
     #[arg(value_name = "FILE", conflicts_with = "megabytes")]
     files: Vec<PathBuf>,
     /// Size of that corpus, in MB of 1,000,000 bytes
     #[arg(long = "mb", value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     megabytes: u64,
-    /// Measure memory over a file of 5 GB with a line of 100 MB, and of a daemon that indexes a conversation of 1 GB; needs
-    /// 6 GB in the temporary directory, and gives them back
+    /// Also measure memory over a file of 5 GB with a line of 100 MB, and of a daemon that indexes a conversation of 1
+    /// GB; needs 6 GB in the temporary directory, and releases them
     #[arg(long)]
     huge: bool,
     /// Print one JSON object
@@ -125,13 +125,13 @@ struct MemoryTyped {
     /// Turns in the memory
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     documents: u64,
-    /// Another number, other texts
+    /// Another seed gives other texts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Give each text a vector too, and ask everything once more
+    /// Give each text a vector too, and repeat all queries with vectors
     #[arg(long)]
     vectors: bool,
-    /// Numbers of each vector
+    /// Dimensions of each vector
     #[arg(long, value_name = "N", default_value_t = 384, value_parser = clap::value_parser!(u16).range(1..=16_384), requires = "vectors")]
     dimensions: u16,
     /// Print one JSON object
@@ -150,11 +150,11 @@ struct RecallTyped {
     /// Turns of each session to ask for
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
     turns: u32,
-    /// Give each text a vector too, and ask everything once more; without --endpoint words that mean the same are told to be
-    /// so by a list
+    /// Give each text a vector too, and repeat all questions with vectors; without --endpoint a built-in list of
+    /// synonyms makes them
     #[arg(long)]
     vectors: bool,
-    /// Whose vectors: an address as in memory.embedding.base_url. The set's texts are sent there
+    /// Address of an embedding endpoint, as in memory.embedding.base_url. The set's texts are sent there
     #[arg(long, value_name = "URL", requires_all = ["vectors", "model"])]
     endpoint: Option<String>,
     /// The model, as in memory.embedding.model
@@ -170,13 +170,13 @@ struct RecallTyped {
 
 #[derive(Debug, Args)]
 struct EnrichTyped {
-    /// Sessions that wait
+    /// Sessions in the queue
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
     sessions: u32,
-    /// Milliseconds that the model takes for an answer
+    /// Delay of the model's answers, in milliseconds
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=60_000))]
     delay_ms: u64,
-    /// Another number, other sessions
+    /// Another seed gives other sessions
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Print one JSON object
@@ -205,10 +205,10 @@ struct CrashTyped {
     /// How often the power is cut
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     cuts: u32,
-    /// Homes that are killed side by side
+    /// Homes tried concurrently
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     homes: u32,
-    /// Another number, other moments; else one that the clock gives, which is told
+    /// Another seed gives other moments; by default it is taken from the clock, and printed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Print one JSON object
@@ -218,7 +218,7 @@ struct CrashTyped {
 
 #[derive(Debug, Args)]
 struct CorpusTyped {
-    /// A new directory; transcripts lie below projects/, what they are is told in corpus.json
+    /// A new directory; transcripts are written below projects/, their description into corpus.json
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
     #[command(flatten)]
@@ -230,25 +230,25 @@ struct CorpusTyped {
 
 #[derive(Debug, Args)]
 struct Shape {
-    /// Sessions; one in four has a subagent besides
+    /// Number of sessions; one in four has a subagent as well
     #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sessions: u32,
     /// Size of all transcripts, in MB of 1,000,000 bytes
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     megabytes: u64,
-    /// Another number, other sessions
+    /// Another seed gives other sessions
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 
 #[derive(Debug, Args)]
 struct Measured {
-    /// A corpus written before (a copy of it is used); else one is written
+    /// An existing corpus, of which a copy is used; by default one is written
     #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes"])]
     corpus: Option<PathBuf>,
     #[command(flatten)]
     shape: Shape,
-    /// How long `idle` watches and `live` writes [default: 20 and 60]
+    /// How long `idle` watches and `live` writes, in seconds [default: 20 and 60]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: Option<u64>,
     /// Transcripts for `lazy`
@@ -355,7 +355,7 @@ fn recall(typed: &RecallTyped) -> Result<ExitCode, Error> {
     show(&recall, &recall.tables(), typed.json)
 }
 
-/// Says on a terminal what is being done.
+/// Prints the current step, if standard error is a terminal.
 fn tell(what: &str) {
     if std::io::stderr().is_terminal() {
         print::note(&format!("{what} …"));
