@@ -88,7 +88,7 @@ impl Corpus {
             ..Self::default()
         };
         let (mut lengths, mut largest) = (Vec::new(), 0);
-        for plan in plan::everything(options) {
+        for plan in plan::all_plans(options) {
             let project = &projects[plan.project];
             let path = Path::new("projects").join(plan.path(&project.slug()));
             let transcript = session::write(&plan, options.seed, project, &vocabulary);
@@ -113,7 +113,7 @@ impl Corpus {
         corpus.line_bytes =
             [50, 90, 99].map(|percent| lengths.get(lengths.len() * percent / 100).copied().unwrap_or(0));
         let manifest = into.join(MANIFEST);
-        let text = serde_json::to_string_pretty(&corpus).map_err(|error| Error::Untrue(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&corpus).map_err(|error| Error::NothingMeasured(error.to_string()))?;
         fs::write(&manifest, text + "\n").map_err(io_error("write", &manifest))?;
         Ok(corpus)
     }

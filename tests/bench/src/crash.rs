@@ -8,9 +8,9 @@
 //! |---|---|
 //! | `trial` | one home: load, kill, check, repeat |
 //! | `author`, `caller` | the writer of the transcripts, and the clients |
-//! | `promise` | what was acknowledged |
-//! | `history`, `held` | the checks of a log, and of a home |
-//! | `quiet` | the checks when everything has come to rest |
+//! | `promises` | what was acknowledged |
+//! | `history`, `home_check` | the checks of a log, and of a home |
+//! | `rest_check` | the checks when everything has come to rest |
 //! | `daemon` | the process that is killed |
 //! | `power` | a file system whose image is copied at an instant |
 
@@ -29,16 +29,16 @@ use trial::{Tally, Trial};
 mod author;
 mod caller;
 mod daemon;
-mod held;
 mod history;
+mod home_check;
 mod power;
-mod promise;
-mod quiet;
+mod promises;
+mod rest_check;
 #[cfg(test)]
 mod tests;
 mod trial;
 
-pub use power::{Cuts, in_own_namespace};
+pub use power::{Cuts, enter_own_namespace};
 
 /// What to try.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +91,8 @@ pub struct Crash {
     pub kept: Vec<PathBuf>,
 }
 
-/// Runs the trials. Calls `tell` with the progress. A loss is not an error; it is reported in the result.
-pub fn attempt(options: Options, tell: impl Fn(&str) + Sync) -> Result<Crash, Error> {
+/// Runs the trials. Calls `progress` now and then. A loss is not an error; it is reported in the result.
+pub fn run_trials(options: Options, progress: impl Fn(&str) + Sync) -> Result<Crash, Error> {
     let workspace = Workspace::new()?;
     let since = Instant::now();
     let mut crash = Crash::new(options);
@@ -100,7 +100,7 @@ pub fn attempt(options: Options, tell: impl Fn(&str) + Sync) -> Result<Crash, Er
     let report = || {
         let done = done.fetch_add(1, Ordering::SeqCst) + 1;
         if done.is_multiple_of(10) || done == options.kills {
-            tell(&format!("killed {done} of {} times", options.kills));
+            progress(&format!("killed {done} of {} times", options.kills));
         }
     };
     let tried = Mutex::new(Vec::new());
@@ -117,28 +117,34 @@ pub fn attempt(options: Options, tell: impl Fn(&str) + Sync) -> Result<Crash, Er
     });
     for outcome in tried.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         let trial = outcome?;
-        crash.take(&trial);
+        crash.add_trial(&trial);
         if !trial.tally.losses.is_empty() {
-            crash.keep(&trial)?;
+            crash.keep_home(&trial)?;
         }
     }
     if options.cuts > 0 {
-        crash.power =
-            Some(power::cut(&workspace, options.seed, options.cuts, &mut crash.losses, &mut crash.kept, &tell)?);
+        crash.power = Some(power::cut_power(
+            &workspace,
+            options.seed,
+            options.cuts,
+            &mut crash.losses,
+            &mut crash.kept,
+            &progress,
+        )?);
     }
     crash.seconds = since.elapsed().as_secs_f64();
     Ok(crash)
 }
 
-fn kill_one(workspace: &Workspace, home: usize, seed: u64, kills: u32, tell: impl FnMut()) -> Result<Trial, Error> {
+fn kill_one(workspace: &Workspace, home: usize, seed: u64, kills: u32, progress: impl FnMut()) -> Result<Trial, Error> {
     let root = workspace.path().join(format!("home{home}"));
     let mut trial = Trial::new(home, seed, &root, root.join("baton"))?;
-    trial.kill_often(kills, tell)?;
+    trial.kill_often(kills, progress)?;
     Ok(trial)
 }
 
 /// Copies a home that lost something to a place where it stays.
-fn keep(root: &std::path::Path, seed: u64) -> Result<PathBuf, Error> {
+fn keep_copy(root: &std::path::Path, seed: u64) -> Result<PathBuf, Error> {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let kept = std::env::temp_dir().join(format!("baton-crash-{seed}-{}-{name}", std::process::id()));
     workspace::copy(root, &kept)?;
@@ -169,7 +175,7 @@ impl Crash {
         }
     }
 
-    fn take(&mut self, trial: &Trial) {
+    fn add_trial(&mut self, trial: &Trial) {
         let Tally { kills, kills_in_flight, in_flight, held, conversations, rests, events, losses } = &trial.tally;
         for (name, count) in kills {
             *self.kills.entry(name).or_default() += count;
@@ -188,8 +194,8 @@ impl Crash {
         self.losses.extend(losses.iter().map(|loss| format!("{home}, {loss}")));
     }
 
-    fn keep(&mut self, trial: &Trial) -> Result<(), Error> {
-        self.kept.push(keep(trial.root(), self.seed)?);
+    fn keep_home(&mut self, trial: &Trial) -> Result<(), Error> {
+        self.kept.push(keep_copy(trial.root(), self.seed)?);
         Ok(())
     }
 

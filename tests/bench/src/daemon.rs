@@ -13,8 +13,8 @@ use baton_protocol::{FactsParams, HowParams, PatternsParams, RecallParams, Searc
 use serde::Serialize;
 use serde_json::Value;
 
+use super::daemon_process::DaemonProcess;
 use super::process::{self, cpu_seconds};
-use super::running::Running;
 use super::sample::Sample;
 use super::table::megabytes;
 use super::workspace::Workspace;
@@ -23,7 +23,7 @@ use super::{Corpus, Error, Memory, Spread, Table, io_error};
 /// Calls of each kind, so that the 99th percentile is one of them.
 const CALLS: usize = 100;
 /// Time for the calls of one kind; a slow kind gets fewer calls.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIME_PER_KIND: Duration = Duration::from_secs(10);
 /// Different questions of one kind.
 const QUESTIONS: usize = 20;
 
@@ -78,21 +78,21 @@ pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> 
     let home = workspace.path().join("history");
     baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
     let environment = Environment::apart(home.clone(), claude.to_owned());
-    let first = Running::start(&environment)?;
+    let first = DaemonProcess::start(&environment)?;
     let mut client = first.client(&environment)?;
     search(&mut client, &corpus.common_word, true)?;
-    let indexed = Running::followed(&mut client)?;
+    let indexed = DaemonProcess::wait_until_caught_up(&mut client)?;
     let sessions = sessions_of(&indexed);
     if sessions != corpus.transcripts {
-        return Err(Error::Untrue(format!("{sessions} of {} sessions are indexed", corpus.transcripts)));
+        return Err(Error::NothingMeasured(format!("{sessions} of {} sessions are indexed", corpus.transcripts)));
     }
     drop(client);
     first.end(&environment)?;
 
-    let daemon = Running::start(&environment)?;
+    let daemon = DaemonProcess::start(&environment)?;
     let mut client = daemon.client(&environment)?;
     let questions = ask_all(&mut client, corpus)?;
-    let documents = Running::status(&mut client)?.memory.documents;
+    let documents = DaemonProcess::status(&mut client)?.memory.documents;
     let memory = process::memory(client.welcome().pid);
     drop(client);
     daemon.end(&environment)?;
@@ -100,12 +100,12 @@ pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> 
     let folder = home.join("memory");
     std::fs::remove_dir_all(&folder).map_err(io_error("remove", &folder))?;
     let since = Instant::now();
-    let daemon = Running::start(&environment)?;
+    let daemon = DaemonProcess::start(&environment)?;
     let mut client = daemon.client(&environment)?;
-    let rebuilt = Running::followed(&mut client)?;
+    let rebuilt = DaemonProcess::wait_until_caught_up(&mut client)?;
     let wall_seconds = since.elapsed().as_secs_f64();
     if sessions_of(&rebuilt) != sessions || rebuilt.memory.documents == 0 {
-        return Err(Error::Untrue(format!("{} documents are there again", rebuilt.memory.documents)));
+        return Err(Error::NothingMeasured(format!("{} documents are there again", rebuilt.memory.documents)));
     }
     let pid = client.welcome().pid;
     let rebuild = Rebuild {
@@ -142,7 +142,7 @@ fn search(client: &mut Client, query: &str, wait: bool) -> Result<Vec<Hit>, Erro
 /// Asks questions of every kind.
 fn ask_all(client: &mut Client, corpus: &Corpus) -> Result<BTreeMap<&'static str, Question>, Error> {
     let hits = search(client, &format!("{} error", corpus.common_word), false)?;
-    let words = Words::of(&hits);
+    let words = Words::from_hits(&hits);
     let project = hits.iter().find_map(|hit| hit.project.clone()).unwrap_or_default();
     let (one, two) = (|at: usize| words.single(at), |at: usize| words.phrase(at));
     let rare = &corpus.rare_word;
@@ -155,7 +155,7 @@ fn ask_all(client: &mut Client, corpus: &Corpus) -> Result<BTreeMap<&'static str
         ("rare_word", method::SEARCH, Box::new(|_| searching(rare.clone()))),
         ("two_words", method::SEARCH, Box::new(|at| searching(two(at)))),
         ("phrase", method::SEARCH, Box::new(|at| searching(format!("\"{}\"", two(at))))),
-        ("prefix", method::SEARCH, Box::new(|at| searching(format!("{}*", beginning(one(at)))))),
+        ("prefix", method::SEARCH, Box::new(|at| searching(format!("{}*", prefix_of(one(at)))))),
         ("negation", method::SEARCH, Box::new(|at| searching(format!("{} -{rare}", one(at))))),
         ("filter_tool", method::SEARCH, Box::new(|at| searching(format!("{} tool:Bash", one(at))))),
         ("filter_project", method::SEARCH, Box::new(|at| searching(format!("{} project:{project}", one(at))))),
@@ -199,13 +199,13 @@ fn ask(client: &mut Client, method: &str, question: &dyn Fn(usize) -> (String, V
     let pid = client.welcome().pid;
     let (before, begun) = (cpu_seconds(pid), Instant::now());
     let (mut sample, mut calls) = (Sample::default(), 0);
-    while calls < CALLS && (calls == 0 || begun.elapsed() < PATIENCE) {
+    while calls < CALLS && (calls == 0 || begun.elapsed() < TIME_PER_KIND) {
         let (text, params) = question(calls % QUESTIONS);
-        let answer: Value = sample.take(|| client.call(method, &params, |_| {}))?;
+        let answer: Value = sample.time(|| client.call(method, &params, |_| {}))?;
         calls += 1;
         // Words of the corpus must be found; whether it contains commands or facts is up to chance.
         if answer.get("hits").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            return Err(Error::Untrue(format!("nothing is found for {text:?}")));
+            return Err(Error::NothingMeasured(format!("nothing is found for {text:?}")));
         }
     }
     let call_cpu_ms = before.zip(cpu_seconds(pid)).map(|(then, now)| (now - then) * 1000.0 / calls as f64);
@@ -217,7 +217,7 @@ fn to_value(params: &impl Serialize) -> Value {
 }
 
 /// The first letters of a word.
-fn beginning(word: &str) -> String {
+fn prefix_of(word: &str) -> String {
     word.chars().take(4).collect()
 }
 
@@ -225,7 +225,7 @@ fn beginning(word: &str) -> String {
 struct Words(Vec<[String; 2]>);
 
 impl Words {
-    fn of(hits: &[Hit]) -> Self {
+    fn from_hits(hits: &[Hit]) -> Self {
         let mut pairs = Vec::new();
         for hit in hits {
             let words: Vec<&str> = hit.snippet.split(' ').collect();
@@ -285,7 +285,7 @@ mod tests {
     fn questions_are_made_of_words_that_stand_side_by_side() {
         let hit = |snippet: &str| Hit { snippet: snippet.to_owned(), ..Hit::default() };
         let check = |snippets: &[&str], expected: &[&str]| {
-            let words = Words::of(&snippets.iter().map(|snippet| hit(snippet)).collect::<Vec<_>>());
+            let words = Words::from_hits(&snippets.iter().map(|snippet| hit(snippet)).collect::<Vec<_>>());
             let phrases: Vec<String> = (0..expected.len()).map(|at| words.phrase(at)).collect();
             assert_eq!(phrases, expected, "{snippets:?}");
         };

@@ -51,11 +51,11 @@ impl AddAssign for Part {
 
 pub(super) fn measure(daemon: &TestDaemon, raw_bytes: u64) -> Disk {
     let home = &daemon.environment().home;
-    let all = folder(home);
+    let all = folder_size(home);
     Disk {
         how: "Lengths of all files of the home after indexing, the daemon running; and in whole blocks.",
         raw_bytes,
-        parts: PARTS.into_iter().map(|part| (part, folder(&home.join(part)))).collect(),
+        parts: PARTS.into_iter().map(|part| (part, folder_size(&home.join(part)))).collect(),
         all,
         share_of_raw: all.bytes as f64 / raw_bytes as f64,
         share_of_raw_on_disk: all.bytes_on_disk as f64 / raw_bytes as f64,
@@ -84,12 +84,12 @@ impl Disk {
 }
 
 /// Counts the files below a folder; zero if it does not exist.
-pub(super) fn folder(path: &Path) -> Part {
+pub(super) fn folder_size(path: &Path) -> Part {
     let mut part = Part::default();
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_dir() {
-            part += folder(&entry.path());
+            part += folder_size(&entry.path());
         } else {
             part += Part { files: 1, bytes: metadata.len(), bytes_on_disk: on_disk(&metadata) };
         }
@@ -117,8 +117,8 @@ mod tests {
         fs::create_dir(folder.path().join("in")).unwrap();
         fs::write(folder.path().join("a"), "12345").unwrap();
         fs::write(folder.path().join("in/b"), "123").unwrap();
-        let part = super::folder(folder.path());
+        let part = super::folder_size(folder.path());
         assert_eq!((part.files, part.bytes), (2, 8));
-        assert_eq!(super::folder(&folder.path().join("gone")), Part::default());
+        assert_eq!(super::folder_size(&folder.path().join("gone")), Part::default());
     }
 }

@@ -78,29 +78,29 @@ pub struct Examples {
     pub tokens_answered: u64,
 }
 
-/// Measures enriching. Calls `tell` with each step.
-pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Enriching, Error> {
+/// Measures enriching. Calls `progress` with each step.
+pub fn measure(options: Options, progress: &dyn Fn(&str)) -> Result<Enriching, Error> {
     let workspace = Workspace::new()?;
-    let examples = examples_of(&workspace, tell)?;
-    let endpoint = started()?;
+    let examples = measure_examples(&workspace, progress)?;
+    let endpoint = start_endpoint()?;
     endpoint.always(CHAT, Some(Fault::Slow(options.delay)));
-    tell("writing sessions");
+    progress("writing sessions");
     let claude = workspace.path().join("claude");
     let bytes = u64::from(options.sessions) * SESSION_BYTES;
     let corpus = Corpus::write(CorpusOptions { sessions: options.sessions, bytes, seed: options.seed }, &claude)?;
-    tell("indexing them");
+    progress("indexing them");
     let mut daemon = TestDaemon::start(&claude)?;
     daemon.index_all("anything", corpus.transcripts)?;
     configure(&daemon, &endpoint)?;
-    tell("closing some, one after another");
-    let close_to_enriched = closes(&mut daemon)?;
-    tell("enriching all others");
+    progress("closing some, one after another");
+    let close_to_enriched = time_closes(&mut daemon)?;
+    progress("enriching all others");
     let begun = Instant::now();
     let all = EnrichParams { all: true, ..EnrichParams::default() };
     let done: Enrich = daemon.client.call(method::ENRICH, &all, |_| {})?;
     let drained_seconds = begun.elapsed().as_secs_f64();
     if done.enriched == 0 || done.failures > 0 {
-        return Err(Error::Untrue(format!("not all sessions were enriched: {}", done.message)));
+        return Err(Error::NothingMeasured(format!("not all sessions were enriched: {}", done.message)));
     }
     let endpoint_ms = u64::try_from(options.delay.as_millis()).unwrap_or(u64::MAX);
     Ok(Enriching {
@@ -119,7 +119,7 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Enriching, Error
     })
 }
 
-fn started() -> Result<FakeEndpoint, Error> {
+fn start_endpoint() -> Result<FakeEndpoint, Error> {
     FakeEndpoint::start().map_err(io_error("listen on", Path::new("127.0.0.1")))
 }
 
@@ -132,21 +132,21 @@ fn configure(daemon: &TestDaemon, endpoint: &FakeEndpoint) -> Result<(), Error> 
 }
 
 /// Enriches the example sessions; `None` outside a checkout.
-fn examples_of(workspace: &Workspace, tell: &dyn Fn(&str)) -> Result<Option<Examples>, Error> {
+fn measure_examples(workspace: &Workspace, progress: &dyn Fn(&str)) -> Result<Option<Examples>, Error> {
     let Some(folder) = examples::folder().ok().filter(|folder| folder.join("projects").is_dir()) else {
         return Ok(None);
     };
-    tell("enriching the example sessions");
+    progress("enriching the example sessions");
     let claude = workspace.path().join("examples");
     workspace::copy(&folder, &claude)?;
     let mut daemon = TestDaemon::start(&claude)?;
     daemon.ask("anything", true)?;
-    let endpoint = started()?;
+    let endpoint = start_endpoint()?;
     configure(&daemon, &endpoint)?;
     let all = EnrichParams { all: true, ..EnrichParams::default() };
     let done: Enrich = daemon.client.call(method::ENRICH, &all, |_| {})?;
     if done.failures > 0 || done.enriched == 0 {
-        return Err(Error::Untrue(format!("the examples were not enriched: {}", done.message)));
+        return Err(Error::NothingMeasured(format!("the examples were not enriched: {}", done.message)));
     }
     let sent = |texts: &[String]| texts.iter().map(|text| tokens::of_text(text)).sum::<u64>();
     let requests = endpoint.requests();
@@ -161,7 +161,7 @@ fn examples_of(workspace: &Workspace, tell: &dyn Fn(&str)) -> Result<Option<Exam
 }
 
 /// Times from the call of `close` to the enriched episode.
-fn closes(daemon: &mut TestDaemon) -> Result<Spread, Error> {
+fn time_closes(daemon: &mut TestDaemon) -> Result<Spread, Error> {
     let sessions: Sessions = daemon.client.call(method::SESSIONS, &SessionsParams::default(), |_| {})?;
     let mut took = Sample::default();
     for row in sessions.sessions.iter().filter(|row| row.episode_uuid.is_some()).take(CLOSES) {
@@ -170,7 +170,7 @@ fn closes(daemon: &mut TestDaemon) -> Result<Spread, Error> {
         let begun = Instant::now();
         let closed: Close = daemon.client.call(method::CLOSE, &params, |_| {})?;
         if closed.status != "success" {
-            return Err(Error::Untrue(format!("a close failed: {}", closed.message)));
+            return Err(Error::NothingMeasured(format!("a close failed: {}", closed.message)));
         }
         let params = ShowParams { session: row.session_id.clone() };
         loop {
@@ -179,7 +179,7 @@ fn closes(daemon: &mut TestDaemon) -> Result<Spread, Error> {
                 break;
             }
             if begun.elapsed() > PATIENCE {
-                return Err(Error::Untrue("a closed session was not enriched".to_owned()));
+                return Err(Error::NothingMeasured("a closed session was not enriched".to_owned()));
             }
             std::thread::sleep(LOOK);
         }

@@ -3,8 +3,8 @@
 //! A hook is measured as an agent runs it: as a process that is started, given its object and waited for. All variants
 //! take turns, so that a busy moment of the machine affects them alike.
 
-mod called;
-mod told;
+mod handoff;
+mod hook_call;
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::sample::Sample;
 use super::workspace::Workspace;
 use super::{Error, Outcome, Spread, Table, io_error, process, program};
-use called::{Caller, Fed};
+use hook_call::{Caller, Input};
 
 /// The events for which an agent calls hooks.
 const EVENTS: [&str; 7] =
@@ -83,13 +83,13 @@ struct Tally {
     calls: u32,
 }
 
-/// Measures hooks. Calls `tell` with each step.
-pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
+/// Measures hooks. Calls `progress` with each step.
+pub fn measure(options: Options, progress: impl Fn(&str)) -> Result<Hook, Error> {
     let program = program::baton_hook()?;
     let workspace = Workspace::new()?;
     let binary_bytes = std::fs::metadata(&program).map_err(io_error("look at", &program))?.len();
-    tell("calling hooks");
-    let callers = Caller::all(&workspace, &program)?;
+    progress("calling hooks");
+    let callers = Caller::in_each_state(&workspace, &program)?;
     let mut tallies: BTreeMap<(usize, &str), Tally> = BTreeMap::new();
     let mut others: BTreeMap<&'static str, Tally> = BTreeMap::new();
     let mut left = options.runs;
@@ -98,8 +98,8 @@ pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
         left -= count;
         for (which, caller) in callers.iter().enumerate() {
             for event in EVENTS {
-                caller.make_ready()?;
-                tallies.entry((which, event)).or_default().take(count, || caller.call(event))?;
+                caller.reset()?;
+                tallies.entry((which, event)).or_default().measure(count, || caller.call(event))?;
             }
         }
         for (name, arguments) in OTHERS {
@@ -107,7 +107,7 @@ pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
             if tally.calls == 0 && Command::new(name).args(arguments).output().is_err() {
                 continue;
             }
-            tally.take(count, || called::run(Command::new(name).args(arguments), &Fed::Nothing).map(drop))?;
+            tally.measure(count, || hook_call::run(Command::new(name).args(arguments), &Input::Nothing).map(drop))?;
         }
     }
     drop(callers);
@@ -127,8 +127,8 @@ pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
     let handoff = match options.sessions {
         0 => None,
         sessions => {
-            tell("indexing many sessions");
-            Some(told::measure(&workspace, &program, sessions, options.runs, &tell)?)
+            progress("indexing many sessions");
+            Some(handoff::measure(&workspace, &program, sessions, options.runs, &progress)?)
         }
     };
     Ok(Hook {
@@ -147,7 +147,7 @@ pub fn measure(options: Options, tell: impl Fn(&str)) -> Result<Hook, Error> {
 
 impl Tally {
     /// Makes `count` calls.
-    fn take(&mut self, count: u32, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+    fn measure(&mut self, count: u32, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         let before = process::children_cpu_seconds();
         for _ in 0..count {
             self.sample.take(&mut call)?;

@@ -44,10 +44,10 @@ pub struct Idle {
 
 pub(super) fn measure(daemon: &TestDaemon, workspace: &Workspace, watch: Duration) -> Result<Outcome<Idle>, Error> {
     std::thread::sleep(SETTLE);
-    let Some(before) = process::deeds(daemon.pid()) else { return Ok(Outcome::skipped(process::ONLY_LINUX)) };
+    let Some(before) = process::activity(daemon.pid()) else { return Ok(Outcome::skipped(process::ONLY_LINUX)) };
     let since = Instant::now();
     std::thread::sleep(watch);
-    let after = process::deeds(daemon.pid()).ok_or_else(gone)?;
+    let after = process::activity(daemon.pid()).ok_or_else(gone)?;
     let seconds = since.elapsed().as_secs_f64();
     let wakeups_of: BTreeMap<String, f64> = after
         .switches
@@ -106,13 +106,13 @@ fn first_answer(environment: &Environment) -> Result<Memory, Error> {
         SearchParams { query: super::Corpus::COMMON_WORD.to_owned(), limit: 10, wait: true, ..SearchParams::default() };
     let found: Search = client.call(method::SEARCH, &params, |_| {})?;
     match found.hits.is_empty() {
-        true => Err(Error::Untrue("a daemon over a copy of the home finds nothing".to_owned())),
+        true => Err(Error::NothingMeasured("a daemon over a copy of the home finds nothing".to_owned())),
         false => process::memory(client.welcome().pid).ok_or_else(gone),
     }
 }
 
 fn gone() -> Error {
-    Error::Untrue("the daemon is gone".to_owned())
+    Error::NothingMeasured("the daemon is gone".to_owned())
 }
 
 impl Idle {

@@ -56,13 +56,13 @@ fn append(daemon: &mut TestDaemon, first: usize, path: impl Fn(usize) -> PathBuf
     for number in first..first + APPENDS {
         let (word, path) = (word(number), path(number));
         let lines = exchange(&path, &word, number);
-        to_answer.take(|| {
+        to_answer.time(|| {
             let file = OpenOptions::new().create(true).append(true).open(&path);
             file.and_then(|mut file| file.write_all(lines.as_bytes())).map_err(io_error("append to", &path))?;
-            let found = search_call.take(|| daemon.ask(&word, false))?;
+            let found = search_call.time(|| daemon.ask(&word, false))?;
             match found.hits.iter().any(|hit| hit.snippet.contains(&word)) {
                 true => Ok(()),
-                false => Err(Error::Untrue(format!("an append to {} was not found", path.display()))),
+                false => Err(Error::NothingMeasured(format!("an append to {} was not found", path.display()))),
             }
         })?;
     }

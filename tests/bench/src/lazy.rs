@@ -48,17 +48,17 @@ pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<La
     let cpu = CpuPerCall::begin(daemon.pid());
     let mut search = Sample::default();
     for _ in 0..CALLS {
-        let found = search.take(|| daemon.ask(&corpus.rare_word, false))?;
+        let found = search.time(|| daemon.ask(&corpus.rare_word, false))?;
         if found.hits.is_empty() || found.freshness.pending > 0 {
-            return Err(Error::Untrue("a search over many transcripts finds too little".to_owned()));
+            return Err(Error::NothingMeasured("a search over many transcripts finds too little".to_owned()));
         }
     }
     let cpu_ms = cpu.end(CALLS);
     let mut stat_all = Sample::default();
     for _ in 0..LOOKS {
-        let seen = stat_all.take(|| Ok::<_, Error>(look(&claude.join("projects"))))?;
+        let seen = stat_all.time(|| Ok::<_, Error>(look(&claude.join("projects"))))?;
         if seen != corpus.transcripts {
-            return Err(Error::Untrue(format!("{seen} of {} transcripts are seen", corpus.transcripts)));
+            return Err(Error::NothingMeasured(format!("{seen} of {} transcripts are seen", corpus.transcripts)));
         }
     }
     Ok(Lazy {

@@ -8,6 +8,7 @@
 mod corpus;
 mod crash;
 mod daemon;
+mod daemon_process;
 mod disk;
 mod enrich;
 mod hook;
@@ -25,7 +26,6 @@ mod program;
 mod read;
 mod recall;
 mod report;
-mod running;
 mod sample;
 mod searching;
 mod table;
@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use corpus::{Corpus, Options as CorpusOptions};
-pub use crash::{Crash, Cuts, Options as CrashOptions, attempt as crash, in_own_namespace};
+pub use crash::{Crash, Cuts, Options as CrashOptions, enter_own_namespace, run_trials as crash};
 pub use daemon::{Daemon, Question, Rebuild};
 pub use disk::{Disk, Part as DiskPart};
 pub use enrich::{Enriching, Examples, Options as EnrichOptions, measure as enrich};
@@ -50,14 +50,14 @@ pub use lazy::Lazy;
 pub use live::Live;
 pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
-pub use memory::{Asked, Options as ScaleOptions, Scale, WithVectors, measure as scale};
+pub use memory::{Options as ScaleOptions, QueryTimes, Scale, WithVectors, measure as scale};
 pub use outcome::Outcome;
 pub use process::Memory;
 pub use program::VARIABLE as PROGRAM_VARIABLE;
 pub use read::{Giant, Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
 pub use recall::{
-    Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Meant as RecallMeant, Options as RecallOptions, Ranking,
-    Recall, measure as recall,
+    Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall,
+    RecallWithVectors, measure as recall,
 };
 pub use report::Report;
 pub use sample::Spread;
@@ -173,101 +173,101 @@ pub enum Error {
     Client(#[from] client::Error),
     /// The thing to be measured did not happen.
     #[error("nothing to measure: {0}")]
-    Untrue(String),
+    NothingMeasured(String),
 }
 
 fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |source| Error::Io { what, path: path.to_owned(), source }
 }
 
-/// Measures the requested parts. Calls `tell` with each step.
-pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> {
+/// Measures the requested parts. Calls `progress` with each step.
+pub fn measure(options: &Options, progress: impl Fn(&str)) -> Result<Report, Error> {
     let wants = |part| options.parts.contains(&part);
     let workspace = Workspace::new()?;
     let mut report = Report::new();
     if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log | Part::Daemon | Part::Vault)) {
-        over_corpus(options, &workspace, &mut report, &tell)?;
+        measure_over_corpus(options, &workspace, &mut report, &progress)?;
     }
     if wants(Part::Daemon) {
         let claude = workspace.path().join("history-claude");
-        let corpus = corpus(options, &claude, &tell)?;
-        tell("asking a daemon with a history");
+        let corpus = corpus(options, &claude, &progress)?;
+        progress("asking a daemon with a history");
         report.daemon = Some(daemon::measure(&workspace, &claude, &corpus)?);
         report.corpus = Some(corpus);
     }
     if wants(Part::Vault) {
         let claude = workspace.path().join("vault-claude");
-        let corpus = corpus(options, &claude, &tell)?;
-        tell("writing notes");
+        let corpus = corpus(options, &claude, &progress)?;
+        progress("writing notes");
         let mut daemon = TestDaemon::start(&claude)?;
         report.vault = Some(vault::measure(&mut daemon, &claude, &corpus)?);
         report.corpus = Some(corpus);
     }
     if wants(Part::Lazy) {
-        tell("indexing many small transcripts");
+        progress("indexing many small transcripts");
         report.lazy = Some(lazy::measure(&workspace, options.files, options.new.seed)?);
     }
     if wants(Part::Log) {
-        tell("writing and opening a large log");
+        progress("writing and opening a large log");
         report.log = Some(log::measure(&workspace, options.events, options.idle)?);
     }
     Ok(report)
 }
 
-/// Measures how fast transcripts are read. Calls `tell` with each step.
-pub fn read(options: &ReadOptions, tell: impl Fn(&str)) -> Result<Read, Error> {
-    read::measure(options, &tell)
+/// Measures how fast transcripts are read. Calls `progress` with each step.
+pub fn read(options: &ReadOptions, progress: impl Fn(&str)) -> Result<Read, Error> {
+    read::measure(options, &progress)
 }
 
 /// Copies or writes a corpus to `claude`.
-fn corpus(options: &Options, claude: &Path, tell: &impl Fn(&str)) -> Result<Corpus, Error> {
+fn corpus(options: &Options, claude: &Path, progress: &impl Fn(&str)) -> Result<Corpus, Error> {
     match &options.corpus {
         Some(from) => {
-            tell("copying the corpus");
+            progress("copying the corpus");
             let corpus = Corpus::read(from)?;
             workspace::copy(from, claude)?;
             Ok(corpus)
         }
         None => {
-            tell("writing a corpus");
+            progress("writing a corpus");
             Corpus::write(options.new, claude)
         }
     }
 }
 
-fn over_corpus(
+fn measure_over_corpus(
     options: &Options,
     workspace: &Workspace,
     report: &mut Report,
-    tell: &impl Fn(&str),
+    progress: &impl Fn(&str),
 ) -> Result<(), Error> {
     let wants = |part| options.parts.contains(&part);
     let claude = workspace.path().join("claude");
-    let corpus = corpus(options, &claude, tell)?;
-    tell("indexing it");
+    let corpus = corpus(options, &claude, progress)?;
+    progress("indexing it");
     let (mut daemon, index) = index::measure(&claude, &corpus)?;
     report.index = wants(Part::Index).then_some(index);
     if wants(Part::Disk) {
         report.disk = Some(disk::measure(&daemon, corpus.bytes));
     }
     if wants(Part::Idle) {
-        tell("watching it do nothing");
+        progress("watching it do nothing");
         report.idle = Some(idle::measure(&daemon, workspace, options.idle)?);
     }
     if wants(Part::Search) {
-        tell("searching");
+        progress("searching");
         report.search = Some(searching::measure(&mut daemon, &corpus)?);
     }
     if wants(Part::Mcp) {
-        tell("starting MCP servers");
+        progress("starting MCP servers");
         report.mcp = Some(mcp::measure(&daemon)?);
     }
     if wants(Part::Latency) {
-        tell("appending and searching");
+        progress("appending and searching");
         report.latency = Some(latency::measure(&mut daemon, &claude.join(&corpus.largest))?);
     }
     if wants(Part::Live) {
-        tell("writing a session at its own pace");
+        progress("writing a session at its own pace");
         report.live = Some(live::measure(&mut daemon, &claude, corpus.seed, options.live)?);
     }
     report.corpus = Some(corpus);

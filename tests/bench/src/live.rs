@@ -93,7 +93,7 @@ pub(super) fn measure(
     let seconds = since.elapsed().as_secs_f64();
     let cpu = |pid, before| process::cpu_seconds(pid).map(|after| 100.0 * (after - before) / seconds);
     let daemon_cpu_percent =
-        cpu(daemon.pid(), daemon_before).ok_or_else(|| Error::Untrue("the daemon is gone".to_owned()))?;
+        cpu(daemon.pid(), daemon_before).ok_or_else(|| Error::NothingMeasured("the daemon is gone".to_owned()))?;
     let mcp_cpu_percent = server.as_ref().zip(mcp_before).and_then(|(server, before)| cpu(server.pid(), before));
     was_read(daemon, &path)?;
     Ok(Outcome::Measured(Live {
@@ -125,7 +125,7 @@ fn was_read(daemon: &mut TestDaemon, path: &Path) -> Result<(), Error> {
     let session = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let shown: Show = daemon.client.call(method::SHOW, &ShowParams { session }, |_| {})?;
     match shown.row.message_count {
-        0 => Err(Error::Untrue(format!("nothing of {} was read", path.display()))),
+        0 => Err(Error::NothingMeasured(format!("nothing of {} was read", path.display()))),
         _ => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use appending::Appends;
 pub use resting::Resting;
 
-use super::disk::folder;
+use super::disk::folder_size;
 use super::workspace::{self, Workspace};
 use super::{Error, Outcome, Table, io_error, program};
 
@@ -80,7 +80,7 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
     let export = run(&environment, &["log", "export", "-o", &exported])?;
     let replay = run(&environment, &["replay", &exported, "--summary", "--json"])?;
     std::fs::remove_file(&file).map_err(io_error("remove", &file))?;
-    let segments = folder(&log.join("segments")).bytes;
+    let segments = folder_size(&log.join("segments")).bytes;
     let resting = resting::measure(&environment, sessions, watch)?;
     Ok(Log {
         how: "A log as a daemon would have written it: per session 14 rounds of work, 99 events. Appends, opening and rebuilding \
@@ -96,8 +96,8 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
         replay_events_per_second: events as f64 / replay,
         resting,
         segment_bytes_per_session: segments / sessions,
-        sled_bytes_per_session: folder(&log.join("sled")).bytes / sessions,
-        blob_bytes_per_session: folder(&home.join("blobs")).bytes / sessions,
+        sled_bytes_per_session: folder_size(&log.join("sled")).bytes / sessions,
+        blob_bytes_per_session: folder_size(&home.join("blobs")).bytes / sessions,
     })
 }
 
@@ -106,11 +106,11 @@ fn open(log: &Path, events: u64) -> Result<f64, Error> {
     let (fold, table) = TableFold::new();
     let since = Instant::now();
     let journal = DiskJournal::open(Options::new(log, Timestamp(0)), Box::new(fold));
-    let journal = journal.map_err(|error| Error::Untrue(error.to_string()))?;
+    let journal = journal.map_err(|error| Error::NothingMeasured(error.to_string()))?;
     let seconds = since.elapsed().as_secs_f64();
     let found = journal.tail().position.0;
     if found != events || table.now().is_empty() {
-        return Err(Error::Untrue(format!("{found} of {events} events are in the log")));
+        return Err(Error::NothingMeasured(format!("{found} of {events} events are in the log")));
     }
     journal.close();
     Ok(seconds)
@@ -133,7 +133,7 @@ fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
         true => Ok(seconds),
         false => {
             let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
-            Err(Error::Untrue(format!("`baton {}` failed: {said}", arguments.join(" "))))
+            Err(Error::NothingMeasured(format!("`baton {}` failed: {said}", arguments.join(" "))))
         }
     }
 }

@@ -26,55 +26,55 @@ Exit codes: 0 done, 1 failed (standard error says why and what to do), 2 not und
 /// Measures a real `baton`, the one beside this program, with throwaway daemons in temporary directories.
 #[derive(Debug, Parser)]
 #[command(name = "baton-bench", version, after_help = AFTER_HELP)]
-struct Typed {
+struct CommandLine {
     #[command(subcommand)]
-    what: What,
+    command: Bench,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Bench {
     /// Write generated transcripts, shaped like real ones, with the same bytes for the same seed
-    Corpus(CorpusTyped),
+    Corpus(CorpusArgs),
     /// Run all of the following measurements, one after the other
     ///
     /// Starts a real `baton` as a throwaway daemon over a corpus in a temporary directory. Your own memory is not
     /// touched. Measure with a release build on a quiet machine.
-    All(Measured),
+    All(MeasureArgs),
     /// Bulk index: MB/s by wall and by processor time, memory
-    Index(Measured),
+    Index(MeasureArgs),
     /// From an append to an answer that contains it: in a known session, in a new file
-    Latency(Measured),
+    Latency(MeasureArgs),
     /// `search` for a rare word and for very common words: as a call, as a process
-    Search(Measured),
+    Search(MeasureArgs),
     /// An idle daemon: processor time, wake-ups, writes, memory
-    Idle(Measured),
+    Idle(MeasureArgs),
     /// `baton mcp`: time from start to `initialize`, memory
-    Mcp(Measured),
+    Mcp(MeasureArgs),
     /// Processor time of daemon and MCP server while a session is written at its own pace
-    Live(Measured),
+    Live(MeasureArgs),
     /// Disk use relative to the size of the transcripts, by part
-    Disk(Measured),
+    Disk(MeasureArgs),
     /// Cost of the look at every transcript before each answer, with many transcripts
-    Lazy(Measured),
+    Lazy(MeasureArgs),
     /// A log of a million events: durable appends, opening, rebuilding, verifying, replaying; sessions at rest
-    Log(Measured),
+    Log(MeasureArgs),
     /// A daemon with a history: each kind of question, its memory, and rebuilding the memory from the log
     ///
     /// `--sessions 2000 --megabytes 400` gives about 100,000 documents.
-    Daemon(Measured),
+    Daemon(MeasureArgs),
     /// The vault: writing the notes of a history, one end of a session with ten entities, compacting, checking
     ///
     /// Reported figures use `--sessions 1000 --megabytes 200`.
-    Vault(Measured),
+    Vault(MeasureArgs),
     /// Speed of reading transcripts: MB/s of the reader alone and with filter, redaction and hash, tokens kept, memory
     ///
     /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured in the
     /// same rounds.
-    Read(ReadTyped),
+    Read(ReadArgs),
     /// The memory alone, at any size: time to fill and to search it, disk and memory
     ///
     /// In this process, without a daemon, over generated turns that go straight into a memory in a temporary directory.
-    Memory(MemoryTyped),
+    Memory(MemoryArgs),
     /// Whether the right sessions are found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
     ///
     /// Writes the set's sessions as transcripts into a temporary directory, starts a real `baton` as a throwaway daemon
@@ -83,28 +83,28 @@ enum What {
     /// "questions":[{"id","category","text","expected_sessions":[ID…],"expected_turns":[[ID, index of the turn, from
     /// 0]…]}]}. A speaker's text is written as `Name: text`. The first line of a tool's text is its command, the rest
     /// its output, of which an index keeps one line, and only if it `failed`.
-    Recall(RecallTyped),
+    Recall(RecallArgs),
     /// Cost of enriching: requests and tokens of the example sessions, from a close to the enriched episode, a queue
     ///
     /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and plays the model
     /// itself: nothing is sent anywhere. The example sessions are measured in a checkout only.
-    Enrich(EnrichTyped),
+    Enrich(EnrichArgs),
     /// Cost of a hook for the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
     ///
     /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and calls the `baton-hook`
     /// beside it as an agent does. python3 and node, doing nothing, are measured in the same rounds.
-    Hook(HookTyped),
+    Hook(HookArgs),
     /// Whether everything acknowledged survives: kills a daemon under load, cuts its power
     ///
     /// Starts a real `baton` as daemons in temporary directories, with clients that call and transcripts that grow, and
     /// kills them at random moments. What is then on disk is checked against every answer ever given: nothing lost,
     /// nothing twice, every byte of a transcript counted once, the memory equal to a rebuilt one. Ends with 1 if
     /// anything is wrong, and keeps that home. `--cuts` does the same to a file system in a file (root on Linux).
-    Crash(CrashTyped),
+    Crash(CrashArgs),
 }
 
 #[derive(Debug, Args)]
-struct ReadTyped {
+struct ReadArgs {
     /// Transcripts or directories of them (*.jsonl); by default a corpus is written to a temporary directory
     #[arg(value_name = "FILE", conflicts_with = "megabytes")]
     files: Vec<PathBuf>,
@@ -121,7 +121,7 @@ struct ReadTyped {
 }
 
 #[derive(Debug, Args)]
-struct MemoryTyped {
+struct MemoryArgs {
     /// Turns in the memory
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     documents: u64,
@@ -140,7 +140,7 @@ struct MemoryTyped {
 }
 
 #[derive(Debug, Args)]
-struct RecallTyped {
+struct RecallArgs {
     /// The set
     #[arg(value_name = "DATA.json")]
     data: PathBuf,
@@ -169,7 +169,7 @@ struct RecallTyped {
 }
 
 #[derive(Debug, Args)]
-struct EnrichTyped {
+struct EnrichArgs {
     /// Sessions in the queue
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
     sessions: u32,
@@ -185,7 +185,7 @@ struct EnrichTyped {
 }
 
 #[derive(Debug, Args)]
-struct HookTyped {
+struct HookArgs {
     /// Calls of each event in each state of the daemon
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
@@ -198,7 +198,7 @@ struct HookTyped {
 }
 
 #[derive(Debug, Args)]
-struct CrashTyped {
+struct CrashArgs {
     /// How often a daemon is killed
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     kills: u32,
@@ -217,7 +217,7 @@ struct CrashTyped {
 }
 
 #[derive(Debug, Args)]
-struct CorpusTyped {
+struct CorpusArgs {
     /// A new directory; transcripts are written below projects/, their description into corpus.json
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
@@ -242,7 +242,7 @@ struct Shape {
 }
 
 #[derive(Debug, Args)]
-struct Measured {
+struct MeasureArgs {
     /// An existing corpus, of which a copy is used; by default one is written
     #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes"])]
     corpus: Option<PathBuf>,
@@ -265,112 +265,112 @@ struct Measured {
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let telling = Telling::of(&arguments);
-    match Typed::try_parse_from(&arguments) {
-        Ok(typed) => run(&typed).unwrap_or_else(|error| telling.failed_with(&error.to_string())),
+    match CommandLine::try_parse_from(&arguments) {
+        Ok(args) => run(&args).unwrap_or_else(|error| telling.failed_with(&error.to_string())),
         Err(error) => telling.misunderstood(&error),
     }
 }
 
-fn run(typed: &Typed) -> Result<ExitCode, Error> {
-    let (parts, typed) = match &typed.what {
-        What::Corpus(typed) => return corpus(typed),
-        What::Crash(typed) => return crash(typed),
-        What::Enrich(typed) => return enrich(typed),
-        What::Hook(typed) => return hook(typed),
-        What::Read(typed) => return read(typed),
-        What::Memory(typed) => return memory(typed),
-        What::Recall(typed) => return recall(typed),
-        What::All(typed) => (Part::ALL.to_vec(), typed),
-        What::Index(typed) => (vec![Part::Index], typed),
-        What::Latency(typed) => (vec![Part::Latency], typed),
-        What::Search(typed) => (vec![Part::Search], typed),
-        What::Idle(typed) => (vec![Part::Idle], typed),
-        What::Mcp(typed) => (vec![Part::Mcp], typed),
-        What::Live(typed) => (vec![Part::Live], typed),
-        What::Disk(typed) => (vec![Part::Disk], typed),
-        What::Lazy(typed) => (vec![Part::Lazy], typed),
-        What::Log(typed) => (vec![Part::Log], typed),
-        What::Daemon(typed) => (vec![Part::Daemon], typed),
-        What::Vault(typed) => (vec![Part::Vault], typed),
+fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
+    let (parts, args) = match &command_line.command {
+        Bench::Corpus(args) => return corpus(args),
+        Bench::Crash(args) => return crash(args),
+        Bench::Enrich(args) => return enrich(args),
+        Bench::Hook(args) => return hook(args),
+        Bench::Read(args) => return read(args),
+        Bench::Memory(args) => return memory(args),
+        Bench::Recall(args) => return recall(args),
+        Bench::All(args) => (Part::ALL.to_vec(), args),
+        Bench::Index(args) => (vec![Part::Index], args),
+        Bench::Latency(args) => (vec![Part::Latency], args),
+        Bench::Search(args) => (vec![Part::Search], args),
+        Bench::Idle(args) => (vec![Part::Idle], args),
+        Bench::Mcp(args) => (vec![Part::Mcp], args),
+        Bench::Live(args) => (vec![Part::Live], args),
+        Bench::Disk(args) => (vec![Part::Disk], args),
+        Bench::Lazy(args) => (vec![Part::Lazy], args),
+        Bench::Log(args) => (vec![Part::Log], args),
+        Bench::Daemon(args) => (vec![Part::Daemon], args),
+        Bench::Vault(args) => (vec![Part::Vault], args),
     };
     let options = bench::Options {
         parts,
-        corpus: typed.corpus.clone(),
-        new: typed.shape.options(),
-        idle: Duration::from_secs(typed.seconds.unwrap_or(20)),
-        live: Duration::from_secs(typed.seconds.unwrap_or(60)),
-        files: typed.files,
-        events: typed.events,
+        corpus: args.corpus.clone(),
+        new: args.shape.options(),
+        idle: Duration::from_secs(args.seconds.unwrap_or(20)),
+        live: Duration::from_secs(args.seconds.unwrap_or(60)),
+        files: args.files,
+        events: args.events,
     };
-    let report = bench::measure(&options, tell)?;
-    show(&report, &report.tables(), typed.json)
+    let report = bench::measure(&options, report_progress)?;
+    print_results(&report, &report.tables(), args.json)
 }
 
-fn corpus(typed: &CorpusTyped) -> Result<ExitCode, Error> {
-    let corpus = Corpus::write(typed.shape.options(), &typed.into)?;
-    show(&corpus, &[corpus.table()], typed.json)
+fn corpus(args: &CorpusArgs) -> Result<ExitCode, Error> {
+    let corpus = Corpus::write(args.shape.options(), &args.into)?;
+    print_results(&corpus, &[corpus.table()], args.json)
 }
 
-fn enrich(typed: &EnrichTyped) -> Result<ExitCode, Error> {
-    let delay = Duration::from_millis(typed.delay_ms);
-    let options = bench::EnrichOptions { sessions: typed.sessions, delay, seed: typed.seed };
-    let enriching = bench::enrich(options, &tell)?;
-    show(&enriching, &enriching.tables(), typed.json)
+fn enrich(args: &EnrichArgs) -> Result<ExitCode, Error> {
+    let delay = Duration::from_millis(args.delay_ms);
+    let options = bench::EnrichOptions { sessions: args.sessions, delay, seed: args.seed };
+    let enriching = bench::enrich(options, &report_progress)?;
+    print_results(&enriching, &enriching.tables(), args.json)
 }
 
-fn hook(typed: &HookTyped) -> Result<ExitCode, Error> {
-    let options = HookOptions { runs: typed.runs, sessions: typed.sessions };
-    let hook = bench::hook(options, tell)?;
-    show(&hook, &hook.tables(), typed.json)
+fn hook(args: &HookArgs) -> Result<ExitCode, Error> {
+    let options = HookOptions { runs: args.runs, sessions: args.sessions };
+    let hook = bench::hook(options, report_progress)?;
+    print_results(&hook, &hook.tables(), args.json)
 }
 
-fn read(typed: &ReadTyped) -> Result<ExitCode, Error> {
-    let options = ReadOptions { files: typed.files.clone(), bytes: typed.megabytes * 1_000_000, huge: typed.huge };
-    let read = bench::read(&options, tell)?;
-    show(&read, &read.tables(), typed.json)
+fn read(args: &ReadArgs) -> Result<ExitCode, Error> {
+    let options = ReadOptions { files: args.files.clone(), bytes: args.megabytes * 1_000_000, huge: args.huge };
+    let read = bench::read(&options, report_progress)?;
+    print_results(&read, &read.tables(), args.json)
 }
 
-fn memory(typed: &MemoryTyped) -> Result<ExitCode, Error> {
+fn memory(args: &MemoryArgs) -> Result<ExitCode, Error> {
     let scale = bench::scale(
         ScaleOptions {
-            documents: typed.documents,
-            seed: typed.seed,
-            vectors: typed.vectors.then_some(usize::from(typed.dimensions)),
+            documents: args.documents,
+            seed: args.seed,
+            vectors: args.vectors.then_some(usize::from(args.dimensions)),
         },
-        &tell,
+        &report_progress,
     )?;
-    show(&scale, &[scale.table()], typed.json)
+    print_results(&scale, &[scale.table()], args.json)
 }
 
-fn recall(typed: &RecallTyped) -> Result<ExitCode, Error> {
-    let vectors = match (&typed.endpoint, &typed.model) {
+fn recall(args: &RecallArgs) -> Result<ExitCode, Error> {
+    let vectors = match (&args.endpoint, &args.model) {
         (Some(base_url), Some(model)) => {
-            let (base_url, model, key) = (base_url.clone(), model.clone(), typed.api_key_env.clone());
+            let (base_url, model, key) = (base_url.clone(), model.clone(), args.api_key_env.clone());
             Some(RecallEndpoint::Other { base_url, model, key })
         }
-        _ => typed.vectors.then_some(RecallEndpoint::Own),
+        _ => args.vectors.then_some(RecallEndpoint::Own),
     };
-    let options = RecallOptions { data: typed.data.clone(), limit: typed.limit, turns: typed.turns, vectors };
-    let recall = bench::recall(&options, &tell)?;
-    show(&recall, &recall.tables(), typed.json)
+    let options = RecallOptions { data: args.data.clone(), limit: args.limit, turns: args.turns, vectors };
+    let recall = bench::recall(&options, &report_progress)?;
+    print_results(&recall, &recall.tables(), args.json)
 }
 
 /// Prints the current step, if standard error is a terminal.
-fn tell(what: &str) {
+fn report_progress(what: &str) {
     if std::io::stderr().is_terminal() {
         print::note(&format!("{what} …"));
     }
 }
 
-fn crash(typed: &CrashTyped) -> Result<ExitCode, Error> {
-    if typed.cuts > 0 {
-        bench::in_own_namespace();
+fn crash(args: &CrashArgs) -> Result<ExitCode, Error> {
+    if args.cuts > 0 {
+        bench::enter_own_namespace();
     }
     let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |since| since.as_secs());
-    let seed = typed.seed.unwrap_or_else(clock);
-    let options = CrashOptions { kills: typed.kills, cuts: typed.cuts, homes: typed.homes, seed };
-    let crash = bench::crash(options, |what| tell(&format!("{what}, seed {seed}")))?;
-    show(&crash, &crash.tables(), typed.json)?;
+    let seed = args.seed.unwrap_or_else(clock);
+    let options = CrashOptions { kills: args.kills, cuts: args.cuts, homes: args.homes, seed };
+    let crash = bench::crash(options, |what| report_progress(&format!("{what}, seed {seed}")))?;
+    print_results(&crash, &crash.tables(), args.json)?;
     Ok(if crash.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -380,10 +380,10 @@ impl Shape {
     }
 }
 
-fn show(measured: &impl Serialize, tables: &[Table], json: bool) -> Result<ExitCode, Error> {
+fn print_results(measured: &impl Serialize, tables: &[Table], json: bool) -> Result<ExitCode, Error> {
     let output = Output::new();
     if json {
-        output.data(&serde_json::to_string(measured).map_err(|error| Error::Untrue(error.to_string()))?);
+        output.data(&serde_json::to_string(measured).map_err(|error| Error::NothingMeasured(error.to_string()))?);
         return Ok(ExitCode::SUCCESS);
     }
     for table in tables {

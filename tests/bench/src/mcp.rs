@@ -31,7 +31,7 @@ pub struct Mcp {
 pub(super) fn measure(daemon: &TestDaemon) -> Result<Outcome<Mcp>, Error> {
     let (mut to_initialize, mut memory) = (Sample::default(), None);
     for _ in 0..SERVERS {
-        let server = match to_initialize.take(|| Server::start(daemon))? {
+        let server = match to_initialize.time(|| Server::start(daemon))? {
             Ok(server) => server,
             Err(refused) => return Ok(Outcome::skipped(refused)),
         };
@@ -113,19 +113,23 @@ impl Server {
         self.write(&json!({ "jsonrpc": "2.0", "id": self.calls, "method": method, "params": params }))?;
         loop {
             let line = self.lines.recv_timeout(ANSWER);
-            let line = line.map_err(|_| Error::Untrue(format!("`baton mcp` does not answer {method}")))?;
-            let answer: Value = serde_json::from_str(&line).map_err(|error| Error::Untrue(error.to_string()))?;
+            let line = line.map_err(|_| Error::NothingMeasured(format!("`baton mcp` does not answer {method}")))?;
+            let answer: Value =
+                serde_json::from_str(&line).map_err(|error| Error::NothingMeasured(error.to_string()))?;
             if answer["id"] == json!(self.calls) {
                 return match answer.get("result") {
                     Some(result) => Ok(result.clone()),
-                    None => Err(Error::Untrue(format!("`baton mcp` refuses {method}: {}", answer["error"]["message"]))),
+                    None => Err(Error::NothingMeasured(format!(
+                        "`baton mcp` refuses {method}: {}",
+                        answer["error"]["message"]
+                    ))),
                 };
             }
         }
     }
 
     fn write(&mut self, message: &Value) -> Result<(), Error> {
-        let gone = || Error::Untrue("`baton mcp` is gone".to_owned());
+        let gone = || Error::NothingMeasured("`baton mcp` is gone".to_owned());
         let input = self.input.as_mut().ok_or_else(gone)?;
         writeln!(input, "{message}").and_then(|()| input.flush()).map_err(|_| gone())
     }

@@ -58,7 +58,7 @@ pub struct Scale {
     /// The same per 1,000 sessions.
     pub index_bytes_per_1000_sessions: u64,
     /// Times of the whole search on one thread, by kind of query.
-    pub queries: BTreeMap<&'static str, Asked>,
+    pub queries: BTreeMap<&'static str, QueryTimes>,
     /// Memory of this process after the queries, including the generator and the index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
@@ -69,36 +69,36 @@ pub struct Scale {
 
 /// One kind of query.
 #[derive(Clone, Debug, Serialize)]
-pub struct Asked {
+pub struct QueryTimes {
     /// An example.
     pub query: String,
     /// Times of the searches.
     pub times: Spread,
 }
 
-/// Fills a memory and searches it. Calls `tell` with each step.
-pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
+/// Fills a memory and searches it. Calls `progress` with each step.
+pub fn measure(options: Options, progress: &dyn Fn(&str)) -> Result<Scale, Error> {
     let workspace = Workspace::new()?;
     let folder = workspace.path().join("memory");
-    let refused = |error: baton_memory::Error| Error::Untrue(error.to_string());
+    let refused = |error: baton_memory::Error| Error::NothingMeasured(error.to_string());
     let talk = Talk::new(options.seed);
     let sessions = Talk::sessions_of(options.documents);
     let mut store = Store::open(&folder).map_err(refused)?.store;
-    let mut words = Words::default();
+    let mut words = WordCounts::default();
     let (mut filling, cpu) = (std::time::Duration::ZERO, cpu_seconds(std::process::id()));
     let (mut turns, mut making) = (0, 0.0);
     for number in 0..sessions {
         let (since, before) = (Instant::now(), cpu_seconds(std::process::id()));
         let session = talk.session(number, number == sessions / 2);
-        words.hear(&session);
-        making += since_cpu(before, since);
+        words.count(&session);
+        making += cpu_seconds_since(before, since);
         let filled = Instant::now();
-        put(&mut store, &session)?;
+        put_session(&mut store, &session)?;
         turns += session.units.len() as u64;
         if number % GROUP == GROUP - 1 || number + 1 == sessions {
             store.commit(checkpoint(number + 1)).map_err(refused)?;
             if number % (GROUP * 8) == GROUP * 8 - 1 {
-                tell(&format!("filling: {} of {sessions} sessions", number + 1));
+                progress(&format!("filling: {} of {sessions} sessions", number + 1));
             }
         }
         filling += filled.elapsed();
@@ -107,17 +107,17 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
     store.idle().map_err(refused)?;
     filling += last.elapsed();
     let filling_cpu_seconds = cpu_seconds(std::process::id()).zip(cpu).map(|(now, then)| now - then - making);
-    tell("asking");
+    progress("asking");
     let searcher = store.searcher();
     let mut queries = BTreeMap::new();
     let kinds = words.kinds();
     for (name, kind) in &kinds {
         queries.insert(*name, ask(&searcher, kind)?);
     }
-    let index_bytes = size(&folder)?;
+    let index_bytes = folder_bytes(&folder)?;
     let memory = memory(std::process::id());
     let beside = workspace.path().join("vectors");
-    let with = |dimensions| vectors::measure(&searcher, &kinds, dimensions, &beside, tell);
+    let with = |dimensions| vectors::measure(&searcher, &kinds, dimensions, &beside, progress);
     let with_vectors = options.vectors.map(with).transpose()?;
     Ok(Scale {
         how: "Sessions of 66 generated turns, put as a backfill puts them; then each kind of query 300 times, every time \
@@ -135,7 +135,7 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
 }
 
 /// Processor seconds of this process since `before`; wall time since `since` where the system does not report it.
-fn since_cpu(before: Option<f64>, since: Instant) -> f64 {
+fn cpu_seconds_since(before: Option<f64>, since: Instant) -> f64 {
     before.zip(cpu_seconds(std::process::id())).map_or(since.elapsed().as_secs_f64(), |(then, now)| now - then)
 }
 
@@ -143,8 +143,9 @@ fn checkpoint(number: u64) -> Checkpoint {
     Checkpoint { position: Position(number), chain: [7; 16] }
 }
 
-fn put(store: &mut Store, session: &Session) -> Result<(), Error> {
-    let id = SessionId::new(&session.id).ok_or_else(|| Error::Untrue("a generated id is refused".to_owned()))?;
+fn put_session(store: &mut Store, session: &Session) -> Result<(), Error> {
+    let id =
+        SessionId::new(&session.id).ok_or_else(|| Error::NothingMeasured("a generated id is refused".to_owned()))?;
     let ended_at = session.units.last().and_then(|unit| unit.at);
     let entry = Entry {
         session: &id,
@@ -165,21 +166,21 @@ fn put(store: &mut Store, session: &Session) -> Result<(), Error> {
         graph: &Graph::default(),
         outcomes: &Outcomes::default(),
     };
-    store.put(&entry).map_err(|error| Error::Untrue(error.to_string()))
+    store.put(&entry).map_err(|error| Error::NothingMeasured(error.to_string()))
 }
 
-fn ask(searcher: &Searcher, queries: &[String]) -> Result<Asked, Error> {
+fn ask(searcher: &Searcher, queries: &[String]) -> Result<QueryTimes, Error> {
     let mut sample = Sample::default();
     for query in queries.iter().cycle().take(QUESTIONS) {
-        let found = sample.take(|| searcher.search(&Query::new(query)));
-        if found.map_err(|error| Error::Untrue(error.to_string()))?.is_empty() {
-            return Err(Error::Untrue(format!("nothing is found for {query:?}")));
+        let found = sample.time(|| searcher.search(&Query::new(query)));
+        if found.map_err(|error| Error::NothingMeasured(error.to_string()))?.is_empty() {
+            return Err(Error::NothingMeasured(format!("nothing is found for {query:?}")));
         }
     }
-    Ok(Asked { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
+    Ok(QueryTimes { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
 }
 
-fn size(folder: &Path) -> Result<u64, Error> {
+fn folder_bytes(folder: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder).map_err(io_error("read", folder))? {
         bytes += entry.and_then(|entry| entry.metadata()).map_err(io_error("read", folder))?.len();
@@ -189,13 +190,13 @@ fn size(folder: &Path) -> Result<u64, Error> {
 
 /// Word counts of the first sessions.
 #[derive(Default)]
-struct Words {
+struct WordCounts {
     counts: BTreeMap<String, u64>,
     sessions: u64,
 }
 
-impl Words {
-    fn hear(&mut self, session: &Session) {
+impl WordCounts {
+    fn count(&mut self, session: &Session) {
         if self.sessions == 100 {
             return;
         }

@@ -101,26 +101,26 @@ pub struct Kept {
     pub bytes_for_each_kept: f64,
 }
 
-pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, Error> {
+pub(super) fn measure(options: &Options, progress: &impl Fn(&str)) -> Result<Read, Error> {
     let workspace = Workspace::new()?;
     // First, because the peak is that of the process.
     let huge = match options.huge {
         true => {
-            tell("writing and reading a file of 5 GB");
+            progress("writing and reading a file of 5 GB");
             Some(huge::measure(workspace.path())?)
         }
         false => None,
     };
     let giant = match options.huge {
         true => {
-            tell("indexing a transcript of 1 GB");
+            progress("indexing a transcript of 1 GB");
             Some(giant::measure(workspace.path())?)
         }
         false => None,
     };
     let files = match options.files.is_empty() {
         true => {
-            tell("writing a corpus");
+            progress("writing a corpus");
             let claude = workspace.path().join("claude");
             Corpus::write(CorpusOptions { sessions: SESSIONS, bytes: options.bytes, seed: 1 }, &claude)?;
             transcripts(&[claude])?
@@ -128,9 +128,9 @@ pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, E
         false => transcripts(&options.files)?,
     };
     if files.is_empty() {
-        return Err(Error::Untrue("there is no transcript (*.jsonl)".to_owned()));
+        return Err(Error::NothingMeasured("there is no transcript (*.jsonl)".to_owned()));
     }
-    tell("reading it");
+    progress("reading it");
     let mut totals = Totals::default();
     let mut part = Vec::new();
     let mut held = 0;
@@ -144,9 +144,9 @@ pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, E
             held = 0;
         }
     }
-    tell("reading a tail");
+    progress("reading a tail");
     let tail = tail::measure(workspace.path(), &files)?;
-    Ok(Read { huge, giant, ..totals.told(files.len(), tail) })
+    Ok(Read { huge, giant, ..totals.into_read(files.len(), tail) })
 }
 
 /// Collects all transcripts among `named` and below them.
@@ -209,11 +209,11 @@ impl Totals {
                 }
             });
             if counted != lines || seen < counted {
-                return Err(Error::Untrue(format!("{seen} of {lines} lines were read")));
+                return Err(Error::NothingMeasured(format!("{seen} of {lines} lines were read")));
             }
         }
         for (source, bytes) in part {
-            self.weigh(*source, bytes);
+            self.count_kept(*source, bytes);
         }
         Ok(())
     }
@@ -226,7 +226,7 @@ impl Totals {
     }
 
     /// Counts what is kept of a transcript.
-    fn weigh(&mut self, source: Source, bytes: &[u8]) {
+    fn count_kept(&mut self, source: Source, bytes: &[u8]) {
         let content: u64 = bytes.split(|byte| *byte == b'\n').map(chars_of_content).sum();
         let mut items: Vec<Item> = Vec::new();
         read(source, bytes, &mut items);
@@ -242,7 +242,7 @@ impl Totals {
         }
     }
 
-    fn told(mut self, files: usize, tail: Tail) -> Read {
+    fn into_read(mut self, files: usize, tail: Tail) -> Read {
         self.saved.sort_by(f64::total_cmp);
         let [content, kept, said] = self.tokens;
         let speed = |way: usize| {
@@ -362,7 +362,7 @@ mod tests {
         assert!(read.read.best_mb_per_second >= read.read.median_mb_per_second);
         assert!(read.tail.line_bytes > 0 && read.tail.bytes >= tail::BYTES);
         let none = Options { files: vec![tempfile::tempdir().unwrap().keep()], bytes: 0, huge: false };
-        assert!(matches!(measure(&none, &|_| {}), Err(Error::Untrue(_))));
+        assert!(matches!(measure(&none, &|_| {}), Err(Error::NothingMeasured(_))));
         fs::remove_dir(&none.files[0]).unwrap();
     }
 }

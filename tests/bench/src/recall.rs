@@ -1,9 +1,9 @@
 //! Whether the right sessions are found: sessions and questions of a set, through the whole pipeline.
 
 mod figures;
-mod meant;
 mod set;
-mod written;
+mod set_transcripts;
+mod with_vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use serde::Serialize;
 pub use figures::Figures;
 use figures::Sums;
 use set::{Question, Set};
-use written::Written;
+use set_transcripts::SetTranscripts;
 
 use super::workspace::Workspace;
 use super::{Error, Table, TestDaemon, io_error};
-pub use meant::{Endpoint, Meant};
+pub use with_vectors::{Endpoint, RecallWithVectors};
 
 /// How questions are asked.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct Recall {
     pub rankings: Vec<Ranking>,
     /// The same with vectors, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub with_vectors: Option<Meant>,
+    pub with_vectors: Option<RecallWithVectors>,
 }
 
 /// Figures of one level.
@@ -86,24 +86,24 @@ pub struct Ranking {
     pub turn_place: Option<usize>,
 }
 
-/// Measures a set. Calls `tell` with each step.
-pub fn measure(options: &Options, tell: &dyn Fn(&str)) -> Result<Recall, Error> {
-    tell("reading the set");
+/// Measures a set. Calls `progress` with each step.
+pub fn measure(options: &Options, progress: &dyn Fn(&str)) -> Result<Recall, Error> {
+    progress("reading the set");
     let set = Set::read(&options.data)?;
     let workspace = Workspace::new()?;
     let claude = workspace.path().join("claude");
-    tell("writing its sessions as transcripts");
-    let written = Written::write(&set, &claude)?;
-    tell("indexing them");
+    progress("writing its sessions as transcripts");
+    let written = SetTranscripts::write(&set, &claude)?;
+    progress("indexing them");
     let mut daemon = TestDaemon::start(&claude)?;
     daemon.index_all("anything", written.count())?;
-    let (tally, _) = ask(&mut daemon, options, &set, &written, tell)?;
+    let (tally, _) = ask(&mut daemon, options, &set, &written, progress)?;
     let with_vectors = match &options.vectors {
         None => None,
         Some(endpoint) => {
-            let filled = meant::fill(&mut daemon, endpoint, tell)?;
-            let (tally, by_words_alone) = ask(&mut daemon, options, &set, &written, tell)?;
-            Some(Meant {
+            let filled = with_vectors::fill(&mut daemon, endpoint, progress)?;
+            let (tally, by_words_alone) = ask(&mut daemon, options, &set, &written, progress)?;
+            Some(RecallWithVectors {
                 model: filled.model.clone(),
                 texts: filled.texts,
                 filling_seconds: filled.seconds,
@@ -131,13 +131,13 @@ fn ask(
     daemon: &mut TestDaemon,
     options: &Options,
     set: &Set,
-    written: &Written,
-    tell: &dyn Fn(&str),
+    written: &SetTranscripts,
+    progress: &dyn Fn(&str),
 ) -> Result<(Tally, usize), Error> {
     let (mut tally, mut by_words_alone) = (Tally::default(), 0);
     for (number, question) in set.questions.iter().enumerate() {
         if number % 100 == 0 {
-            tell(&format!("asking: {number} of {} questions", set.questions.len()));
+            progress(&format!("asking: {number} of {} questions", set.questions.len()));
         }
         let params = SearchParams {
             query: question.text.clone(),
@@ -167,15 +167,15 @@ struct Categories {
 }
 
 impl Tally {
-    fn add(&mut self, set: &Set, written: &Written, question: &Question, hits: &[Hit]) {
+    fn add(&mut self, set: &Set, written: &SetTranscripts, question: &Question, hits: &[Hit]) {
         let (mut sessions, mut turns) = (Vec::new(), Vec::new());
         for hit in hits {
             let Some(session) = written.session(&hit.session_id).and_then(|number| set.sessions.get(number)) else {
                 continue;
             };
-            push(&mut sessions, session.id.clone());
+            push_once(&mut sessions, session.id.clone());
             if let Some(turn) = hit.line.and_then(|line| written.turn(&hit.session_id, line)) {
-                push(&mut turns, (session.id.clone(), turn));
+                push_once(&mut turns, (session.id.clone(), turn));
             }
         }
         let expected: BTreeSet<String> = question.expected_sessions.iter().cloned().collect();
@@ -188,7 +188,7 @@ impl Tally {
 }
 
 /// Adds each value once: a long turn is found in parts.
-fn push<T: PartialEq>(ranking: &mut Vec<T>, one: T) {
+fn push_once<T: PartialEq>(ranking: &mut Vec<T>, one: T) {
     if !ranking.contains(&one) {
         ranking.push(one);
     }

@@ -31,7 +31,7 @@ impl Sample {
     }
 
     /// Runs `work` and adds its duration, unless it fails.
-    pub(super) fn take<T, E>(&mut self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub(super) fn time<T, E>(&mut self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let since = Instant::now();
         let done = work()?;
         self.add(since.elapsed());

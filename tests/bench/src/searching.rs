@@ -53,7 +53,7 @@ pub(super) fn measure(daemon: &mut TestDaemon, corpus: &Corpus) -> Result<Search
     }
     let mut status_process = Sample::default();
     for _ in 0..PROCESSES {
-        status_process.take(|| daemon.run(&["status"]))?;
+        status_process.time(|| daemon.run(&["status"]))?;
     }
     Ok(Searching {
         how: "Ten sessions asked for, nothing new to read; every call looks at all transcripts first, as always.",
@@ -66,16 +66,16 @@ fn ask(daemon: &mut TestDaemon, query: String) -> Result<Query, Error> {
     let (mut call, mut process, mut hits) = (Sample::default(), Sample::default(), 0);
     let cpu = CpuPerCall::begin(daemon.pid());
     for _ in 0..CALLS {
-        hits = call.take(|| daemon.ask(&query, false))?.hits.len();
+        hits = call.time(|| daemon.ask(&query, false))?.hits.len();
         if hits == 0 {
-            return Err(Error::Untrue(format!("nothing is found for {query:?}")));
+            return Err(Error::NothingMeasured(format!("nothing is found for {query:?}")));
         }
     }
     let call_cpu_ms = cpu.end(CALLS);
     let mut arguments = vec!["search", "--json", "--no-wait"];
     arguments.extend(query.split(' '));
     for _ in 0..PROCESSES {
-        process.take(|| daemon.run(&arguments))?;
+        process.time(|| daemon.run(&arguments))?;
     }
     Ok(Query { hits, call: call.spread(), call_cpu_ms, process: process.spread(), query })
 }

@@ -10,7 +10,7 @@ use baton::examples::Throwaway;
 use baton_protocol::answer::{Search, Status};
 use baton_protocol::{SearchParams, method};
 
-use super::running::Running;
+use super::daemon_process::DaemonProcess;
 use super::{Error, io_error, program};
 
 /// Longest silence of the daemon: far more than indexing takes.
@@ -49,11 +49,11 @@ impl TestDaemon {
     /// transcript only so long.
     pub(super) fn index_all(&mut self, query: &str, transcripts: u64) -> Result<Status, Error> {
         self.ask(query, true)?;
-        let status = Running::followed(&mut self.client)?;
+        let status = DaemonProcess::wait_until_caught_up(&mut self.client)?;
         let indexed: u64 =
             [&status.sessions, &status.subagents].into_iter().filter_map(|counts| counts.get("indexed")).sum();
         if indexed != transcripts {
-            return Err(Error::Untrue(format!(
+            return Err(Error::NothingMeasured(format!(
                 "{indexed} of {transcripts} sessions are indexed; states: {:?}",
                 status.sessions
             )));
@@ -78,7 +78,7 @@ impl TestDaemon {
         let ended = self.command(arguments)?.output().map_err(io_error("run", Path::new("baton")))?;
         match ended.status.success() && !ended.stdout.is_empty() {
             true => Ok(()),
-            false => Err(Error::Untrue(format!("`baton {}` failed", arguments.join(" ")))),
+            false => Err(Error::NothingMeasured(format!("`baton {}` failed", arguments.join(" ")))),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::Timestamp;
-use baton_protocol::answer::{Close, Vault as Told, VaultCompact, VaultSync, VaultVerify};
+use baton_protocol::answer::{Close, Vault as VaultStatus, VaultCompact, VaultSync, VaultVerify};
 use baton_protocol::{CloseParams, VaultCompactParams, VaultSyncParams, method};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -67,19 +67,19 @@ pub struct Vault {
 pub(super) fn measure(daemon: &mut TestDaemon, claude: &Path, corpus: &Corpus) -> Result<Vault, Error> {
     daemon.index_all(&corpus.rare_word, corpus.transcripts)?;
     let memory_before = process::memory(daemon.pid());
-    process::forget_peak(daemon.pid());
+    process::reset_peak(daemon.pid());
     let before = cpu_seconds(daemon.pid());
     let config = daemon.environment().home.join("config.json");
     let since = Instant::now();
     fs::write(&config, r#"{"vault":{"enabled":true}}"#).map_err(io_error("write", &config))?;
     let synced = sync(daemon)?;
-    ready(daemon)?;
+    wait_until_current(daemon)?;
     let wall_seconds = since.elapsed().as_secs_f64();
     let spent = cpu_seconds(daemon.pid()).zip(before).map(|(after, before)| after - before);
     let memory = process::memory(daemon.pid());
-    let written = ready(daemon)?;
+    let written = wait_until_current(daemon)?;
     if written.notes == 0 || synced.status != "success" {
-        return Err(Error::Untrue(format!("no notes are there: {}", synced.message)));
+        return Err(Error::NothingMeasured(format!("no notes are there: {}", synced.message)));
     }
     let since = Instant::now();
     sync(daemon)?;
@@ -90,26 +90,26 @@ pub(super) fn measure(daemon: &mut TestDaemon, claude: &Path, corpus: &Corpus) -
     for number in 0..ENDS {
         let session = session(claude, number)?;
         let notes = written.notes + number as u64 + 1;
-        end.take(|| {
+        end.time(|| {
             close(daemon, &session)?;
-            there(daemon, notes)
+            wait_for_notes(daemon, notes)
         })?;
-        if let Some(ms) = ready(daemon)?.last_end_ms {
+        if let Some(ms) = wait_until_current(daemon)?.last_end_ms {
             end_written.add(Duration::from_millis(ms));
         }
         let asked = VaultCompactParams { session: Some(session.clone()), dry_run: false };
         let compacted: VaultCompact = daemon.client.call(method::VAULT_COMPACT, &asked, |_| {})?;
         let [note] = compacted.notes.as_slice() else {
-            return Err(Error::Untrue(format!("a note was not compacted: {}", compacted.message)));
+            return Err(Error::NothingMeasured(format!("a note was not compacted: {}", compacted.message)));
         };
         if note.error.is_some() || compacted.status != "success" {
-            return Err(Error::Untrue(format!("a note was not compacted: {:?}", note.error)));
+            return Err(Error::NothingMeasured(format!("a note was not compacted: {:?}", note.error)));
         }
         compaction.add(Duration::from_millis(note.duration_ms));
     }
     let verified: VaultVerify = daemon.client.call(method::VAULT_VERIFY, &(), |_| {})?;
     if !verified.clean {
-        return Err(Error::Untrue(format!("{} things are wrong with the notes", verified.found)));
+        return Err(Error::NothingMeasured(format!("{} things are wrong with the notes", verified.found)));
     }
     Ok(Vault {
         how: "All sessions of the corpus are indexed, then notes are switched on: until every session is in its note, durable. Then \
@@ -135,29 +135,29 @@ fn sync(daemon: &mut TestDaemon) -> Result<VaultSync, Error> {
     Ok(daemon.client.call(method::VAULT_SYNC, &VaultSyncParams::default(), |_| {})?)
 }
 
-fn told(daemon: &mut TestDaemon) -> Result<Told, Error> {
+fn vault_status(daemon: &mut TestDaemon) -> Result<VaultStatus, Error> {
     Ok(daemon.client.call(method::VAULT_STATUS, &(), |_| {})?)
 }
 
 /// Waits until no note is behind.
-fn ready(daemon: &mut TestDaemon) -> Result<Told, Error> {
-    wait(daemon, |told| told.state == "ready" && told.behind == 0)
+fn wait_until_current(daemon: &mut TestDaemon) -> Result<VaultStatus, Error> {
+    wait_for_status(daemon, |status| status.state == "ready" && status.behind == 0)
 }
 
 /// Waits until there are `notes` notes.
-fn there(daemon: &mut TestDaemon, notes: u64) -> Result<Told, Error> {
-    wait(daemon, |told| told.notes >= notes && told.behind == 0)
+fn wait_for_notes(daemon: &mut TestDaemon, notes: u64) -> Result<VaultStatus, Error> {
+    wait_for_status(daemon, |status| status.notes >= notes && status.behind == 0)
 }
 
-fn wait(daemon: &mut TestDaemon, is_so: impl Fn(&Told) -> bool) -> Result<Told, Error> {
+fn wait_for_status(daemon: &mut TestDaemon, is_reached: impl Fn(&VaultStatus) -> bool) -> Result<VaultStatus, Error> {
     let begun = Instant::now();
     loop {
-        let now = told(daemon)?;
-        if is_so(&now) {
+        let now = vault_status(daemon)?;
+        if is_reached(&now) {
             return Ok(now);
         }
         if begun.elapsed() > PATIENCE {
-            return Err(Error::Untrue(format!("notes are not written: {} behind", now.behind)));
+            return Err(Error::NothingMeasured(format!("notes are not written: {} behind", now.behind)));
         }
         std::thread::sleep(LOOK);
     }
@@ -168,7 +168,7 @@ fn close(daemon: &mut TestDaemon, session: &str) -> Result<(), Error> {
     let closed: Close = daemon.client.call(method::CLOSE, &asked, |_| {})?;
     match closed.status.as_str() {
         "success" => Ok(()),
-        _ => Err(Error::Untrue(format!("a session was not closed: {}", closed.message))),
+        _ => Err(Error::NothingMeasured(format!("a session was not closed: {}", closed.message))),
     }
 }
 

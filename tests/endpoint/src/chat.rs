@@ -37,16 +37,17 @@ pub(super) fn answer(request: &Request, said: &str, fault: Option<&Fault>) -> St
 
 /// The default answer: a short summary of the record in the request, with each statement pointing at a line of it. The
 /// same record always gives the same summary.
-pub(super) fn usual(request: &Request) -> String {
-    let lines = numbered(request);
+pub(super) fn default_summary(request: &Request) -> String {
+    let lines = numbered_lines(request);
     let by = |who: &str| lines.iter().find(|(_, said)| said.starts_with(who)).or(lines.first());
     let claim = |what: &str, line: Option<&(u64, &str)>| -> Value {
-        line.map(|(line, said)| json!({"text": format!("{what} {}", short(said)), "line": line})).into_iter().collect()
+        line.map(|(line, said)| json!({"text": format!("{what} {}", first_words(said)), "line": line}))
+            .into_iter()
+            .collect()
     };
     let (asked, replied, last) = (by("user:"), by("assistant:"), lines.last());
     let entry = |key: &str, name: &str, line: Option<&(u64, &str)>| -> Value {
-        let entry =
-            |(line, said): &(u64, &str)| json!({key: name, "text": format!("made of {}", short(said)), "line": line});
+        let entry = |(line, said): &(u64, &str)| json!({key: name, "text": format!("made of {}", first_words(said)), "line": line});
         line.map(entry).into_iter().collect()
     };
     let entities = |name: &str, line: u64| json!({"name": name, "type": "Topic", "summary": format!("{name} as the model has it"), "lines": [line]});
@@ -61,7 +62,7 @@ pub(super) fn usual(request: &Request) -> String {
         .collect();
     let entities: Vec<Value> = asked.map(|(line, _)| entities("synthetic summary", *line)).into_iter().collect();
     json!({
-        "objective": format!("Summarised: {}", asked.map_or_else(String::new, |(_, said)| short(said))),
+        "objective": format!("Summarised: {}", asked.map_or_else(String::new, |(_, said)| first_words(said))),
         "work_completed": entry("category", "synthetic", replied),
         "external_research": [],
         "knowledge_stored": [],
@@ -77,7 +78,7 @@ pub(super) fn usual(request: &Request) -> String {
 }
 
 /// The lines of a record, `12| user: …`, with their numbers; for the merge of parts, one line for each part.
-fn numbered(request: &Request) -> Vec<(u64, &str)> {
+fn numbered_lines(request: &Request) -> Vec<(u64, &str)> {
     let lines = request.texts.iter().skip(1).flat_map(|text| text.lines());
     let numbered = lines.clone().filter_map(|line| {
         let (number, said) = line.split_once("| ")?;
@@ -99,7 +100,7 @@ fn numbered(request: &Request) -> Vec<(u64, &str)> {
 }
 
 /// The first words of a turn, without its speaker.
-fn short(said: &str) -> String {
+fn first_words(said: &str) -> String {
     let text = said.split_once(": ").map_or(said, |(_, text)| text);
     text.split_whitespace().take(6).collect::<Vec<_>>().join(" ")
 }
@@ -120,10 +121,10 @@ mod tests {
             "be brief".to_owned(),
             "<conversation ab>\n3| user: mend the gate\n  | please\n5| assistant: done\n".to_owned(),
         ];
-        let said: Value = serde_json::from_str(&usual(&Request { texts, ..Request::default() })).unwrap();
+        let said: Value = serde_json::from_str(&default_summary(&Request { texts, ..Request::default() })).unwrap();
         assert_eq!((&said["decisions"][0]["line"], &said["next_steps"][0]["line"]), (&json!(3), &json!(5)));
         assert_eq!(said["objective"], "Summarised: mend the gate");
-        let nothing: Value = serde_json::from_str(&usual(&Request::default())).unwrap();
+        let nothing: Value = serde_json::from_str(&default_summary(&Request::default())).unwrap();
         assert_eq!(nothing["decisions"], json!([]));
     }
 }

@@ -21,11 +21,11 @@ const DIMENSIONS_MAX: usize = 65_536;
 const TRICKLE_BYTES: usize = 64;
 
 /// Marks a request as finished when dropped.
-struct Over<'a>(&'a Shared);
+struct RequestGuard<'a>(&'a Shared);
 
-impl Drop for Over<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
-        self.0.is_over();
+        self.0.finish_request();
     }
 }
 
@@ -35,8 +35,8 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
     while let Some(request) = read(&mut reader)? {
-        let fault = shared.take_in(&request);
-        let over = Over(shared);
+        let fault = shared.record_request(&request);
+        let guard = RequestGuard(shared);
         match fault {
             Some(Fault::Hang) => {
                 // Until either side closes the connection.
@@ -80,7 +80,7 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
                     }
                 } else {
                     // Before the answer is sent, because the client may ask again at once.
-                    drop(over);
+                    drop(guard);
                     writer.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
                 }
             }
@@ -139,7 +139,7 @@ fn answer(request: &Request, fault: Option<&Fault>, shared: &Shared) -> (u16, Op
         }
         Some(Fault::EchoTexts) => error(400, format!("invalid input: {}", request.texts.join(", "))),
         _ if request.path == EMBEDDINGS => (200, None, embeddings(request, fault)),
-        _ if request.path == CHAT => (200, None, chat::answer(request, &shared.said(request), fault)),
+        _ if request.path == CHAT => (200, None, chat::answer(request, &shared.model_text(request), fault)),
         _ => error(404, format!("there is no {}", request.path)),
     }
 }

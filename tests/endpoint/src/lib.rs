@@ -52,13 +52,13 @@ type Says = Arc<dyn Fn(&Request) -> String + Send + Sync>;
 #[derive(Default)]
 struct Shared {
     stopping: AtomicBool,
-    told: Mutex<Told>,
+    state: Mutex<State>,
     open: Mutex<Vec<TcpStream>>,
 }
 
 /// The settings of an endpoint and its received requests.
 #[derive(Default)]
-struct Told {
+struct State {
     next: BTreeMap<String, VecDeque<Fault>>,
     always: BTreeMap<String, Fault>,
     requests: Vec<Request>,
@@ -97,41 +97,41 @@ impl FakeEndpoint {
 
     /// Adds faults for the next requests to a path, one each. Later requests get good answers again.
     pub fn script(&self, path: &str, faults: impl IntoIterator<Item = Fault>) {
-        self.shared.told().next.entry(path.to_owned()).or_default().extend(faults);
+        self.shared.state().next.entry(path.to_owned()).or_default().extend(faults);
     }
 
     /// Sets the fault for all requests to a path without a scripted one; `None` for good answers.
     pub fn always(&self, path: &str, fault: Option<Fault>) {
-        let mut told = self.shared.told();
+        let mut state = self.shared.state();
         match fault {
-            Some(fault) => drop(told.always.insert(path.to_owned(), fault)),
-            None => drop(told.always.remove(path)),
+            Some(fault) => drop(state.always.insert(path.to_owned(), fault)),
+            None => drop(state.always.remove(path)),
         }
     }
 
     /// Sets how the model answers chat requests from now on.
     pub fn says(&self, says: impl Fn(&Request) -> String + Send + Sync + 'static) {
-        self.shared.told().says = Some(Arc::new(says));
+        self.shared.state().says = Some(Arc::new(says));
     }
 
     /// Most requests that were answered concurrently.
     pub fn most_at_once(&self) -> usize {
-        self.shared.told().at_once.1
+        self.shared.state().at_once.1
     }
 
     /// All complete requests so far.
     pub fn requests(&self) -> Vec<Request> {
-        self.shared.told().requests.clone()
+        self.shared.state().requests.clone()
     }
 
     /// The texts of all requests so far.
     pub fn texts(&self) -> Vec<String> {
-        self.shared.told().requests.iter().flat_map(|request| request.texts.iter().cloned()).collect()
+        self.shared.state().requests.iter().flat_map(|request| request.texts.iter().cloned()).collect()
     }
 
     /// Number of connections so far.
     pub fn connections(&self) -> usize {
-        self.shared.told().connections
+        self.shared.state().connections
     }
 }
 
@@ -150,8 +150,8 @@ impl Drop for FakeEndpoint {
 }
 
 impl Shared {
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn open(&self) -> MutexGuard<'_, Vec<TcpStream>> {
@@ -159,26 +159,26 @@ impl Shared {
     }
 
     /// Remembers a request and returns its fault, if there is one.
-    fn take_in(&self, request: &Request) -> Option<Fault> {
-        let mut told = self.told();
-        if told.requests.len() < REMEMBERED {
-            told.requests.push(request.clone());
+    fn record_request(&self, request: &Request) -> Option<Fault> {
+        let mut state = self.state();
+        if state.requests.len() < REMEMBERED {
+            state.requests.push(request.clone());
         }
-        told.at_once.0 += 1;
-        told.at_once.1 = told.at_once.1.max(told.at_once.0);
-        let next = told.next.get_mut(&request.path).and_then(VecDeque::pop_front);
-        next.or_else(|| told.always.get(&request.path).cloned())
+        state.at_once.0 += 1;
+        state.at_once.1 = state.at_once.1.max(state.at_once.0);
+        let next = state.next.get_mut(&request.path).and_then(VecDeque::pop_front);
+        next.or_else(|| state.always.get(&request.path).cloned())
     }
 
     /// Notes that a request is finished, however it was answered.
-    fn is_over(&self) {
-        self.told().at_once.0 -= 1;
+    fn finish_request(&self) {
+        self.state().at_once.0 -= 1;
     }
 
     /// The model's answer.
-    fn said(&self, request: &Request) -> String {
-        let says = self.told().says.clone();
-        says.map_or_else(|| chat::usual(request), |says| says(request))
+    fn model_text(&self, request: &Request) -> String {
+        let says = self.state().says.clone();
+        says.map_or_else(|| chat::default_summary(request), |says| says(request))
     }
 }
 
@@ -196,7 +196,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             }
             open.push(other);
         }
-        shared.told().connections += 1;
+        shared.state().connections += 1;
         let shared = shared.clone();
         // If no thread can be started, the connection is closed.
         let _ = thread::Builder::new().name("fake-endpoint".to_owned()).spawn(move || {

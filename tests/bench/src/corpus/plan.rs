@@ -84,8 +84,8 @@ pub(super) fn projects(sessions: u32) -> usize {
 }
 
 /// All transcripts to write, oldest first, each subagent right after its session.
-pub(super) fn everything(options: Options) -> Vec<Plan> {
-    let mut random = Random::of_part(options.seed, 2);
+pub(super) fn all_plans(options: Options) -> Vec<Plan> {
+    let mut random = Random::for_part(options.seed, 2);
     let sessions = options.sessions.max(1) as usize;
     let mut sizes: Vec<usize> = (0..sessions).map(|rank| size((2 * rank + 1) * 500 / sessions)).collect();
     for place in (1..sizes.len()).rev() {
@@ -140,7 +140,7 @@ pub(super) fn everything(options: Options) -> Vec<Plan> {
 pub(super) fn live(seed: u64, now_ms: i64) -> Plan {
     Plan {
         number: u64::from(u32::MAX),
-        session: Random::of_part(seed, 3).uuid(),
+        session: Random::for_part(seed, 3).uuid(),
         agent: None,
         spawns: Vec::new(),
         project: 0,
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn plans_add_up_and_agree() {
         let options = Options { sessions: 600, bytes: 90_000_000, seed: 5 };
-        let plans = everything(options);
+        let plans = all_plans(options);
         let all: usize = plans.iter().map(|plan| plan.bytes).sum();
         assert!((80_000_000..=90_000_000).contains(&all), "{all}");
         assert_eq!(plans.iter().filter(|plan| plan.agent.is_none()).count(), 600);

@@ -34,8 +34,8 @@ pub(super) struct SourceFile {
 
 impl Project {
     pub(super) fn new(seed: u64, number: usize, vocabulary: &Vocabulary) -> Self {
-        let random = &mut Random::of_part(seed, 1000 + number as u64);
-        let topics: Vec<String> = (0..TOPICS).map(|_| vocabulary.seldom(random).to_owned()).collect();
+        let random = &mut Random::for_part(seed, 1000 + number as u64);
+        let topics: Vec<String> = (0..TOPICS).map(|_| vocabulary.uncommon_word(random).to_owned()).collect();
         let directory = format!("/home/dev/projects/{}-{}", topics[0], topics[1]);
         let identifiers = (0..IDENTIFIERS).map(|_| identifier(random, &topics, vocabulary)).collect();
         let mut project = Self { directory, topics, identifiers, files: Vec::new() };

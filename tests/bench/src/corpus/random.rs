@@ -10,7 +10,7 @@ impl Random {
     }
 
     /// An independent generator for one part, which may draw any number of values without affecting other parts.
-    pub(crate) fn of_part(seed: u64, part: u64) -> Self {
+    pub(crate) fn for_part(seed: u64, part: u64) -> Self {
         Self::new(Self::new(seed ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93)).next())
     }
 
@@ -98,6 +98,6 @@ mod tests {
         assert_eq!(random.below(1), 0);
         let uuid = random.uuid();
         assert_eq!((uuid.len(), uuid.as_bytes()[14]), (36, b'4'), "{uuid}");
-        assert_ne!(Random::of_part(1, 2).next(), Random::of_part(1, 3).next());
+        assert_ne!(Random::for_part(1, 2).next(), Random::for_part(1, 3).next());
     }
 }

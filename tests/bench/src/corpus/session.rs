@@ -11,13 +11,13 @@ use super::vocabulary::{RARE, Vocabulary};
 
 /// Writes one transcript.
 pub(super) fn write<'a>(plan: &'a Plan, seed: u64, project: &'a Project, vocabulary: &Vocabulary) -> Transcript<'a> {
-    let mut random = Random::of_part(seed, 1_000_000 + plan.number);
+    let mut random = Random::for_part(seed, 1_000_000 + plan.number);
     let speaker = Speaker { vocabulary, project };
     let nickname = format!(
         "{}-{}-{}",
-        vocabulary.seldom(&mut random),
-        vocabulary.seldom(&mut random),
-        vocabulary.seldom(&mut random)
+        vocabulary.uncommon_word(&mut random),
+        vocabulary.uncommon_word(&mut random),
+        vocabulary.uncommon_word(&mut random)
     );
     let mut title = String::new();
     speaker.sentences(&mut random, 30, &mut title);

@@ -49,7 +49,7 @@ impl Talk {
 
     /// A session by its number; with `rare` it contains the word that no other contains.
     pub(crate) fn session(&self, number: u64, rare: bool) -> Session {
-        let random = &mut Random::of_part(self.seed, 1_000_000 + number);
+        let random = &mut Random::for_part(self.seed, 1_000_000 + number);
         let project = &self.projects[random.below(PROJECTS)];
         let speaker = Speaker { vocabulary: &self.vocabulary, project };
         let said = |random: &mut Random, bytes: usize| {

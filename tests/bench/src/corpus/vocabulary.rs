@@ -38,7 +38,7 @@ pub(super) struct Vocabulary(Vec<String>);
 
 impl Vocabulary {
     pub(super) fn new(seed: u64) -> Self {
-        let mut random = Random::of_part(seed, 1);
+        let mut random = Random::for_part(seed, 1);
         let mut words: Vec<String> = Vec::with_capacity(1 << OCTAVES);
         let mut known = std::collections::BTreeSet::from([RARE.to_owned()]);
         let mut take = |word: String, words: &mut Vec<String>| {
@@ -67,7 +67,7 @@ impl Vocabulary {
     }
 
     /// A word that is not among the most frequent ones, for names and topics.
-    pub(super) fn seldom(&self, random: &mut Random) -> &str {
+    pub(super) fn uncommon_word(&self, random: &mut Random) -> &str {
         let octave = 1 << random.between(8, OCTAVES - 1);
         &self.0[octave - 1 + random.below(octave)]
     }

@@ -1,7 +1,7 @@
 //! Transcripts that grow, are rewritten and appear meanwhile, and their true content.
 //!
 //! One thread writes all of them, so it knows every byte. A record may be written in two pieces with others in between;
-//! when the author [rests](Author::rest), every line is complete.
+//! when the author [completes its lines](Author::complete_lines), every line is complete.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -45,14 +45,14 @@ pub(super) struct Transcript {
     /// Every size that it ever had: a file with the size of an earlier reading is taken for unchanged.
     sizes: BTreeSet<u64>,
     /// The rest of a half-written line.
-    owed: String,
+    unwritten: String,
 }
 
 /// The sessions that clients may name.
 #[derive(Default)]
-pub(super) struct Known(Mutex<Vec<String>>);
+pub(super) struct KnownSessions(Mutex<Vec<String>>);
 
-impl Known {
+impl KnownSessions {
     fn add(&self, session: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(session.to_owned());
     }
@@ -67,10 +67,10 @@ impl Known {
 
 impl Author {
     /// Creates the first transcripts in a folder of projects.
-    pub(super) fn begin(folder: PathBuf, home: usize, random: Random, known: &Known) -> Result<Self, Error> {
+    pub(super) fn begin(folder: PathBuf, home: usize, random: Random, known: &KnownSessions) -> Result<Self, Error> {
         let mut author = Self { folder, random, home, transcripts: Vec::new(), exchanges: 0 };
         for _ in 0..FIRST {
-            author.appear(known)?;
+            author.add_transcript(known)?;
         }
         Ok(author)
     }
@@ -80,13 +80,13 @@ impl Author {
     }
 
     /// Makes one random change.
-    pub(super) fn work(&mut self, known: &Known) -> Result<(), Error> {
+    pub(super) fn make_change(&mut self, known: &KnownSessions) -> Result<(), Error> {
         if self.transcripts.len() < MOST && self.random.percent(4) {
-            return self.appear(known);
+            return self.add_transcript(known);
         }
         let index = self.random.below(self.transcripts.len());
         if self.transcripts[index].bytes > LONG_BYTES && self.random.percent(50) || self.random.percent(3) {
-            return self.begin_anew(index);
+            return self.rewrite(index);
         }
         let torn = self.random.percent(20);
         let lines = match self.random.below(10) {
@@ -99,11 +99,11 @@ impl Author {
     }
 
     /// Completes half-written lines.
-    pub(super) fn rest(&mut self) -> Result<(), Error> {
+    pub(super) fn complete_lines(&mut self) -> Result<(), Error> {
         self.transcripts.iter_mut().try_for_each(|transcript| transcript.append(String::new(), 0))
     }
 
-    fn appear(&mut self, known: &Known) -> Result<(), Error> {
+    fn add_transcript(&mut self, known: &KnownSessions) -> Result<(), Error> {
         let number = self.transcripts.len();
         let session = format!("{:08x}-0000-4000-8000-{number:012x}", self.home);
         let folder = self.folder.join(format!("-work-{}", number % 3));
@@ -117,12 +117,12 @@ impl Author {
     }
 
     /// Rewrites a transcript in place, or replaces it by another file of the same name.
-    fn begin_anew(&mut self, index: usize) -> Result<(), Error> {
+    fn rewrite(&mut self, index: usize) -> Result<(), Error> {
         let lines = self.exchange(index);
         let in_place = self.random.percent(50);
         let transcript = &mut self.transcripts[index];
-        transcript.forget();
-        let text = transcript.take(&lines);
+        transcript.reset();
+        let text = transcript.count_lines(&lines);
         let path = &transcript.path;
         if in_place {
             return fs::write(path, text).map_err(io_error("write", path));
@@ -140,19 +140,19 @@ impl Author {
 impl Transcript {
     fn new(path: PathBuf, session: String) -> Self {
         let (bytes, records, malformed, messages, rewrites) = (0, 0, 0, 0, 0);
-        let (sizes, owed) = (BTreeSet::new(), String::new());
-        Self { session, path, bytes, records, malformed, messages, rewrites, sizes, owed }
+        let (sizes, unwritten) = (BTreeSet::new(), String::new());
+        Self { session, path, bytes, records, malformed, messages, rewrites, sizes, unwritten }
     }
 
-    fn forget(&mut self) {
+    fn reset(&mut self) {
         self.rewrites += 1;
         (self.bytes, self.records, self.malformed, self.messages) = (0, 0, 0, 0);
-        self.owed.clear();
+        self.unwritten.clear();
     }
 
     /// Counts complete lines as written, and pads them with blanks so that the transcript never has an earlier size
     /// again.
-    fn take(&mut self, lines: &str) -> String {
+    fn count_lines(&mut self, lines: &str) -> String {
         let mut text = String::with_capacity(lines.len());
         for line in lines.lines() {
             let mut line = line.to_owned();
@@ -177,12 +177,12 @@ impl Transcript {
 
     /// Writes the rest of the last line, then `lines` up to `cut`; the remainder is written later.
     fn append(&mut self, lines: String, cut: usize) -> Result<(), Error> {
-        let mut text = std::mem::take(&mut self.owed);
-        let taken = self.take(&lines);
+        let mut text = std::mem::take(&mut self.unwritten);
+        let taken = self.count_lines(&lines);
         let cut = cut.min(taken.len());
         // The text is ASCII, so it may be cut anywhere.
         text.push_str(&taken[..cut]);
-        self.owed = taken[cut..].to_owned();
+        self.unwritten = taken[cut..].to_owned();
         write(&self.path, text.as_bytes())
     }
 }
@@ -202,15 +202,15 @@ mod tests {
     #[test]
     fn what_is_counted_is_what_lies_there_when_the_author_rests() {
         let folder = tempfile::tempdir().unwrap();
-        let known = Known::default();
+        let known = KnownSessions::default();
         let mut author = Author::begin(folder.path().to_owned(), 3, Random::new(5), &known).unwrap();
         let mut torn = 0;
         for _ in 0..1500 {
-            author.work(&known).unwrap();
-            torn += author.transcripts().iter().filter(|transcript| !transcript.owed.is_empty()).count();
+            author.make_change(&known).unwrap();
+            torn += author.transcripts().iter().filter(|transcript| !transcript.unwritten.is_empty()).count();
         }
         assert!(torn > 0, "lines are half written for a while");
-        author.rest().unwrap();
+        author.complete_lines().unwrap();
         assert_eq!(author.transcripts().len(), MOST);
         assert!(author.transcripts().iter().any(|transcript| transcript.rewrites > 0));
         for transcript in author.transcripts() {

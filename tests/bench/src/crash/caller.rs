@@ -14,8 +14,8 @@ use baton_protocol::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::author::Known;
-use super::promise::Promises;
+use super::author::KnownSessions;
+use super::promises::Promises;
 use crate::corpus::random::Random;
 use crate::latency;
 
@@ -27,14 +27,14 @@ const PROJECTS: u64 = 64;
 /// State shared by all clients of a home.
 pub(super) struct Shared {
     pub(super) environment: Environment,
-    pub(super) known: Known,
+    pub(super) known: KnownSessions,
     promises: Mutex<Promises>,
     /// Calls that are not answered yet.
     pub(super) in_flight: AtomicU64,
     /// Set when the daemon is killed; no more calls are made.
     pub(super) over: AtomicBool,
     /// Number of requests so far, used to give each one a unique name.
-    wishes: AtomicU64,
+    requests: AtomicU64,
     /// Answers that no daemon should give.
     wrong: Mutex<Vec<String>>,
 }
@@ -43,11 +43,11 @@ impl Shared {
     pub(super) fn new(environment: Environment) -> Self {
         Self {
             environment,
-            known: Known::default(),
+            known: KnownSessions::default(),
             promises: Mutex::default(),
             in_flight: AtomicU64::new(0),
             over: AtomicBool::new(false),
-            wishes: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
             wrong: Mutex::default(),
         }
     }
@@ -57,7 +57,7 @@ impl Shared {
     }
 
     /// Takes the wrong answers since the last call.
-    pub(super) fn wrong(&self) -> Vec<String> {
+    pub(super) fn take_wrong_answers(&self) -> Vec<String> {
         std::mem::take(&mut *self.wrong.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -77,7 +77,7 @@ pub(super) struct Caller<'a> {
 }
 
 /// Why there was no usable answer.
-enum Silence {
+enum CallError {
     /// The daemon is gone.
     Gone,
     /// The daemon refused, which is an answer too.
@@ -94,15 +94,15 @@ pub(super) fn call_until_killed(
     let Ok(Some(client)) = Client::connect(&shared.environment) else { return };
     let mut caller = Caller { number, random, shared, client, stopped };
     while !shared.is_over() {
-        if let Err(Silence::Gone) = caller.wish() {
+        if let Err(CallError::Gone) = caller.make_request() {
             return;
         }
     }
 }
 
 impl Caller<'_> {
-    fn wish(&mut self) -> Result<(), Silence> {
-        let number = self.shared.wishes.fetch_add(1, Ordering::SeqCst) + 1;
+    fn make_request(&mut self) -> Result<(), CallError> {
+        let number = self.shared.requests.fetch_add(1, Ordering::SeqCst) + 1;
         let Some(session) = self.shared.known.pick(self.number, CALLERS, self.random) else { return Ok(()) };
         let is_stopped = self.stopped.get(&session).copied().unwrap_or(false);
         match self.random.below(100) {
@@ -117,20 +117,22 @@ impl Caller<'_> {
     }
 
     /// Makes a call. Notes a refusal as wrong unless the daemon may give it.
-    fn call<T: DeserializeOwned>(&mut self, method: &str, params: &impl Serialize) -> Result<T, Silence> {
+    fn call<T: DeserializeOwned>(&mut self, method: &str, params: &impl Serialize) -> Result<T, CallError> {
         self.shared.in_flight.fetch_add(1, Ordering::SeqCst);
         let answer = self.client.call(method, params, |_| {});
         self.shared.in_flight.fetch_sub(1, Ordering::SeqCst);
         answer.map_err(|error| match error {
-            client::Error::Refused(failure) if self.shared.is_over() || failure.code == code::STOPPING => Silence::Gone,
+            client::Error::Refused(failure) if self.shared.is_over() || failure.code == code::STOPPING => {
+                CallError::Gone
+            }
             client::Error::Refused(failure) => {
                 self.complain(format!("{method} was refused: {}", failure.message));
-                Silence::Refused
+                CallError::Refused
             }
-            client::Error::Broken(_) => Silence::Gone,
+            client::Error::Broken(_) => CallError::Gone,
             other => {
                 self.complain(format!("{method} was answered wrongly: {other}"));
-                Silence::Gone
+                CallError::Gone
             }
         })
     }
@@ -139,7 +141,7 @@ impl Caller<'_> {
         self.shared.wrong.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
 
-    fn close(&mut self, session: String, number: u64) -> Result<(), Silence> {
+    fn close(&mut self, session: String, number: u64) -> Result<(), CallError> {
         let command = format!("close-{number}");
         let params = CloseParams {
             session: Some(session.clone()),
@@ -156,7 +158,7 @@ impl Caller<'_> {
         Ok(())
     }
 
-    fn search(&mut self) -> Result<(), Silence> {
+    fn search(&mut self) -> Result<(), CallError> {
         let query = format!("release {}", latency::word(self.random.below(2000)));
         let found: Search = self.call(method::SEARCH, &SearchParams { query, limit: 10, ..SearchParams::default() })?;
         let hits = found.hits.into_iter().filter(|hit| !hit.episode_uuid.is_empty());
@@ -165,7 +167,7 @@ impl Caller<'_> {
         Ok(())
     }
 
-    fn group(&mut self, session: String, number: u64) -> Result<(), Silence> {
+    fn group(&mut self, session: String, number: u64) -> Result<(), CallError> {
         let group = format!("group-{number}");
         // Setting a group lifts a stop too.
         self.shared.promises().tracking_in_doubt(&session);
@@ -185,7 +187,7 @@ impl Caller<'_> {
         Ok(())
     }
 
-    fn track(&mut self, session: String, on: bool) -> Result<(), Silence> {
+    fn track(&mut self, session: String, on: bool) -> Result<(), CallError> {
         self.shared.promises().tracking_in_doubt(&session);
         let answer: Track = if on {
             let params = TrackParams { session: Some(session.clone()), ..TrackParams::default() };
@@ -201,7 +203,7 @@ impl Caller<'_> {
         Ok(())
     }
 
-    fn switch(&mut self, number: u64) -> Result<(), Silence> {
+    fn switch(&mut self, number: u64) -> Result<(), CallError> {
         let (project, on) = (format!("/nowhere/switched-{}", number % PROJECTS), self.random.percent(50));
         self.shared.promises().switch_in_doubt(&project);
         let params = TrackingParams { enabled: Some(on), project: Some(project.clone()) };
@@ -210,7 +212,7 @@ impl Caller<'_> {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), Silence> {
+    fn sync(&mut self) -> Result<(), CallError> {
         let _: Sync = self.call(method::SYNC, &SyncParams::default())?;
         self.shared.promises().synced();
         Ok(())

@@ -55,15 +55,15 @@ impl Daemon {
 
     /// Stops (SIGSTOP) or continues it. System calls of its threads are completed first.
     #[cfg(unix)]
-    pub(super) fn hold(&self, still: bool) {
+    pub(super) fn set_stopped(&self, stopped: bool) {
         use rustix::process::{Pid, Signal, kill_process};
-        let signal = if still { Signal::STOP } else { Signal::CONT };
+        let signal = if stopped { Signal::STOP } else { Signal::CONT };
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
     /// Only Unix can stop a process.
     #[cfg(not(unix))]
-    pub(super) fn hold(&self, _still: bool) {}
+    pub(super) fn set_stopped(&self, _stopped: bool) {}
 
     /// Asks it to stop, and waits until it has ended.
     pub(super) fn stop(mut self, client: Client, environment: &Environment) -> Result<(), Error> {

@@ -25,14 +25,14 @@ pub(super) struct History {
     /// Its end.
     pub(super) tail: Tail,
     /// Its sessions.
-    pub(super) sessions: BTreeMap<String, Told>,
+    pub(super) sessions: BTreeMap<String, SessionHistory>,
     /// SHA-256 over the states of all sessions.
     pub(super) state_hash: ContentHash,
 }
 
 /// The content of a log about one session.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct SessionHistory {
     /// The final state.
     pub(super) state: State,
     /// Ids of the commands that left an event.
@@ -56,7 +56,7 @@ impl History {
         let (fold, table) = TableFold::new();
         let journal = DiskJournal::open(baton_journal::Options::new(log, now), Box::new(fold))
             .map_err(|error| format!("the log does not open: {error}"))?;
-        let history = Self::of_journal(&journal, &table.now());
+        let history = Self::from_journal(&journal, &table.now());
         let on_chain =
             earlier.is_none_or(|tail| journal.chain_at(tail.position).is_ok_and(|at| at == Some(tail.chain)));
         journal.close();
@@ -66,7 +66,7 @@ impl History {
         }
     }
 
-    fn of_journal(journal: &DiskJournal, table: &SessionTable) -> Result<Self, String> {
+    fn from_journal(journal: &DiskJournal, table: &SessionTable) -> Result<Self, String> {
         let (mut events, mut next) = (Vec::new(), Position(1));
         loop {
             let records = journal.read(next, STEP).map_err(|error| format!("the log cannot be read: {error}"))?;
@@ -82,7 +82,7 @@ impl History {
                 }
             }
         }
-        let mut history = Self::of(events)?;
+        let mut history = Self::from_events(events)?;
         if history.state_hash != table.state_hash() {
             return Err("the table that the log folded is not the table of its events".to_owned());
         }
@@ -94,8 +94,8 @@ impl History {
     }
 
     /// Checks events in the order of the log.
-    pub(super) fn of(events: impl IntoIterator<Item = Recorded<Event>>) -> Result<Self, String> {
-        let (mut table, mut pens) = (SessionTable::default(), BTreeMap::<SessionId, Pen>::new());
+    pub(super) fn from_events(events: impl IntoIterator<Item = Recorded<Event>>) -> Result<Self, String> {
+        let (mut table, mut checkers) = (SessionTable::default(), BTreeMap::<SessionId, SessionChecker>::new());
         let mut last = Position(0);
         for event in events {
             let wrong = |what: &str| format!("position {}, {}: {what}", event.position, event.stream);
@@ -104,38 +104,38 @@ impl History {
                 return Err(wrong("its position does not come after the one before"));
             }
             last = event.position;
-            let pen = pens.entry(id.clone()).or_default();
-            if event.sequence != pen.version.next() {
-                return Err(wrong(&format!("sequence {} follows {}", event.sequence.0, pen.version.0)));
+            let checker = checkers.entry(id.clone()).or_default();
+            if event.sequence != checker.version.next() {
+                return Err(wrong(&format!("sequence {} follows {}", event.sequence.0, checker.version.0)));
             }
-            pen.version = event.sequence;
-            pen.write(&id, &event).map_err(|what| wrong(&what))?;
+            checker.version = event.sequence;
+            checker.check(&id, &event).map_err(|what| wrong(&what))?;
             table.apply(event.position, &id, event.sequence, &event.event);
         }
         let state_hash = table.state_hash();
-        let told = |(id, pen): (SessionId, Pen)| {
+        let session = |(id, checker): (SessionId, SessionChecker)| {
             let state = table.get(&id).map(|row| row.state.clone()).unwrap_or_default();
-            (id.to_string(), Told { state, ..pen.told })
+            (id.to_string(), SessionHistory { state, ..checker.history })
         };
-        Ok(Self { sessions: pens.into_iter().map(told).collect(), state_hash, tail: Tail::default() })
+        Ok(Self { sessions: checkers.into_iter().map(session).collect(), state_hash, tail: Tail::default() })
     }
 }
 
 /// The state of one session while its events are read.
 #[derive(Default)]
-struct Pen {
+struct SessionChecker {
     version: SequenceNumber,
     generation: u32,
     read_to: u64,
     ended: BTreeSet<EffectId>,
     current: Option<String>,
-    told: Told,
+    history: SessionHistory,
 }
 
-impl Pen {
-    fn write(&mut self, id: &SessionId, event: &Recorded<Event>) -> Result<(), String> {
+impl SessionChecker {
+    fn check(&mut self, id: &SessionId, event: &Recorded<Event>) -> Result<(), String> {
         if let Some(command) = &event.metadata.correlation {
-            self.told.commands.insert(command.to_string());
+            self.history.commands.insert(command.to_string());
         }
         match &event.event {
             Event::Discovered { .. } => self.generation = 1,
@@ -161,8 +161,8 @@ impl Pen {
                 if self.current.as_ref() == Some(&uuid) {
                     return Err(format!("episode {uuid} is stored twice"));
                 }
-                self.told.stored.insert(uuid.clone());
-                self.told.named.insert(uuid.clone());
+                self.history.stored.insert(uuid.clone());
+                self.history.named.insert(uuid.clone());
                 self.current = Some(uuid);
             }
             Event::IndexSkipped { effect, episode, .. } => {
@@ -171,12 +171,12 @@ impl Pen {
                 if self.current.as_ref() != Some(&uuid) {
                     return Err(format!("episode {uuid} is kept, and is not the current one"));
                 }
-                self.told.named.insert(uuid);
+                self.history.named.insert(uuid);
             }
             Event::IndexingFailed { effect, .. } => self.end(*effect)?,
-            Event::GroupAssigned { group } => drop(self.told.groups.insert(group.clone())),
-            Event::TrackingStopped => self.told.stops += 1,
-            Event::TrackingResumed => self.told.resumes += 1,
+            Event::GroupAssigned { group } => drop(self.history.groups.insert(group.clone())),
+            Event::TrackingStopped => self.history.stops += 1,
+            Event::TrackingResumed => self.history.resumes += 1,
             _ => {}
         }
         Ok(())
@@ -188,7 +188,7 @@ impl Pen {
     }
 }
 
-impl Told {
+impl SessionHistory {
     /// True if tracking was stopped and not resumed.
     pub(super) fn is_stopped(&self) -> bool {
         self.state.phase == Phase::Unindexed(UnindexedReason::Untracked)

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::daemon::Daemon;
-use super::held;
+use super::home_check;
 use super::trial::Trial;
 use crate::corpus::random::Random;
 use crate::workspace::Workspace;
@@ -58,7 +58,7 @@ pub struct Cuts {
 
 /// Runs this program again in a mount namespace of its own, if that is possible and not yet the case. Returns only if
 /// not.
-pub fn in_own_namespace() {
+pub fn enter_own_namespace() {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::process::CommandExt;
@@ -73,13 +73,13 @@ pub fn in_own_namespace() {
 }
 
 /// Cuts the power `cuts` times.
-pub(super) fn cut(
+pub(super) fn cut_power(
     workspace: &Workspace,
     seed: u64,
     cuts: u32,
     losses: &mut Vec<String>,
     kept: &mut Vec<PathBuf>,
-    tell: &impl Fn(&str),
+    progress: &impl Fn(&str),
 ) -> Result<Outcome<Cuts>, Error> {
     if std::env::var_os(INSIDE).is_none() {
         return Ok(Outcome::skipped("Not tried: this takes root, and Linux, to mount a file system."));
@@ -99,7 +99,7 @@ pub(super) fn cut(
             Ok(disk) => disk,
             Err(why) => return Ok(Outcome::skipped(format!("Not tried: {why}"))),
         };
-        let found = of_one_home(&disk, number, seed, most, &mut done, tell)?;
+        let found = cut_one_home(&disk, number, seed, most, &mut done, progress)?;
         if !found.is_empty() {
             losses.extend(found.into_iter().map(|loss| format!("disk{number}, {loss}")));
             let image = std::env::temp_dir().join(format!("baton-crash-{seed}-{}.img", std::process::id()));
@@ -111,16 +111,16 @@ pub(super) fn cut(
     Ok(Outcome::Measured(done))
 }
 
-fn of_one_home(
+fn cut_one_home(
     disk: &Disk,
     number: usize,
     seed: u64,
     cuts: u32,
     done: &mut Cuts,
-    tell: &impl Fn(&str),
+    progress: &impl Fn(&str),
 ) -> Result<Vec<String>, Error> {
     // Other sessions and moments than those of the homes that are killed.
-    let mut random = Random::of_part(seed, 1_000_000 + number as u64);
+    let mut random = Random::for_part(seed, 1_000_000 + number as u64);
     let mut trial = Trial::new(1000 + number, seed, &disk.root, disk.mounted.join("baton"))?;
     let mut daemon = match Daemon::start(&trial.shared.environment)? {
         Ok(daemon) => daemon,
@@ -130,16 +130,17 @@ fn of_one_home(
     let losses = trial.under_load(|shared| {
         for cut in 1..=cuts {
             std::thread::sleep(Duration::from_micros(random.below(PAUSE.as_micros() as usize) as u64));
-            daemon.hold(true);
+            daemon.set_stopped(true);
             // Everything acknowledged so far; what was written but not answered may or may not be there.
-            let promises = shared.promises().clone().at_least();
+            let promises = shared.promises().clone().without_tracking();
             done.requests_in_flight += shared.in_flight.load(Ordering::SeqCst);
             let copied = disk.take_copy();
-            daemon.hold(false);
+            daemon.set_stopped(false);
             copied?;
             let held = disk.with_copy(|root| {
                 let home = root.join("baton");
-                let mut held = held::hold(&home, &disk.root.join("look"), &promises, None, random.percent(50))?;
+                let mut held =
+                    home_check::check_home(&home, &disk.root.join("look"), &promises, None, random.percent(50))?;
                 // The daemon's own recovery, on what the cut has left.
                 if held.losses.is_empty() && cut.is_multiple_of(5) {
                     done.daemons_started += 1;
@@ -155,12 +156,12 @@ fn of_one_home(
             done.held_against_the_log += promises.answers();
             done.conversations_read += held.conversations;
             let mut losses = held.losses;
-            losses.extend(shared.wrong());
+            losses.extend(shared.take_wrong_answers());
             if !losses.is_empty() {
                 return Ok(losses.into_iter().map(|loss| format!("cut {cut}: {loss}")).collect());
             }
             if done.instants.is_multiple_of(10) {
-                tell(&format!("cut the power {} times", done.instants));
+                progress(&format!("cut the power {} times", done.instants));
             }
         }
         Ok(Vec::new())
@@ -180,7 +181,7 @@ impl Disk {
     /// Makes and mounts one below a new folder. The inner `Err` says why that is not possible.
     fn format(root: &Path) -> Result<Result<Self, String>, Error> {
         let disk = Self { root: root.to_owned(), mounted: root.join("mounted") };
-        for folder in [&disk.mounted, &disk.left()] {
+        for folder in [&disk.mounted, &disk.copy_mount_point()] {
             fs::create_dir_all(folder).map_err(io_error("create", folder))?;
         }
         let image = disk.image();
@@ -200,7 +201,7 @@ impl Disk {
         self.root.join("cut")
     }
 
-    fn left(&self) -> PathBuf {
+    fn copy_mount_point(&self) -> PathBuf {
         self.root.join("left")
     }
 
@@ -209,17 +210,17 @@ impl Disk {
         let (image, copy) = (self.image(), self.copy());
         for _ in 0..COPIES {
             fs::copy(&image, &copy).map_err(io_error("copy", &image))?;
-            if equal(&image, &copy).map_err(io_error("compare", &image))? {
+            if images_are_equal(&image, &copy).map_err(io_error("compare", &image))? {
                 return Ok(());
             }
         }
-        Err(Error::Untrue("the file system never stands still".to_owned()))
+        Err(Error::NothingMeasured("the file system never stands still".to_owned()))
     }
 
     /// Mounts the state after the cut while `look` runs.
     fn with_copy<T>(&self, look: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
-        let left = self.left();
-        let failed = |what| Error::Untrue(format!("what the power cut has left: {what}"));
+        let left = self.copy_mount_point();
+        let failed = |what| Error::NothingMeasured(format!("what the power cut has left: {what}"));
         run(Command::new("mount").args(["-o", "loop"]).arg(self.copy()).arg(&left)).map_err(failed)?;
         let looked = look(&left);
         run(Command::new("umount").arg(&left)).map_err(failed)?;
@@ -235,7 +236,7 @@ impl Drop for Disk {
 }
 
 /// True if two images are equal.
-fn equal(one: &Path, other: &Path) -> std::io::Result<bool> {
+fn images_are_equal(one: &Path, other: &Path) -> std::io::Result<bool> {
     const STEP: usize = 1024 * 1024;
     let (mut one, mut other) = (fs::File::open(one)?, fs::File::open(other)?);
     let (mut here, mut there) = (vec![0; STEP], vec![0; STEP]);

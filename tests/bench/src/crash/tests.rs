@@ -13,7 +13,7 @@ use baton_events::session::{
 };
 
 use super::history::History;
-use super::promise::Promises;
+use super::promises::Promises;
 
 fn id() -> SessionId {
     SessionId::new("s-1").unwrap()
@@ -99,7 +99,7 @@ fn log(events: Vec<(Event, &str)>) -> Vec<Recorded<Event>> {
 fn a_log_that_breaks_a_rule_is_seen() {
     let check = |events: Vec<Event>, expected: Option<&str>| {
         let told = format!("{events:?}");
-        let history = History::of(log(events.into_iter().map(|event| (event, "")).collect()));
+        let history = History::from_events(log(events.into_iter().map(|event| (event, "")).collect()));
         match (history, expected) {
             (Ok(_), None) => {}
             (Err(what), Some(expected)) => assert!(what.contains(expected), "{what}: {told}"),
@@ -123,16 +123,16 @@ fn a_log_that_breaks_a_rule_is_seen() {
 
     let mut hole = log(vec![(discovered(), ""), (read(1, 0, 10), ""), (read(1, 10, 11), "")]);
     hole.remove(1);
-    assert!(History::of(hole).unwrap_err().contains("sequence 3 follows 1"));
+    assert!(History::from_events(hole).unwrap_err().contains("sequence 3 follows 1"));
     let mut turned = log(vec![(discovered(), ""), (read(1, 0, 10), "")]);
     turned[1].position = Position(1);
-    assert!(History::of(turned).unwrap_err().contains("does not come after"));
+    assert!(History::from_events(turned).unwrap_err().contains("does not come after"));
 }
 
 #[test]
 fn a_promise_that_the_log_does_not_keep_is_seen() {
     let closed = |switches: &[(&str, bool)], promise: &dyn Fn(&mut Promises)| {
-        let mut history = History::of(log(vec![
+        let mut history = History::from_events(log(vec![
             (discovered(), "other"),
             (read(1, 0, 10), "close-1"),
             (started(1), "close-1"),

@@ -14,8 +14,8 @@ use baton_protocol::method;
 use super::author::Author;
 use super::caller::{self, CALLERS, Shared};
 use super::daemon::Daemon;
-use super::held::{self, Held};
-use super::quiet;
+use super::home_check::{self, HomeCheck};
+use super::rest_check;
 use crate::corpus::random::Random;
 use crate::{Error, io_error};
 
@@ -84,7 +84,7 @@ pub(super) struct Trial {
 impl Trial {
     /// A trial with an empty home in `home` and everything else below `root`; both must be new folders.
     pub(super) fn new(number: usize, seed: u64, root: &Path, home: PathBuf) -> Result<Self, Error> {
-        let part = |what: u64| Random::of_part(seed, number as u64 * 100 + what);
+        let part = |what: u64| Random::for_part(seed, number as u64 * 100 + what);
         let claude_config_dir = root.join("claude");
         fs::create_dir_all(&claude_config_dir).map_err(io_error("create", &claude_config_dir))?;
         let shared = Shared::new(Environment::apart(home, claude_config_dir));
@@ -100,7 +100,7 @@ impl Trial {
     }
 
     /// Kills `kills` times and checks each time; ends with a check at rest. Stops at the first loss.
-    pub(super) fn kill_often(&mut self, kills: u32, mut tell: impl FnMut()) -> Result<(), Error> {
+    pub(super) fn kill_often(&mut self, kills: u32, mut progress: impl FnMut()) -> Result<(), Error> {
         for kill in 1..=kills {
             let moment = Moment::draw(&mut self.random);
             let mut losses = self.kill(moment)?;
@@ -113,14 +113,14 @@ impl Trial {
                 self.tally.losses = losses.into_iter().map(|loss| format!("{place}: {loss}")).collect();
                 return Ok(());
             }
-            tell();
+            progress();
         }
         Ok(())
     }
 
     fn kill(&mut self, moment: Moment) -> Result<Vec<String>, Error> {
         for _ in 0..self.random.below(6) {
-            self.author.work(&self.shared.known)?;
+            self.author.make_change(&self.shared.known)?;
         }
         let after = Duration::from_micros(self.random.below(BORDER.as_micros() as usize) as u64);
         let answers = self.random.below(ANSWERS) as u64;
@@ -128,7 +128,7 @@ impl Trial {
             let mut daemon = Daemon::spawn(&self.shared.environment)?;
             std::thread::sleep(after);
             daemon.kill();
-            return self.look();
+            return self.check();
         }
         let mut daemon = match Daemon::start(&self.shared.environment)? {
             Ok(daemon) => daemon,
@@ -137,24 +137,24 @@ impl Trial {
         let in_flight = self.under_load(|shared| {
             let answers = shared.promises().answers() + answers;
             let until = Instant::now() + WORK;
-            wait(until, || shared.promises().answers() >= answers);
+            wait_until(until, || shared.promises().answers() >= answers);
             if moment == Moment::AtWork {
                 std::thread::sleep(after);
                 // A timeout of its own, since the answers may have used up theirs.
-                wait(Instant::now() + WORK, || shared.in_flight.load(Ordering::SeqCst) > 0);
+                wait_until(Instant::now() + WORK, || shared.in_flight.load(Ordering::SeqCst) > 0);
             } else if let Ok(Some(mut client)) = Client::connect(&shared.environment) {
                 // The answer is not waited for.
                 let stopping = std::thread::spawn(move || client.call_raw(method::STOP, &(), |_| {}).is_ok());
                 std::thread::sleep(after);
-                let in_flight = die(shared, &mut daemon);
+                let in_flight = kill_daemon(shared, &mut daemon);
                 let _ = stopping.join();
                 return Ok(in_flight);
             }
-            Ok(die(shared, &mut daemon))
+            Ok(kill_daemon(shared, &mut daemon))
         })?;
         self.tally.in_flight += in_flight;
         self.tally.kills_in_flight += u64::from(in_flight > 0);
-        self.look()
+        self.check()
     }
 
     /// Lets clients call and transcripts grow until `during` returns, which may kill the daemon.
@@ -168,36 +168,36 @@ impl Trial {
             }
             let writing = scope.spawn(|| -> Result<(), Error> {
                 while !shared.over.load(Ordering::SeqCst) {
-                    author.work(&shared.known)?;
+                    author.make_change(&shared.known)?;
                     std::thread::sleep(WRITE);
                 }
-                author.rest()
+                author.complete_lines()
             });
             let done = during(shared);
             shared.over.store(true, Ordering::SeqCst);
             (writing.join(), done)
         });
-        wrote.unwrap_or_else(|_| Err(Error::Untrue("the author of transcripts broke".to_owned())))?;
+        wrote.unwrap_or_else(|_| Err(Error::NothingMeasured("the author of transcripts broke".to_owned())))?;
         done
     }
 
     /// Checks the home against what was promised.
-    fn look(&mut self) -> Result<Vec<String>, Error> {
-        let wrong = self.shared.wrong();
+    fn check(&mut self) -> Result<Vec<String>, Error> {
+        let wrong = self.shared.take_wrong_answers();
         if !wrong.is_empty() {
             return Ok(wrong);
         }
         let anew = self.random.percent(25);
         let copy = self.root.join("look");
         let promises = self.shared.promises().clone();
-        let held = held::hold(&self.shared.environment.home, &copy, &promises, self.earlier, anew)?;
+        let held = home_check::check_home(&self.shared.environment.home, &copy, &promises, self.earlier, anew)?;
         let _ = fs::remove_dir_all(copy);
         self.tally.held += promises.answers();
-        Ok(self.take(held))
+        Ok(self.add_check(held))
     }
 
     /// Adds the result of a check.
-    fn take(&mut self, held: Held) -> Vec<String> {
+    fn add_check(&mut self, held: HomeCheck) -> Vec<String> {
         self.earlier = held.tail.or(self.earlier);
         self.tally.events = self.earlier.map_or(0, |tail| tail.position.0);
         self.tally.conversations += held.conversations;
@@ -206,29 +206,29 @@ impl Trial {
 
     /// Lets everything come to rest and checks more closely.
     pub(super) fn rest(&mut self) -> Result<Vec<String>, Error> {
-        self.author.rest()?;
-        let mut wrong = quiet::check(&self.root, &self.shared.environment, self.author.transcripts())?;
+        self.author.complete_lines()?;
+        let mut wrong = rest_check::check(&self.root, &self.shared.environment, self.author.transcripts())?;
         for (_, stopped) in &mut self.callers {
             stopped.clear();
         }
         self.shared.promises().all_tracked();
         self.tally.rests += 1;
-        wrong.extend(self.look()?);
+        wrong.extend(self.check()?);
         Ok(wrong)
     }
 }
 
 /// Kills a daemon and returns the number of requests in flight.
-fn die(shared: &Shared, daemon: &mut Daemon) -> u64 {
+fn kill_daemon(shared: &Shared, daemon: &mut Daemon) -> u64 {
     shared.over.store(true, Ordering::SeqCst);
     let in_flight = shared.in_flight.load(Ordering::SeqCst);
     daemon.kill();
     in_flight
 }
 
-/// Polls until `is_so` holds, or until the deadline.
-fn wait(until: Instant, is_so: impl Fn() -> bool) {
-    while !is_so() && Instant::now() < until {
+/// Polls until `is_reached` holds, or until the deadline.
+fn wait_until(until: Instant, is_reached: impl Fn() -> bool) {
+    while !is_reached() && Instant::now() < until {
         std::thread::sleep(Duration::from_micros(200));
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn measure(folder: &Path) -> Result<Vec<Appends>, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build();
     let runtime = runtime.map_err(io_error("start threads for", folder))?;
     let journal = DiskJournal::open(Options::new(folder, Timestamp(0)), Box::new(()));
-    let journal: Arc<dyn Journal> = Arc::new(journal.map_err(|error| Error::Untrue(error.to_string()))?);
+    let journal: Arc<dyn Journal> = Arc::new(journal.map_err(|error| Error::NothingMeasured(error.to_string()))?);
     let mut measured = Vec::new();
     let mut first = 0;
     for writers in WRITERS {
@@ -49,7 +49,7 @@ pub(super) fn measure(folder: &Path) -> Result<Vec<Appends>, Error> {
             .collect();
         let mut sample = Sample::default();
         for task in tasks {
-            let times = runtime.block_on(task).map_err(|error| Error::Untrue(error.to_string()))?;
+            let times = runtime.block_on(task).map_err(|error| Error::NothingMeasured(error.to_string()))?;
             times?.into_iter().for_each(|time| sample.add(time));
         }
         let seconds = since.elapsed().as_secs_f64();
@@ -71,7 +71,7 @@ async fn write(journal: Arc<dyn Journal>, number: u64, until: Instant) -> Result
             break;
         }
         let appended = journal.append(stream.clone(), SequenceNumber(version), vec![event(version)]).await;
-        appended.map_err(|error| Error::Untrue(error.to_string()))?;
+        appended.map_err(|error| Error::NothingMeasured(error.to_string()))?;
         times.push(since.elapsed());
     }
     Ok(times)

@@ -54,7 +54,7 @@ pub(super) async fn write(home: &Path, sessions: u64) -> Result<(), Error> {
 }
 
 fn failed(error: &impl std::fmt::Display) -> Error {
-    Error::Untrue(format!("the history was not written: {error}"))
+    Error::NothingMeasured(format!("the history was not written: {error}"))
 }
 
 pub(super) fn session(number: u64) -> SessionId {

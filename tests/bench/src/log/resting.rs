@@ -8,7 +8,7 @@ use baton_protocol::answer::Search;
 use baton_protocol::{SearchParams, method};
 use serde::Serialize;
 
-use super::super::running::Running;
+use super::super::daemon_process::DaemonProcess;
 use super::super::{Error, Memory, Outcome, Table, process};
 
 /// Rest before the daemon is watched.
@@ -31,37 +31,40 @@ pub struct Resting {
 
 pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration) -> Result<Outcome<Resting>, Error> {
     // The first daemon brings everything into its memory and ends in order.
-    let first = Running::start(environment)?;
+    let first = DaemonProcess::start(environment)?;
     let mut client = first.client(environment)?;
-    Running::followed(&mut client)?;
+    DaemonProcess::wait_until_caught_up(&mut client)?;
     drop(client);
     first.end(environment)?;
 
     let since = Instant::now();
-    let daemon = Running::start(environment)?;
+    let daemon = DaemonProcess::start(environment)?;
     let mut client = daemon.client(environment)?;
-    let known = Running::status(&mut client)?;
+    let known = DaemonProcess::status(&mut client)?;
     let restart_ms = since.elapsed().as_secs_f64() * 1000.0;
     let indexed = known.sessions.get("indexed").copied().unwrap_or(0);
     let params = SearchParams { query: "ledger export".to_owned(), limit: 10, ..SearchParams::default() };
     let found: Search = client.call(method::SEARCH, &params, |_| {})?;
     if indexed != sessions || found.hits.is_empty() {
-        return Err(Error::Untrue(format!("{indexed} of {sessions} sessions are known, {} found", found.hits.len())));
+        return Err(Error::NothingMeasured(format!(
+            "{indexed} of {sessions} sessions are known, {} found",
+            found.hits.len()
+        )));
     }
     let pid = client.welcome().pid;
     std::thread::sleep(SETTLE);
-    let Some(before) = process::deeds(pid) else {
+    let Some(before) = process::activity(pid) else {
         daemon.end(environment)?;
         return Ok(Outcome::skipped(process::ONLY_LINUX));
     };
     let since = Instant::now();
     std::thread::sleep(watch);
-    let gone = || Error::Untrue("the daemon is gone".to_owned());
-    let after = process::deeds(pid).ok_or_else(gone)?;
+    let gone = || Error::NothingMeasured("the daemon is gone".to_owned());
+    let after = process::activity(pid).ok_or_else(gone)?;
     let seconds = since.elapsed().as_secs_f64();
     let memory = process::memory(pid).ok_or_else(gone)?;
     daemon.end(environment)?;
-    let woken = |deeds: &BTreeMap<String, u64>| deeds.values().sum::<u64>();
+    let woken = |activity: &BTreeMap<String, u64>| activity.values().sum::<u64>();
     Ok(Outcome::Measured(Resting {
         how: "A daemon started over the log, its memory built before; no transcripts. Everything at rest: no session has an actor. \
               Watched after its first answer and 5 s of rest, from /proc.",

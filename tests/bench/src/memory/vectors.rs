@@ -10,7 +10,7 @@ use baton_memory::vectors::{Meaning, Model, Table as Vectors, Vectors as Folder}
 use baton_memory::{Query, Searcher};
 use serde::Serialize;
 
-use super::{Asked, QUESTIONS};
+use super::{QUESTIONS, QueryTimes};
 use crate::process::{Memory, memory};
 use crate::sample::Sample;
 use crate::table::megabytes;
@@ -31,7 +31,7 @@ pub struct WithVectors {
     /// Size of their file, in bytes.
     pub file_bytes: u64,
     /// Times of the whole search, without making the query's own vector, by kind of query.
-    pub queries: BTreeMap<&'static str, Asked>,
+    pub queries: BTreeMap<&'static str, QueryTimes>,
     /// Memory of this process after these queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
@@ -43,23 +43,23 @@ pub(super) fn measure(
     kinds: &[(&'static str, Vec<String>)],
     dimensions: usize,
     folder: &Path,
-    tell: &dyn Fn(&str),
+    progress: &dyn Fn(&str),
 ) -> Result<WithVectors, Error> {
-    let refused = |error: baton_memory::vectors::Error| Error::Untrue(error.to_string());
+    let refused = |error: baton_memory::vectors::Error| Error::NothingMeasured(error.to_string());
     let model = Model { name: "words".to_owned(), dimensions: Some(dimensions) };
     let table = Folder::new(folder).select(Some(&model)).map_err(refused)?;
-    let table = table.ok_or_else(|| Error::Untrue("there is no table of vectors".to_owned()))?;
-    tell("making vectors");
+    let table = table.ok_or_else(|| Error::NothingMeasured("there is no table of vectors".to_owned()))?;
+    progress("making vectors");
     let mut storing = Duration::ZERO;
     let mut missing = searcher.missing(&table, &|_| false, &HashSet::new());
     while missing.count() > 0 {
-        let texts = missing.next_batch(BATCH, usize::MAX).map_err(|error| Error::Untrue(error.to_string()))?;
+        let texts = missing.next_batch(BATCH, usize::MAX).map_err(|error| Error::NothingMeasured(error.to_string()))?;
         let made: Vec<_> = texts.iter().map(|text| (text.key, words::vector(&text.text, dimensions))).collect();
         let since = Instant::now();
         table.add(&made, table.removals()).map_err(refused)?;
         storing += since.elapsed();
     }
-    tell("asking with vectors");
+    progress("asking with vectors");
     let mut queries = BTreeMap::new();
     for (name, kind) in kinds {
         queries.insert(*name, ask(searcher, &table, kind)?);
@@ -74,17 +74,17 @@ pub(super) fn measure(
     })
 }
 
-fn ask(searcher: &Searcher, table: &Arc<Vectors>, queries: &[String]) -> Result<Asked, Error> {
+fn ask(searcher: &Searcher, table: &Arc<Vectors>, queries: &[String]) -> Result<QueryTimes, Error> {
     let mut sample = Sample::default();
     for query in queries.iter().cycle().take(QUESTIONS) {
         let vector = words::vector(query, table.dimensions().unwrap_or(0));
         let meaning = Meaning::new(table.clone(), &vector);
-        let found = sample.take(|| searcher.search(&Query { meaning: meaning.as_ref(), ..Query::new(query) }));
-        if found.map_err(|error| Error::Untrue(error.to_string()))?.is_empty() {
-            return Err(Error::Untrue(format!("nothing is found for {query:?}")));
+        let found = sample.time(|| searcher.search(&Query { meaning: meaning.as_ref(), ..Query::new(query) }));
+        if found.map_err(|error| Error::NothingMeasured(error.to_string()))?.is_empty() {
+            return Err(Error::NothingMeasured(format!("nothing is found for {query:?}")));
         }
     }
-    Ok(Asked { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
+    Ok(QueryTimes { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
 }
 
 impl WithVectors {

@@ -52,7 +52,7 @@ pub(super) fn measure(folder: &Path) -> Result<Giant, Error> {
     let path = project.join(format!("{ID}.jsonl"));
     let bytes = write(&path, &folder.join("part"))?;
     let since = Instant::now();
-    process::forget_peak(pid);
+    process::reset_peak(pid);
     daemon.index_all(Corpus::COMMON_WORD, 1)?;
     let mut giant = Giant {
         bytes,
@@ -62,7 +62,7 @@ pub(super) fn measure(folder: &Path) -> Result<Giant, Error> {
         ..Giant::default()
     };
     let step = |what: &[&str]| -> Result<Option<u64>, Error> {
-        process::forget_peak(pid);
+        process::reset_peak(pid);
         daemon.run(what)?;
         Ok(most(pid))
     };

@@ -42,7 +42,7 @@ pub struct Huge {
 pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
     let free = free_bytes(folder)?;
     if free < BYTES + SPARE_BYTES {
-        return Err(Error::Untrue(format!(
+        return Err(Error::NothingMeasured(format!(
             "a file of {} needs as much room and 1 GB more in {}, and {} are free; set TMPDIR to a larger disk",
             megabytes(BYTES),
             folder.display(),
@@ -69,7 +69,7 @@ pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
                     break;
                 }
             }
-            other => return Err(Error::Untrue(format!("reading ended with {other:?}"))),
+            other => return Err(Error::NothingMeasured(format!("reading ended with {other:?}"))),
         }
     }
     let pass = transcript_reader::items(&begin, OpenCalls::default(), start.cursor.offset, &mut Hashed::default());
@@ -77,7 +77,7 @@ pub(super) fn measure(folder: &Path) -> Result<Huge, Error> {
     let bytes = start.cursor.offset;
     std::fs::remove_file(&path).map_err(io_error("remove", &path))?;
     if bytes < BYTES || !matches!(pass, Pass::Read(_)) {
-        return Err(Error::Untrue(format!("{bytes} bytes of {BYTES} were read")));
+        return Err(Error::NothingMeasured(format!("{bytes} bytes of {BYTES} were read")));
     }
     Ok(Huge {
         bytes,
@@ -123,7 +123,7 @@ fn free_bytes(folder: &Path) -> Result<u64, Error> {
 
 #[cfg(not(unix))]
 fn free_bytes(_: &Path) -> Result<u64, Error> {
-    Err(Error::Untrue("how much room there is can be told on Unix only; leave --huge out".to_owned()))
+    Err(Error::NothingMeasured("how much room there is can be told on Unix only; leave --huge out".to_owned()))
 }
 
 impl Huge {

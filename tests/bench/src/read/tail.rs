@@ -86,7 +86,7 @@ fn write(path: &Path, like: &[PathBuf]) -> Result<(), Error> {
             }
         }
         if written == round {
-            return Err(Error::Untrue("the transcripts are empty".to_owned()));
+            return Err(Error::NothingMeasured("the transcripts are empty".to_owned()));
         }
     }
     Ok(())
@@ -94,7 +94,7 @@ fn write(path: &Path, like: &[PathBuf]) -> Result<(), Error> {
 
 /// Observes what is new and reads it to items, as a session and its index job do.
 fn follow(start: &mut Start) -> Result<(), Error> {
-    let untrue = |pass: &Pass| Error::Untrue(format!("reading ended with {pass:?}"));
+    let untrue = |pass: &Pass| Error::NothingMeasured(format!("reading ended with {pass:?}"));
     let mut reached = start.clone();
     loop {
         match transcript_reader::observe(&reached) {

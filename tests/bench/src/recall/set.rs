@@ -126,7 +126,7 @@ impl Set {
                 return Err(format!("{place}: nobody says anything"));
             }
             for (number, turn) in session.turns.iter().enumerate() {
-                if let Some(time) = turn.time.as_deref().filter(|time| moment(time).is_none()) {
+                if let Some(time) = turn.time.as_deref().filter(|time| parse_time(time).is_none()) {
                     return Err(format!("{place}, turns[{number}]: {time:?} is no RFC 3339 time"));
                 }
             }
@@ -162,7 +162,7 @@ impl Set {
 }
 
 /// Parses RFC 3339, also without a zone (then UTC), seconds or time of day.
-pub(super) fn moment(written: &str) -> Option<Timestamp> {
+pub(super) fn parse_time(written: &str) -> Option<Timestamp> {
     let written = written.trim().replacen(' ', "T", 1);
     ["", "Z", ":00Z", "T00:00:00Z"].iter().find_map(|rest| Timestamp::parse(&format!("{written}{rest}")))
 }
@@ -205,11 +205,11 @@ mod tests {
 
     #[test]
     fn moments_may_be_short() {
-        let day = moment("2023-05-08T00:00:00Z");
+        let day = parse_time("2023-05-08T00:00:00Z");
         assert!(day.is_some());
         for written in ["2023-05-08", "2023-05-08T00:00", "2023-05-08 00:00:00", "2023-05-08T02:00:00+02:00"] {
-            assert_eq!(moment(written), day, "{written}");
+            assert_eq!(parse_time(written), day, "{written}");
         }
-        assert_eq!(moment("1:56 pm on 8 May, 2023"), None);
+        assert_eq!(parse_time("1:56 pm on 8 May, 2023"), None);
     }
 }

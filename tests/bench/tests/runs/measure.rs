@@ -1,6 +1,6 @@
 //! Measuring: the expected figures are there, none for what did not happen, and nothing is left behind.
 
-use crate::world::{World, files_below, text, wait};
+use crate::world::{World, files_below, text, wait_until};
 
 /// A corpus that is indexed quickly.
 const SMALL: [&str; 4] = ["--sessions", "8", "--megabytes", "1"];
@@ -16,7 +16,7 @@ fn a_corpus_is_written_once_and_measured_without_being_changed() {
     let corpus = corpus.to_str().unwrap();
     let mut write = vec!["corpus", "--into", corpus, "--json"];
     write.extend(SMALL);
-    let written = world.ok(&write).json();
+    let written = world.run_ok(&write).json();
     assert_eq!((&written["sessions"], &written["transcripts"]), (&8.into(), &10.into()), "{written}");
 
     let again = world.run(&write);
@@ -27,7 +27,7 @@ fn a_corpus_is_written_once_and_measured_without_being_changed() {
     assert!(elsewhere.err.contains("baton-bench corpus --into"), "{}", elsewhere.err);
 
     let before = files_below(&world.path("corpus"));
-    let measured = world.ok(&["disk", "--corpus", corpus, "--json"]).json();
+    let measured = world.run_ok(&["disk", "--corpus", corpus, "--json"]).json();
     assert_eq!(measured["corpus"], written);
     assert_eq!(measured["disk"]["raw_bytes"], written["bytes"]);
     assert!(measured["disk"]["parts"]["blobs"]["files"].as_u64().unwrap() >= 20, "{measured}");
@@ -52,27 +52,27 @@ fn without_a_baton_to_measure_it_says_how_to_build_one() {
 #[test]
 fn what_is_measured_says_how() {
     let world = World::new();
-    let measured = world.ok(&with_small(&["index", "--json"])).json();
+    let measured = world.run_ok(&with_small(&["index", "--json"])).json();
     assert!(measured["index"]["mb_per_second"].as_f64().unwrap() > 0.0, "{measured}");
     assert!(text(&measured["index"]["how"]).contains("page cache"));
 
-    let human = world.ok(&with_small(&["mcp"]));
+    let human = world.run_ok(&with_small(&["mcp"]));
     let said = human.out.contains("start to `initialize`") || human.out.contains("Not measured");
     assert!(said, "measured, or told why not: {}", human.out);
 
-    let measured = world.ok(&["lazy", "--files", "20", "--json"]).json();
+    let measured = world.run_ok(&["lazy", "--files", "20", "--json"]).json();
     assert_eq!(measured["lazy"]["transcripts"], 20);
     assert_eq!(measured["lazy"]["search"]["n"], 200);
     assert!(measured["corpus"].is_null(), "no corpus but its own");
 
-    let measured = world.ok(&with_small(&["daemon", "--json"])).json();
+    let measured = world.run_ok(&with_small(&["daemon", "--json"])).json();
     let daemon = &measured["daemon"];
     for kind in ["rare_word", "phrase", "prefix", "filter_tool", "recall", "patterns", "timeline"] {
         assert!(daemon["questions"][kind]["call"]["n"].as_u64().unwrap() > 0, "{kind}: {measured}");
     }
     assert!(daemon["documents"].as_u64().unwrap() > 0, "{measured}");
 
-    let measured = world.ok(&with_small(&["vault", "--json"])).json();
+    let measured = world.run_ok(&with_small(&["vault", "--json"])).json();
     let vault = &measured["vault"];
     assert!(
         vault["sessions"].as_u64().unwrap() >= 8 && vault["notes"].as_u64() > vault["sessions"].as_u64(),
@@ -86,7 +86,7 @@ fn what_is_measured_says_how() {
 #[test]
 fn enriching_is_measured_without_a_model_of_anybodys() {
     let world = World::new();
-    let measured = world.ok(&["enrich", "--sessions", "20", "--delay-ms", "5", "--json"]).json();
+    let measured = world.run_ok(&["enrich", "--sessions", "20", "--delay-ms", "5", "--json"]).json();
     assert!(measured["drained"].as_u64().is_some_and(|count| (1..=20).contains(&count)), "{measured}");
     assert!(
         measured["close_to_enriched"]["p50_ms"].as_f64().unwrap() > 1_000.0,
@@ -102,12 +102,12 @@ fn an_interrupted_measurement_leaves_nothing() {
     let world = World::new();
     let mut bench = world.spawn(&with_small(&["idle", "--seconds", "600"]));
     // The folder of the corpus, and the daemon's home.
-    assert!(wait(|| world.temporary().len() == 2));
-    assert!(wait(|| world.processes().len() == 2));
+    assert!(wait_until(|| world.temporary().len() == 2));
+    assert!(wait_until(|| world.processes().len() == 2));
     let pid = rustix::process::Pid::from_child(&bench);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(bench.wait().unwrap().code(), Some(130));
-    assert!(wait(|| world.temporary().is_empty() && world.processes().is_empty()));
+    assert!(wait_until(|| world.temporary().is_empty() && world.processes().is_empty()));
     world.assert_nothing_is_left();
 }
 
@@ -117,7 +117,7 @@ fn an_interrupted_measurement_leaves_nothing() {
 fn what_is_asked_for_is_found() {
     let world = World::new();
     let set = concat!(env!("CARGO_MANIFEST_DIR"), "/../../replay-fixtures/recall/team.json");
-    let recall = world.ok(&["recall", set, "--json"]).json();
+    let recall = world.run_ok(&["recall", set, "--json"]).json();
     let figure = |level: &str, name: &str| recall[level]["total"][name].as_f64().unwrap();
     for (level, name, floor) in [
         ("session_level", "hit_at_1", 95.0),

@@ -20,7 +20,7 @@ const BENCH: &str = env!("CARGO_BIN_EXE_baton-bench");
 pub(crate) struct World(tempfile::TempDir);
 
 /// The result of a command.
-pub(crate) struct Ran {
+pub(crate) struct Finished {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -66,19 +66,19 @@ impl World {
     }
 
     /// Runs the program, whether it succeeds or not.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         self.run_with(&[], arguments)
     }
 
     /// Runs the program with additional environment variables.
-    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Finished {
         let ended = self.command(arguments).envs(variables.iter().copied()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
+        Finished { code: ended.status.code().unwrap_or(-1), out: text(ended.stdout), err: text(ended.stderr) }
     }
 
     /// Runs the program, which must succeed.
-    pub(crate) fn ok(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run_ok(&self, arguments: &[&str]) -> Finished {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "baton-bench {arguments:?}\n{}\n{}", ran.out, ran.err);
         ran
@@ -122,11 +122,11 @@ impl Drop for World {
         for (pid, _) in self.processes() {
             let _ = kill_process(pid, Signal::KILL);
         }
-        let _ = wait(|| self.processes().is_empty());
+        let _ = wait_until(|| self.processes().is_empty());
     }
 }
 
-impl Ran {
+impl Finished {
     /// The JSON object on standard output.
     pub(crate) fn json(&self) -> Value {
         let mut lines = self.out.lines();
@@ -136,10 +136,10 @@ impl Ran {
     }
 }
 
-/// Polls until `is_so` holds; `false` at the deadline.
-pub(crate) fn wait(mut is_so: impl FnMut() -> bool) -> bool {
+/// Polls until `condition` holds; `false` at the deadline.
+pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + DEADLINE;
-    while !is_so() {
+    while !condition() {
         if Instant::now() >= until {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::history::{History, Told};
+use super::history::{History, SessionHistory};
 
 /// Everything acknowledged to clients, over all runs of a daemon.
 #[derive(Clone, Debug, Default)]
@@ -36,31 +36,31 @@ impl Promises {
         *self.acknowledged.entry(kind).or_default() += 1;
     }
 
-    fn of(&mut self, session: &str) -> &mut Promised {
+    fn session(&mut self, session: &str) -> &mut Promised {
         self.sessions.entry(session.to_owned()).or_default()
     }
 
     pub(super) fn closed(&mut self, session: &str, command: &str, episode: Option<String>) {
         self.count("close");
-        self.of(session).closes.push((command.to_owned(), episode));
+        self.session(session).closes.push((command.to_owned(), episode));
     }
 
     pub(super) fn grouped(&mut self, session: &str, group: &str) {
         self.count("group");
-        self.of(session).groups.push(group.to_owned());
+        self.session(session).groups.push(group.to_owned());
     }
 
     /// Tracking was set; `changed` is false if it was set like that before.
     pub(super) fn tracked(&mut self, session: &str, on: bool, changed: bool) {
         self.count(if on { "track" } else { "untrack" });
-        let promised = self.of(session);
+        let promised = self.session(session);
         promised.tracked = Some(on);
         *if on { &mut promised.resumes } else { &mut promised.stops } += u64::from(changed);
     }
 
     /// A change of tracking is requested but not answered yet.
     pub(super) fn tracking_in_doubt(&mut self, session: &str) {
-        self.of(session).tracked = None;
+        self.session(session).tracked = None;
     }
 
     pub(super) fn switched(&mut self, project: &str, on: bool) {
@@ -89,7 +89,7 @@ impl Promises {
     }
 
     /// The promises to check against a state that may already contain later changes.
-    pub(super) fn at_least(mut self) -> Self {
+    pub(super) fn without_tracking(mut self) -> Self {
         self.sessions.values_mut().for_each(|promised| promised.tracked = None);
         self
     }
@@ -106,13 +106,13 @@ impl Promises {
         if self.position > end {
             broken.push(format!("an answer covered position {}, and the log ends at {end}", self.position));
         }
-        let nothing = Told::default();
+        let nothing = SessionHistory::default();
         for (session, promised) in &self.sessions {
-            let told = history.sessions.get(session).unwrap_or(&nothing);
-            broken.extend(promised.broken(told).into_iter().map(|what| format!("session {session}: {what}")));
+            let history = history.sessions.get(session).unwrap_or(&nothing);
+            broken.extend(promised.broken(history).into_iter().map(|what| format!("session {session}: {what}")));
         }
         for (session, episode) in &self.hits {
-            if !history.sessions.get(session).is_some_and(|told| told.stored.contains(episode)) {
+            if !history.sessions.get(session).is_some_and(|history| history.stored.contains(episode)) {
                 broken.push(format!("session {session}: a search gave episode {episode}, which the log does not know"));
             }
         }
@@ -126,27 +126,29 @@ impl Promises {
 }
 
 impl Promised {
-    fn broken(&self, told: &Told) -> Vec<String> {
+    fn broken(&self, history: &SessionHistory) -> Vec<String> {
         let mut broken = Vec::new();
         for (command, episode) in &self.closes {
-            if !told.commands.contains(command) {
+            if !history.commands.contains(command) {
                 broken.push(format!("close {command} left no event"));
             }
-            if let Some(episode) = episode.as_ref().filter(|episode| !told.named.contains(*episode)) {
+            if let Some(episode) = episode.as_ref().filter(|episode| !history.named.contains(*episode)) {
                 broken.push(format!("close {command} answered episode {episode}, which was never recorded"));
             }
         }
-        if self.closes.iter().any(|(_, episode)| episode.is_some()) && told.state.episode.is_none() {
+        if self.closes.iter().any(|(_, episode)| episode.is_some()) && history.state.episode.is_none() {
             broken.push("it was closed with an episode, and has none".to_owned());
         }
-        let lost = self.groups.iter().filter(|group| !told.groups.contains(*group));
+        let lost = self.groups.iter().filter(|group| !history.groups.contains(*group));
         broken.extend(lost.map(|group| format!("it was never put in group {group}")));
-        for (what, promised, told) in [("stopped", self.stops, told.stops), ("resumed", self.resumes, told.resumes)] {
-            if promised > told {
-                broken.push(format!("tracking was {what} {promised} times, and {told} are recorded"));
+        for (what, promised, recorded) in
+            [("stopped", self.stops, history.stops), ("resumed", self.resumes, history.resumes)]
+        {
+            if promised > recorded {
+                broken.push(format!("tracking was {what} {promised} times, and {recorded} are recorded"));
             }
         }
-        let is_tracked = !told.is_stopped();
+        let is_tracked = !history.is_stopped();
         if self.tracked.is_some_and(|tracked| tracked != is_tracked) {
             broken.push(format!("it is {}tracked, and was set otherwise", if is_tracked { "" } else { "not " }));
         }

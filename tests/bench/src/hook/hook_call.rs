@@ -22,7 +22,7 @@ const SESSION: &str = "00000000-0000-4000-8000-00000000f00d";
 const DIRECTORY: &str = "/home/dev/projects/ledger-api";
 
 /// What a process gets on its standard input.
-pub(super) enum Fed {
+pub(super) enum Input {
     Nothing,
     Object(Vec<u8>),
 }
@@ -45,7 +45,7 @@ enum Daemon {
 
 impl Caller {
     /// Callers with a running daemon, without a daemon, and with a stopped one.
-    pub(super) fn all(workspace: &Workspace, program: &Path) -> Result<[Self; 3], Error> {
+    pub(super) fn in_each_state(workspace: &Workspace, program: &Path) -> Result<[Self; 3], Error> {
         let claude = workspace.path().join("claude");
         let transcript = transcript(&claude);
         let folder = transcript.parent().unwrap_or(&claude);
@@ -68,7 +68,7 @@ impl Caller {
     }
 
     /// Removes what earlier calls have left behind, so that it does not slow down later ones.
-    pub(super) fn make_ready(&self) -> Result<(), Error> {
+    pub(super) fn reset(&self) -> Result<(), Error> {
         if let Daemon::Stopped(listener) = &self.daemon {
             // Also closes the connections that it holds.
             drop(listener.take());
@@ -109,22 +109,22 @@ pub(super) fn call(
         .env("BATON_HOME", home)
         .env("CLAUDE_CONFIG_DIR", claude)
         .env("CODEX_HOME", claude.join(".codex"));
-    run(&mut command, &Fed::Object(object.to_string().into_bytes()))
+    run(&mut command, &Input::Object(object.to_string().into_bytes()))
 }
 
 /// Runs a process to its end and returns its output.
-pub(super) fn run(command: &mut Command, fed: &Fed) -> Result<Vec<u8>, Error> {
+pub(super) fn run(command: &mut Command, input_object: &Input) -> Result<Vec<u8>, Error> {
     let program = PathBuf::from(command.get_program());
-    let input = if matches!(fed, Fed::Nothing) { Stdio::null() } else { Stdio::piped() };
+    let input = if matches!(input_object, Input::Nothing) { Stdio::null() } else { Stdio::piped() };
     let mut child =
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(io_error("run", &program))?;
-    if let (Fed::Object(object), Some(mut stdin)) = (fed, child.stdin.take()) {
+    if let (Input::Object(object), Some(mut stdin)) = (input_object, child.stdin.take()) {
         stdin.write_all(object).map_err(io_error("write to", &program))?;
     }
     let ended = child.wait_with_output().map_err(io_error("wait for", &program))?;
     match ended.status.success() {
         true => Ok(ended.stdout),
-        false => Err(Error::Untrue(format!("{} ended with {}", program.display(), ended.status))),
+        false => Err(Error::NothingMeasured(format!("{} ended with {}", program.display(), ended.status))),
     }
 }
 
@@ -138,9 +138,10 @@ fn without_daemon(folder: &Path, program: &Path) -> Result<PathBuf, Error> {
     baton_base::durable::make_private_folder(&folder.join("home")).map_err(io_error("create", folder))?;
     let copy = folder.join(program.file_name().unwrap_or_default());
     fs::copy(program, &copy).map_err(io_error("copy", program))?;
-    let nobody = ["/bin/true", "/usr/bin/true"].into_iter().map(Path::new).find(|path| path.is_file());
-    let nobody = nobody.ok_or_else(|| Error::Untrue("there is no program `true` on this machine".to_owned()))?;
+    let idle_program = ["/bin/true", "/usr/bin/true"].into_iter().map(Path::new).find(|path| path.is_file());
+    let idle_program =
+        idle_program.ok_or_else(|| Error::NothingMeasured("there is no program `true` on this machine".to_owned()))?;
     let place = folder.join(format!("baton{}", std::env::consts::EXE_SUFFIX));
-    fs::copy(nobody, &place).map_err(io_error("copy", nobody))?;
+    fs::copy(idle_program, &place).map_err(io_error("copy", idle_program))?;
     Ok(copy)
 }

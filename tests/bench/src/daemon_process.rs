@@ -14,9 +14,9 @@ use super::{Error, io_error, program};
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A daemon process. It is killed when this value is dropped, and by the terminal's Ctrl-C.
-pub(super) struct Running(Child);
+pub(super) struct DaemonProcess(Child);
 
-impl Running {
+impl DaemonProcess {
     /// Starts the process, which may not answer yet.
     pub(super) fn start(environment: &Environment) -> Result<Self, Error> {
         let program = program::baton()?;
@@ -40,7 +40,7 @@ impl Running {
                     return Ok(client);
                 }
                 Ok(None) | Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
-                Ok(None) => return Err(Error::Untrue("the daemon did not begin".to_owned())),
+                Ok(None) => return Err(Error::NothingMeasured("the daemon did not begin".to_owned())),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -52,7 +52,7 @@ impl Running {
     }
 
     /// Waits until its memory has caught up with the log, and returns the status.
-    pub(super) fn followed(client: &mut Client) -> Result<Status, Error> {
+    pub(super) fn wait_until_caught_up(client: &mut Client) -> Result<Status, Error> {
         let begun = Instant::now();
         loop {
             let status = Self::status(client)?;
@@ -60,7 +60,7 @@ impl Running {
                 return Ok(status);
             }
             if begun.elapsed() > PATIENCE {
-                return Err(Error::Untrue("the memory did not follow the log".to_owned()));
+                return Err(Error::NothingMeasured("the memory did not follow the log".to_owned()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -76,7 +76,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for DaemonProcess {
     fn drop(&mut self) {
         // No effect if it has ended.
         let _ = self.0.kill();

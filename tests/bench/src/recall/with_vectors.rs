@@ -32,7 +32,7 @@ pub enum Endpoint {
 
 /// Figures with vectors.
 #[derive(Clone, Debug, Serialize)]
-pub struct Meant {
+pub struct RecallWithVectors {
     /// The model that made them.
     pub model: String,
     /// Texts that got one.
@@ -56,7 +56,7 @@ pub(super) struct Filled {
 }
 
 /// Configures the endpoint and waits until every text has its vector.
-pub(super) fn fill(daemon: &mut TestDaemon, endpoint: &Endpoint, tell: &dyn Fn(&str)) -> Result<Filled, Error> {
+pub(super) fn fill(daemon: &mut TestDaemon, endpoint: &Endpoint, progress: &dyn Fn(&str)) -> Result<Filled, Error> {
     let own = match endpoint {
         Endpoint::Own => Some(FakeEndpoint::start().map_err(io_error("listen on", std::path::Path::new("127.0.0.1")))?),
         Endpoint::Other { .. } => None,
@@ -83,9 +83,9 @@ pub(super) fn fill(daemon: &mut TestDaemon, endpoint: &Endpoint, tell: &dyn Fn(&
         }
         let problem = vectors.problem.unwrap_or_default();
         if since.elapsed() > FILLING || (vectors.state == "waiting" && vectors.done == 0) {
-            return Err(Error::Untrue(format!("the endpoint makes no vectors: {problem}")));
+            return Err(Error::NothingMeasured(format!("the endpoint makes no vectors: {problem}")));
         }
-        tell(&format!("making vectors: {} done, {} to go {problem}", vectors.done, vectors.pending));
+        progress(&format!("making vectors: {} done, {} to go {problem}", vectors.done, vectors.pending));
         std::thread::sleep(LOOK);
     }
 }

@@ -9,11 +9,11 @@ use baton_events::envelope::Tail;
 use baton_store::chunks::ChunkStore;
 
 use super::history::History;
-use super::promise::Promises;
+use super::promises::Promises;
 use crate::{Error, latency, workspace};
 
 /// The result of a check.
-pub(super) struct Held {
+pub(super) struct HomeCheck {
     /// Each broken promise in a sentence.
     pub(super) losses: Vec<String>,
     /// The end of the log, if it could be read.
@@ -25,13 +25,13 @@ pub(super) struct Held {
 /// Checks a home against promises. Its log is opened in a copy at `copy`, so that the daemon's own recovery still finds
 /// what the crash has left. `earlier` is a former end of the log. With `anew` the copy is opened a second time without
 /// its index, which must give the same result.
-pub(super) fn hold(
+pub(super) fn check_home(
     home: &Path,
     copy: &Path,
     promises: &Promises,
     earlier: Option<Tail>,
     anew: bool,
-) -> Result<Held, Error> {
+) -> Result<HomeCheck, Error> {
     let log = home.join("log");
     let _ = fs::remove_dir_all(copy);
     if log.is_dir() {
@@ -40,9 +40,9 @@ pub(super) fn hold(
     let now = Timestamp(latency::now_ms());
     let history = match History::read(copy, now, earlier) {
         Ok(history) => history,
-        Err(what) => return Ok(Held { losses: vec![what], tail: None, conversations: 0 }),
+        Err(what) => return Ok(HomeCheck { losses: vec![what], tail: None, conversations: 0 }),
     };
-    let mut losses = promises.broken(&history, &switches(home));
+    let mut losses = promises.broken(&history, &project_switches(home));
     if anew {
         let _ = fs::remove_dir_all(copy.join("sled"));
         match History::read(copy, now.plus_ms(1), Some(history.tail)) {
@@ -51,15 +51,15 @@ pub(super) fn hold(
             Err(what) => losses.push(format!("without its index: {what}")),
         }
     }
-    let conversations = conversations(home, &history, &mut losses);
-    Ok(Held { losses, tail: Some(history.tail), conversations })
+    let conversations = read_conversations(home, &history, &mut losses);
+    Ok(HomeCheck { losses, tail: Some(history.tail), conversations })
 }
 
 /// Reads the conversation of every current episode.
-fn conversations(home: &Path, history: &History, losses: &mut Vec<String>) -> u64 {
+fn read_conversations(home: &Path, history: &History, losses: &mut Vec<String>) -> u64 {
     let mut read = 0;
-    for (session, told) in &history.sessions {
-        let Some(episode) = &told.state.episode else { continue };
+    for (session, history) in &history.sessions {
+        let Some(episode) = &history.state.episode else { continue };
         let whole = ChunkStore::open(home.join("blobs"))
             .and_then(|chunks| SessionId::new(session).map(|id| chunks.read(&id, &episode.manifest)).transpose());
         match whole {
@@ -72,7 +72,7 @@ fn conversations(home: &Path, history: &History, losses: &mut Vec<String>) -> u6
 }
 
 /// Switches of projects in the home's configuration.
-fn switches(home: &Path) -> BTreeMap<String, bool> {
+fn project_switches(home: &Path) -> BTreeMap<String, bool> {
     let text = fs::read(home.join("config.json")).unwrap_or_default();
     let config: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let projects = config["session_tracking"]["projects"].as_object().cloned().unwrap_or_default();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::{Error, io_error};
-use super::set::{Role, Session, Set, Turn, moment};
+use super::set::{Role, Session, Set, Turn, parse_time};
 
 /// Project of the sessions without one.
 const PROJECT: &str = "set";
@@ -19,12 +19,12 @@ const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
 const PACE_MS: i64 = 1000;
 
 /// The written transcripts.
-pub(super) struct Written {
+pub(super) struct SetTranscripts {
     /// By the transcript's id: the index of its session in the set, and the turn of each line.
     sessions: BTreeMap<String, (usize, Vec<usize>)>,
 }
 
-impl Written {
+impl SetTranscripts {
     /// Writes all sessions below `claude` in the format of Claude Code: one file each, one record per turn, two for a
     /// tool's.
     ///
@@ -32,11 +32,11 @@ impl Written {
     pub(super) fn write(set: &Set, claude: &Path) -> Result<Self, Error> {
         let mut sessions = BTreeMap::new();
         for (number, session) in set.sessions.iter().enumerate() {
-            let id = id_of(&session.id);
+            let id = transcript_id(&session.id);
             let directory = directory(session.project.as_deref().unwrap_or(PROJECT));
             let folder = claude.join("projects").join(directory.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
             fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
-            let mut lines = Lines { id: &id, directory: &directory, text: String::new(), turns: Vec::new() };
+            let mut lines = TranscriptLines { id: &id, directory: &directory, text: String::new(), turns: Vec::new() };
             lines.session(session);
             let path = folder.join(format!("{id}.jsonl"));
             fs::write(&path, &lines.text).map_err(io_error("write", &path))?;
@@ -64,7 +64,7 @@ impl Written {
 }
 
 /// An id as an agent would give it: the session's own if it is one.
-fn id_of(id: &str) -> String {
+fn transcript_id(id: &str) -> String {
     let own = Uuid::parse_str(id).ok().filter(|uuid| uuid.to_string() == id);
     own.unwrap_or_else(|| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes())).to_string()
 }
@@ -75,7 +75,7 @@ fn directory(project: &str) -> String {
 }
 
 /// A transcript being written.
-struct Lines<'a> {
+struct TranscriptLines<'a> {
     id: &'a str,
     directory: &'a str,
     text: String,
@@ -83,11 +83,11 @@ struct Lines<'a> {
     turns: Vec<usize>,
 }
 
-impl Lines<'_> {
+impl TranscriptLines<'_> {
     fn session(&mut self, session: &Session) {
         let mut at = BEGINNING.0 - PACE_MS;
         for (number, turn) in session.turns.iter().enumerate() {
-            at = turn.time.as_deref().and_then(moment).map_or(at + PACE_MS, |at| at.0);
+            at = turn.time.as_deref().and_then(parse_time).map_or(at + PACE_MS, |at| at.0);
             let text = match &turn.speaker {
                 Some(speaker) => format!("{speaker}: {}", turn.text),
                 None => turn.text.clone(),
@@ -147,8 +147,8 @@ mod tests {
             {"role":"assistant","text":"done"}]}],"questions":[]}"#;
         let set: Set = serde_json::from_str(set).unwrap();
         let claude = tempfile::tempdir().unwrap();
-        let written = Written::write(&set, claude.path()).unwrap();
-        let id = id_of("one");
+        let written = SetTranscripts::write(&set, claude.path()).unwrap();
+        let id = transcript_id("one");
         assert_eq!((written.count(), written.session(&id), written.session("one")), (1, Some(0), None));
         let turns: Vec<_> = (0..6).map(|line| written.turn(&id, line)).collect();
         assert_eq!(turns, [None, Some(0), Some(1), Some(1), Some(2), None]);
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn an_id_that_an_agent_may_give_is_kept() {
         let own = "0198c5a2-1111-4222-8333-123456789abc";
-        assert_eq!(id_of(own), own);
-        assert_ne!(id_of("0198C5A2-1111-4222-8333-123456789ABC"), own);
-        assert_eq!(id_of("conv-26/1"), id_of("conv-26/1"));
+        assert_eq!(transcript_id(own), own);
+        assert_ne!(transcript_id("0198C5A2-1111-4222-8333-123456789ABC"), own);
+        assert_eq!(transcript_id("conv-26/1"), transcript_id("conv-26/1"));
     }
 }

@@ -27,17 +27,17 @@ pub(super) fn check(root: &Path, environment: &Environment, transcripts: &[Trans
     for kept in ["log", "blobs"] {
         workspace::copy(&environment.home.join(kept), &copy.join(kept))?;
     }
-    private(&copy);
+    make_private(&copy);
     let history = match History::read(&copy.join("log"), Timestamp(latency::now_ms()), None) {
         Ok(history) => history,
         Err(what) => return Ok(vec![what]),
     };
-    let mut wrong = counted(&history, transcripts);
+    let mut wrong = compare_counts(&history, transcripts);
     if let Err(what) = settle(&other, transcripts)? {
         wrong.push(format!("in a home made anew: {what}"));
         return Ok(wrong);
     }
-    match (memory(&environment.home), memory(&copy)) {
+    match (dump_memory(&environment.home), dump_memory(&copy)) {
         (Ok(kept), Ok(rebuilt)) => wrong.extend(difference(&kept, &rebuilt)),
         (Err(what), _) | (_, Err(what)) => wrong.push(what),
     }
@@ -66,7 +66,7 @@ fn settle(environment: &Environment, transcripts: &[Transcript]) -> Result<Resul
     }
     let found: Search = client.call(method::SEARCH, &search, |_| {})?;
     let sessions: Sessions = client.call(method::SESSIONS, &listed, |_| {})?;
-    let open: Vec<String> = sessions.sessions.iter().filter(|row| row.state != "indexed").map(told).collect();
+    let open: Vec<String> = sessions.sessions.iter().filter(|row| row.state != "indexed").map(describe).collect();
     let settled = if found.freshness.pending > 0 || !found.freshness.failed.is_empty() {
         Err(format!("not everything was read: {:?}", found.freshness))
     } else if !open.is_empty() {
@@ -80,19 +80,19 @@ fn settle(environment: &Environment, transcripts: &[Transcript]) -> Result<Resul
     Ok(settled)
 }
 
-fn told(row: &baton_protocol::answer::Row) -> String {
+fn describe(row: &baton_protocol::answer::Row) -> String {
     format!("{} is {} {}", row.session_id, row.state, row.why.as_deref().unwrap_or_default())
 }
 
 /// Compares the counts in the log with what was written.
-fn counted(history: &History, transcripts: &[Transcript]) -> Vec<String> {
+fn compare_counts(history: &History, transcripts: &[Transcript]) -> Vec<String> {
     let mut wrong = Vec::new();
     for transcript in transcripts {
-        let Some(told) = history.sessions.get(&transcript.session) else {
+        let Some(session) = history.sessions.get(&transcript.session) else {
             wrong.push(format!("session {} is not in the log", transcript.session));
             continue;
         };
-        let state = &told.state;
+        let state = &session.state;
         let counted = (state.read.offset, state.counts.records, state.counts.malformed, state.counts.messages);
         let written = (transcript.bytes, transcript.records, transcript.malformed, transcript.messages);
         if counted != written {
@@ -107,7 +107,7 @@ fn counted(history: &History, transcripts: &[Transcript]) -> Vec<String> {
 }
 
 /// The content of a memory, one line per document.
-fn memory(home: &Path) -> Result<Vec<String>, String> {
+fn dump_memory(home: &Path) -> Result<Vec<String>, String> {
     let opened = Store::open(&home.join("memory")).map_err(|error| format!("the memory does not open: {error}"))?;
     if let Some(why) = opened.wiped {
         return Err(format!("the memory had to be thrown away: {why:?}"));
@@ -134,7 +134,7 @@ fn difference(kept: &[String], rebuilt: &[String]) -> Option<String> {
 }
 
 /// Makes a home accessible to its owner alone.
-fn private(home: &Path) {
+fn make_private(home: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
