@@ -100,7 +100,7 @@ impl SealerState {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_running(&self) -> bool {
         !self.stop.load(Ordering::Acquire)
     }
 
