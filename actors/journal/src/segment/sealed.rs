@@ -213,7 +213,7 @@ mod tests {
         let mut sealed = Sealed::decode(&bytes).unwrap();
         sealed.unpacked = SEGMENT_MAX_BYTES + 1;
         bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
-        assert!(unpack(&bytes).unwrap_err().to_string().contains("more than any segment"));
+        assert!(unpack(&bytes).unwrap_err().to_string().contains("more unpacked bytes than any segment"));
         sealed.unpacked = 10;
         bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
         assert!(unpack(&bytes).is_err(), "more than it says");
