@@ -32,7 +32,7 @@ const STRANGERS_TOLD: Duration = Duration::from_secs(60);
 
 /// Reaches the gateway.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) ActorAddress<Msg>);
+pub struct Handle(Slot<Msg>);
 
 impl Handle {
     /// Starts a gateway there, linked to its supervisor.
@@ -47,6 +47,12 @@ impl Handle {
         Ok(actor.get_id())
     }
 
+    /// The current incarnation.
+    #[cfg(test)]
+    pub(crate) fn actor(&self) -> Option<ActorCell> {
+        self.0.get().map(|actor| actor.get_cell())
+    }
+
     /// Takes no more connections; calls that run are answered. When this returns the socket is gone.
     pub async fn close(&self) {
         if let Err(error) = self.0.call(Msg::Close, limits::DRAIN).await {
@@ -55,7 +61,7 @@ impl Handle {
     }
 }
 
-pub(crate) enum Msg {
+enum Msg {
     Close(RpcReplyPort<()>),
     /// Letting clients in has broken.
     Deaf,

@@ -29,10 +29,9 @@ use std::time::Duration;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, FailureReason, FileIdentity, IndexJob, Phase};
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
-use crate::session;
 use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::condition::Condition;
 use baton_base::io_remedy::Obstacle;
@@ -96,9 +95,12 @@ pub struct JobRequest {
     pub anew: bool,
     /// Whether anybody waits for it.
     pub urgency: Urgency,
-    /// Who wants to know.
-    pub reply: session::Handle,
+    /// Is called once with what became of it.
+    pub reply: Reply,
 }
+
+/// How a job is answered; it must not block.
+pub type Reply = Arc<dyn Fn(JobOutcome) + Send + Sync>;
 
 /// What became of a job.
 #[derive(Clone, Debug)]
@@ -165,8 +167,18 @@ impl Handle {
         }
     }
 
-    pub(crate) fn slot(&self) -> &ActorAddress<Msg> {
-        &self.slot
+    /// Starts an indexer, linked to its supervisor, in place of the one before.
+    pub(crate) async fn start(&self, options: Options, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
+        let arguments = Arguments { options, handle: self.clone() };
+        let (actor, _) = Actor::spawn_linked(None, IndexerActor, arguments, supervisor).await?;
+        self.slot.put(actor.clone());
+        Ok(actor.get_id())
+    }
+
+    /// The current incarnation.
+    #[cfg(test)]
+    pub(crate) fn actor(&self) -> Option<ActorCell> {
+        self.slot.get().map(|actor| actor.get_cell())
     }
 
     /// Removes all files of conversations that no event names any more, but of sessions that are being indexed. Whoever waits is
@@ -228,7 +240,7 @@ impl Handle {
     }
 }
 
-pub(crate) enum Msg {
+enum Msg {
     Index(Box<JobRequest>),
     /// Somebody waits for a job that was in no hurry.
     Hurry(SessionId),
@@ -254,15 +266,15 @@ pub(crate) enum Msg {
     MemoryBroke,
 }
 
-pub(crate) struct IndexerActor;
+struct IndexerActor;
 
 /// What the actor is started with.
-pub(crate) struct Arguments {
-    pub(crate) options: Options,
-    pub(crate) handle: Handle,
+struct Arguments {
+    options: Options,
+    handle: Handle,
 }
 
-pub(crate) struct State {
+struct State {
     options: Options,
     fresh: Arc<Fresh>,
     /// Room for jobs that take a processor.

@@ -21,7 +21,7 @@ use baton_events::session::{
     Aggregate, Asleep, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Policy, Rejection,
     SignalDetail, last_sign,
 };
-use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
 use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
@@ -32,7 +32,6 @@ pub use tracking::{Switch, Switched};
 
 use crate::indexer;
 use crate::indexer::JobOutcome;
-use crate::supervisor;
 use crate::transcript_roots::Roots;
 use crate::watcher;
 use baton_base::actor_address;
@@ -66,8 +65,8 @@ pub struct Options {
     pub indexer: indexer::Handle,
     /// Is told how far a file was read.
     pub watcher: watcher::Handle,
-    /// Is told when nothing is owed.
-    pub supervisor: supervisor::Handle,
+    /// Starts, rests and restarts sessions.
+    pub supervisor: Arc<dyn Supervisor>,
     /// Is told whether the log takes writes.
     pub outage: Outage,
     /// What has become of other sessions: a subagent is forgotten with its own.
@@ -78,9 +77,24 @@ pub struct Options {
     pub roots: Arc<Roots>,
 }
 
+/// What a session reports to whoever started it. No call blocks or waits.
+pub trait Supervisor: Send + Sync {
+    /// An incarnation could not record an event, because the log takes no writes.
+    fn unrecorded(&self, id: SessionId);
+
+    /// An incarnation that is being put to rest owes something that it can no longer do itself.
+    fn owed(&self, id: SessionId);
+
+    /// An incarnation cannot read its history.
+    fn unreadable(&self, id: SessionId, incarnation: ActorId, reason: String);
+
+    /// An incarnation owes nothing at the moment; `rest` says that it may be put to rest.
+    fn settled(&self, id: SessionId, incarnation: ActorId, rest: bool);
+}
+
 /// Reaches one incarnation of a session.
 #[derive(Clone)]
-pub struct Handle(pub(crate) ActorRef<Msg>);
+pub struct Handle(ActorRef<Msg>);
 
 /// A close, as a caller asks for it.
 #[derive(Clone, Debug)]
@@ -96,6 +110,27 @@ pub struct CloseCall {
 }
 
 impl Handle {
+    /// Starts an incarnation, linked to its supervisor. It reads its history with the first message.
+    pub(crate) async fn start(id: SessionId, options: Options, supervisor: ActorCell) -> Result<Self, SpawnErr> {
+        let (actor, _) = Actor::spawn_linked(None, SessionActor, (id, options), supervisor).await?;
+        Ok(Self(actor))
+    }
+
+    /// Which incarnation this is.
+    pub(crate) fn incarnation(&self) -> ActorId {
+        self.0.get_id()
+    }
+
+    /// Ends the incarnation when it has handled what was sent before.
+    pub(crate) fn drain(&self) {
+        let _ = self.0.drain();
+    }
+
+    /// Resolves when the incarnation has ended, or after this time.
+    pub(crate) async fn wait(&self, within: Duration) {
+        let _ = self.0.wait(Some(within)).await;
+    }
+
     /// A transcript file of the session was found, or has changed.
     pub fn seen(&self, file: FileSeen) {
         let _ = self.0.send_message(Msg::Seen(file));
@@ -119,11 +154,6 @@ impl Handle {
     /// Comes back when everything that was sent before has been handled.
     pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
         actor_address::call(&self.0, Msg::TakenIn, within).await
-    }
-
-    /// Reports a finished index job.
-    pub(crate) fn done(&self, outcome: JobOutcome) {
-        let _ = self.0.send_message(Msg::Done(Box::new(outcome)));
     }
 
     /// Closes, and waits until the episode is durable, at most `within`.
@@ -172,7 +202,7 @@ impl Handle {
 }
 
 /// What the actor is sent.
-pub(crate) enum Msg {
+enum Msg {
     Seen(FileSeen),
     Index(Option<FileSeen>),
     Close(CloseCall, RpcReplyPort<Closed>),
@@ -187,9 +217,9 @@ pub(crate) enum Msg {
 }
 
 /// The actor. Everything it knows is in its [`State`].
-pub(crate) struct SessionActor;
+struct SessionActor;
 
-pub(crate) struct State {
+struct State {
     id: SessionId,
     options: Options,
     stream: SessionStream,
@@ -554,6 +584,8 @@ impl State {
             self.in_flight = Some(job.effect);
             let urgency = if self.waiting.is_empty() { Urgency::Background } else { Urgency::Asked };
             let state = self.aggregate().state();
+            let myself = myself.clone();
+            let reply = Arc::new(move |outcome| drop(myself.send_message(Msg::Done(Box::new(outcome)))));
             self.options.indexer.index(indexer::JobRequest {
                 session: self.id.clone(),
                 agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
@@ -562,7 +594,7 @@ impl State {
                 filter_version: policy.filter_version,
                 anew: state.job.is_some_and(|job| job.reason == CloseReason::Reindex),
                 urgency,
-                reply: Handle(myself.clone()),
+                reply,
             });
         }
     }

@@ -23,13 +23,14 @@ use std::time::Duration;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{CloseReason, Effect, Phase, pending};
-use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::session;
-use crate::session::{
-    Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
-};
+use crate::session::{Asked, Asking, CloseCall, Closed, HandOver, SignalCall, Signalled, Switch, Switched};
+use crate::watcher;
+use crate::watcher::Page;
 use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::limits;
 use baton_base::restart_budget::RestartBudget;
@@ -37,8 +38,8 @@ use baton_base::supervised_task::TaskSupervisor;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::session_table::TableReader;
 
+pub use backlog::Progress;
 use backlog::{Backlog, Entry, Work};
-pub use backlog::{Page, Progress};
 use children::Child as Only;
 pub use children::Children;
 pub use degraded::Degraded;
@@ -66,12 +67,21 @@ pub struct Options {
 
 /// Reaches the supervisor.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) ActorAddress<Msg>);
+pub struct Handle(Slot<Msg>);
 
 impl Handle {
-    /// A page of what is unread, in place of what the last one said.
-    pub fn page(&self, page: Page) {
-        self.0.cast(Msg::Page(page));
+    /// Starts the supervisor and the actors there is one of; the task ends with it.
+    pub(crate) async fn start(&self, options: Options) -> Result<JoinHandle<()>, SpawnErr> {
+        let (_, ended) = Actor::spawn(None, SupervisorActor, (options, self.clone())).await?;
+        Ok(ended)
+    }
+
+    /// Ends the supervisor, and waits for that at most so long.
+    pub(crate) async fn stop(&self, within: Duration) {
+        if let Some(actor) = self.0.get() {
+            actor.stop(None);
+            let _ = actor.wait(Some(within)).await;
+        }
     }
 
     /// Transcripts that are new or have changed, in the order in which to read them.
@@ -105,8 +115,21 @@ impl Handle {
         self.0.call(|reply| Msg::Resolve { id, asker, but, reply }, Duration::from_secs(5)).await?
     }
 
-    /// Reads a session's file to its end, closes it, and waits until its episode is durable. If the actor was put to
-    /// rest in between, or fails over it, asks its successor once, with the same command id.
+    /// Asks the session's actor. If it was put to rest in between, or fails over it, asks its successor once.
+    async fn ask<T, F>(&self, id: &SessionId, asker: Asker, ask: impl Fn(session::Handle) -> F) -> Result<T, CallError>
+    where
+        F: Future<Output = Result<T, CallError>>,
+    {
+        let session = self.find(id.clone(), asker, None).await?;
+        let incarnation = session.incarnation();
+        match ask(session).await {
+            Err(CallError::Gone) => ask(self.find(id.clone(), asker, Some(incarnation)).await?).await,
+            answer => answer,
+        }
+    }
+
+    /// Reads a session's file to its end, closes it, and waits until its episode is durable. A successor is asked with the
+    /// same command id.
     pub async fn close(
         &self,
         id: &SessionId,
@@ -115,31 +138,23 @@ impl Handle {
         within: Duration,
     ) -> Result<Closed, CallError> {
         let asker = if call.reason == CloseReason::Explicit { Asker::Person } else { Asker::Anything };
-        let session = self.find(id.clone(), asker, None).await?;
-        match session.refresh(seen.clone(), call.clone(), within).await {
-            Err(CallError::Gone) => {
-                let successor = self.find(id.clone(), asker, Some(session.0.get_id())).await?;
-                successor.refresh(seen, call, within).await
-            }
-            answer => answer,
-        }
+        self.ask(id, asker, |session| {
+            let (seen, call) = (seen.clone(), call.clone());
+            async move { session.refresh(seen, call, within).await }
+        })
+        .await
     }
 
-    /// Has a session tracked, or tracked no more. If its actor fails over it, asks its successor once: what is so already
-    /// is not recorded again.
+    /// Has a session tracked, or tracked no more. What is so already is not recorded again.
     pub async fn switch(&self, id: &SessionId, switch: Switch, within: Duration) -> Result<Switched, CallError> {
-        let session = self.find(id.clone(), Asker::Person, None).await?;
-        match session.switch(switch.clone(), within).await {
-            Err(CallError::Gone) => {
-                let successor = self.find(id.clone(), Asker::Person, Some(session.0.get_id())).await?;
-                successor.switch(switch, within).await
-            }
-            answer => answer,
-        }
+        self.ask(id, Asker::Person, |session| {
+            let switch = switch.clone();
+            async move { session.switch(switch, within).await }
+        })
+        .await
     }
 
-    /// Has a session record what a hook or a connection has said. If its actor was put to rest in between, or fails over it,
-    /// asks its successor once: what was recorded already is not recorded again.
+    /// Has a session record what a hook or a connection has said. What was recorded already is not recorded again.
     pub async fn signal(
         &self,
         id: &SessionId,
@@ -147,59 +162,30 @@ impl Handle {
         call: SignalCall,
         within: Duration,
     ) -> Result<Signalled, CallError> {
-        let session = self.find(id.clone(), Asker::Anything, None).await?;
-        match session.signal(seen.clone(), call.clone(), within).await {
-            Err(CallError::Gone) => {
-                let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
-                successor.signal(seen, call, within).await
-            }
-            answer => answer,
-        }
+        self.ask(id, Asker::Anything, |session| {
+            let (seen, call) = (seen.clone(), call.clone());
+            async move { session.signal(seen, call, within).await }
+        })
+        .await
     }
 
     /// Has a session record that it was told of another, or has taken over from it; as [`Self::signal`].
     pub async fn hand_over(&self, id: &SessionId, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
-        let session = self.find(id.clone(), Asker::Anything, None).await?;
-        match session.hand_over(what.clone(), within).await {
-            Err(CallError::Gone) => {
-                let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
-                successor.hand_over(what, within).await
-            }
-            answer => answer,
-        }
+        self.ask(id, Asker::Anything, |session| {
+            let what = what.clone();
+            async move { session.hand_over(what, within).await }
+        })
+        .await
     }
 
     /// Has a session record what a model is asked about it, or what came of that; as [`Self::signal`]. A call that was
     /// recorded before is refused the second time, for it is under way.
     pub async fn asking(&self, id: &SessionId, what: Asking, within: Duration) -> Result<Asked, CallError> {
-        let session = self.find(id.clone(), Asker::Anything, None).await?;
-        match session.asking(what.clone(), within).await {
-            Err(CallError::Gone) => {
-                let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
-                successor.asking(what, within).await
-            }
-            answer => answer,
-        }
-    }
-
-    /// An incarnation could not have something recorded, because the log takes no writes.
-    pub(crate) fn unrecorded(&self, id: SessionId) {
-        self.0.cast(Msg::Unrecorded(id));
-    }
-
-    /// An incarnation that is being put to rest owes something that it cannot do itself any more.
-    pub(crate) fn owed(&self, id: SessionId) {
-        self.0.cast(Msg::Owed(id));
-    }
-
-    /// An incarnation cannot read its history.
-    pub(crate) fn unreadable(&self, id: SessionId, incarnation: ActorId, reason: String) {
-        self.0.cast(Msg::Unreadable { id, incarnation, reason });
-    }
-
-    /// An incarnation owes nothing at the moment; `rest` says that it may be put to rest.
-    pub(crate) fn settled(&self, id: SessionId, incarnation: ActorId, rest: bool) {
-        self.0.cast(Msg::Settled { id, incarnation, rest });
+        self.ask(id, Asker::Anything, |session| {
+            let what = what.clone();
+            async move { session.asking(what, within).await }
+        })
+        .await
     }
 
     /// Comes back when everything that was sent before has been taken in.
@@ -213,16 +199,44 @@ impl Handle {
     }
 }
 
+impl session::Supervisor for Handle {
+    fn unrecorded(&self, id: SessionId) {
+        self.0.cast(Msg::Unrecorded(id));
+    }
+
+    fn owed(&self, id: SessionId) {
+        self.0.cast(Msg::Owed(id));
+    }
+
+    fn unreadable(&self, id: SessionId, incarnation: ActorId, reason: String) {
+        self.0.cast(Msg::Unreadable { id, incarnation, reason });
+    }
+
+    fn settled(&self, id: SessionId, incarnation: ActorId, rest: bool) {
+        self.0.cast(Msg::Settled { id, incarnation, rest });
+    }
+}
+
+impl watcher::Backlog for Handle {
+    fn add(&self, files: Vec<FileSeen>) {
+        self.seen(files);
+    }
+
+    fn add_page(&self, page: Page) {
+        self.0.cast(Msg::Page(page));
+    }
+}
+
 /// Who wants a session's actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asker {
+enum Asker {
     /// A person or an agent, who means this session: it is tried although it keeps failing.
     Person,
     /// A query, the backlog, time.
     Anything,
 }
 
-pub(crate) enum Msg {
+enum Msg {
     Seen(Vec<FileSeen>),
     Page(Page),
     Wanted(Vec<(SessionId, Option<FileSeen>)>),
@@ -258,9 +272,9 @@ pub(crate) enum Msg {
     Drain(RpcReplyPort<()>),
 }
 
-pub(crate) struct SupervisorActor;
+struct SupervisorActor;
 
-pub(crate) struct State {
+struct State {
     options: Options,
     children: BTreeMap<SessionId, Child>,
     only: BTreeMap<u64, Only>,
@@ -283,7 +297,7 @@ pub(crate) struct State {
 }
 
 struct Child {
-    actor: ActorRef<session::Msg>,
+    session: session::Handle,
     /// When it last said that it may be put to rest, as a count; `None` while it is at work.
     resting_since: Option<u64>,
 }
@@ -370,9 +384,8 @@ impl Actor for SupervisorActor {
             }
             Msg::GoOn => {}
             Msg::Resolve { id, asker, but, reply } => {
-                state.children.retain(|child, entry| *child != id || Some(entry.actor.get_id()) != but);
-                let resolved = state.resolve(&myself, &id, asker).await;
-                let _ = reply.send(resolved.map(session::Handle));
+                state.children.retain(|child, entry| *child != id || Some(entry.session.incarnation()) != but);
+                let _ = reply.send(state.resolve(&myself, &id, asker).await);
             }
             Msg::Settled { id, incarnation, rest } => state.settled(&id, incarnation, rest),
             Msg::Unrecorded(id) => drop(state.unrecorded.insert(id)),
@@ -429,21 +442,20 @@ impl State {
         myself: &ActorRef<Msg>,
         id: &SessionId,
         asker: Asker,
-    ) -> Result<ActorRef<session::Msg>, CallError> {
+    ) -> Result<session::Handle, CallError> {
         if let Some(child) = self.children.get_mut(id) {
             child.resting_since = None;
-            return Ok(child.actor.clone());
+            return Ok(child.session.clone());
         }
         let left_alone = self.budget.given_up_until(&Name::Session(id.clone()), self.now()).is_some();
         if self.draining || (left_alone && asker == Asker::Anything) {
             return Err(CallError::Gone);
         }
-        let arguments = (id.clone(), self.options.sessions.clone());
-        match Actor::spawn_linked(None, SessionActor, arguments, myself.get_cell()).await {
-            Ok((actor, _)) => {
-                self.by_actor.insert(actor.get_id().pid(), id.clone());
-                self.children.insert(id.clone(), Child { actor: actor.clone(), resting_since: None });
-                Ok(actor)
+        match session::Handle::start(id.clone(), self.options.sessions.clone(), myself.get_cell()).await {
+            Ok(session) => {
+                self.by_actor.insert(session.incarnation().pid(), id.clone());
+                self.children.insert(id.clone(), Child { session: session.clone(), resting_since: None });
+                Ok(session)
             }
             Err(error) => {
                 tracing::error!(session = %id, %error, "session actor not started");
@@ -511,9 +523,9 @@ impl State {
     async fn hand_out(&mut self, myself: &ActorRef<Msg>, work: Work) {
         let id = work.session().clone();
         match (self.resolve(myself, &id, Asker::Anything).await, work) {
-            (Ok(actor), Work::Read(file)) => session::Handle(actor).seen(*file),
-            (Ok(actor), Work::Index(_, file)) => session::Handle(actor).index(file.map(|file| *file)),
-            (Ok(actor), Work::Wake(_)) => session::Handle(actor).wake(),
+            (Ok(session), Work::Read(file)) => session.seen(*file),
+            (Ok(session), Work::Index(_, file)) => session.index(file.map(|file| *file)),
+            (Ok(session), Work::Wake(_)) => session.wake(),
             (Err(_), _) => self.backlog.done(&id),
         }
     }
@@ -586,12 +598,12 @@ impl State {
         self.backlog.clear();
         let children = std::mem::take(&mut self.children);
         for child in children.values() {
-            let _ = child.actor.drain();
+            child.session.drain();
         }
         let until = tokio::time::Instant::now() + limits::DRAIN / 2;
         for child in children.values() {
             let left = until.saturating_duration_since(tokio::time::Instant::now());
-            let _ = child.actor.wait(Some(left)).await;
+            child.session.wait(left).await;
         }
     }
 }

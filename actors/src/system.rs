@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::Phase;
-use ractor::{Actor, ActorRef, SpawnErr};
+use ractor::SpawnErr;
 use tokio::sync::{Semaphore, watch};
 
 use crate::embedding::{Embedder, Surroundings};
@@ -37,7 +37,7 @@ use crate::queries::redacting::Redacting;
 use crate::queries::tombstones;
 use crate::session;
 use crate::supervisor;
-use crate::supervisor::{Progress, SupervisorActor};
+use crate::supervisor::Progress;
 use crate::transcript_roots::Roots;
 use crate::vault;
 use crate::vault::Scribe;
@@ -134,7 +134,6 @@ pub struct System {
     services: Services,
     gateway: gateway::Handle,
     journal: Arc<dyn Journal>,
-    supervisor: ActorRef<supervisor::Msg>,
     exporter: Exporter,
     enriching: Enriching,
     upkeep: Upkeep,
@@ -273,7 +272,7 @@ impl System {
             chunks: chunks.clone(),
             indexer: indexer.clone(),
             watcher: watcher.clone(),
-            supervisor: supervisor.clone(),
+            supervisor: Arc::new(supervisor.clone()),
             outage,
             table: table.clone(),
             remains,
@@ -293,9 +292,8 @@ impl System {
             roots,
             settings,
             table: table.clone(),
-            supervisor: supervisor.clone(),
+            backlog: Arc::new(supervisor.clone()),
             markers: home.join("watch"),
-            counted: watcher.1.clone(),
             tasks: tasks.clone(),
         };
         if let Some(path) = &socket_path
@@ -316,9 +314,8 @@ impl System {
         let strays = if was_cut(&home) { BTreeSet::new() } else { memos.strays() };
         let stop = services.stop.clone();
         let options = supervisor::Options { sessions, table, progress, degraded, children, tasks: tasks.clone(), stop };
-        let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
-            .await
-            .map_err(|error| StartError::Actors { reason: cause(&error) })?;
+        let started = supervisor.start(options).await;
+        let ended = started.map_err(|error| StartError::Actors { reason: cause(&error) })?;
         tokio::spawn(end_with(ended, services.stop.clone()));
         let stop = services.stop.clone();
         tasks.spawn("vitals", move || vitals.clone().watch(stop.subscribe()));
@@ -349,7 +346,7 @@ impl System {
         let exporter = Exporter::start(all.clone());
         tasks.spawn("handoffs", move || handoff::prepare(all.clone()));
         let upkeep = Upkeep::start(services.clone());
-        Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, enriching, lock })
+        Ok(Self { upkeep, services, gateway, journal, exporter, enriching, lock })
     }
 
     /// Completes when a client has asked the daemon to stop.
@@ -382,8 +379,7 @@ impl System {
             tracing::warn!(%error, "sessions not drained in time");
         }
         self.services.indexer.close().await;
-        self.supervisor.stop(None);
-        let _ = self.supervisor.wait(Some(limits::DRAIN)).await;
+        self.services.supervisor.stop(limits::DRAIN).await;
         self.services.scribe.finish().await;
         self.services.hooks.save(true).await;
         self.exporter.finish().await;

@@ -9,6 +9,7 @@
 mod admission;
 mod holding;
 mod looked;
+mod swept;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use tokio::sync::watch;
 use self::admission::{Admitted, Grounds};
 pub use self::looked::{Look, Looked};
 use self::looked::{Named, Sight};
+pub use self::swept::Swept;
 use baton_base::clock::Clock;
 use baton_base::transcript_root::Root;
 use baton_config::settings::SettingsReader;

@@ -10,7 +10,6 @@ mod finding;
 mod known;
 mod marker;
 mod scan;
-mod swept;
 mod walk;
 
 use std::path::PathBuf;
@@ -19,11 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use baton_events::session::Place;
-use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
 use tokio::task::JoinHandle;
 
-use crate::supervisor;
-use crate::transcript_roots::{Look as RootsSeen, Roots};
+use crate::transcript_roots::{Look as RootsSeen, Roots, Swept};
 use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::limits;
 use baton_base::supervised_task::TaskSupervisor;
@@ -31,8 +29,6 @@ use baton_base::transcript_file::FileSeen;
 use baton_base::transcript_root::Root;
 use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
-
-pub use swept::Swept;
 
 use changes::{Changes, Taken};
 use finding::Finding;
@@ -49,14 +45,32 @@ pub struct Options {
     pub settings: SettingsReader,
     /// How far each session's file was read.
     pub table: TableReader,
-    /// Is told of changes.
-    pub supervisor: supervisor::Handle,
+    /// Receives what is unread.
+    pub backlog: Arc<dyn Backlog>,
     /// A folder of the home in which files may be made to see their own change come by.
     pub markers: PathBuf,
-    /// How many transcripts the last look at everything has come by so far: its [`Handle`]'s.
-    pub counted: Arc<AtomicU64>,
     /// Sees how the loop that follows the settings ends.
     pub tasks: TaskSupervisor,
+}
+
+/// Where the watcher sends the transcripts that no session has read to their end.
+pub trait Backlog: Send + Sync {
+    /// Adds transcripts that are new or have changed, in the order in which to read them.
+    fn add(&self, files: Vec<FileSeen>);
+
+    /// Adds a page of unread transcripts; its counts replace those of the page before.
+    fn add_page(&self, page: Page);
+}
+
+/// Some of the transcripts that no session has read to their present end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// In the order in which to read them.
+    pub files: Vec<FileSeen>,
+    /// How many there are behind these: [`Handle::more`] tells of them.
+    pub beyond: u64,
+    /// How many bytes those have.
+    pub bytes: u64,
 }
 
 /// Longest wait for an answer: a look at everything on a slow disk.
@@ -64,9 +78,22 @@ pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
 /// Reaches the watcher.
 #[derive(Clone, Default)]
-pub struct Handle(pub(crate) ActorAddress<Msg>, pub(crate) Arc<AtomicU64>);
+pub struct Handle(Slot<Msg>, Arc<AtomicU64>);
 
 impl Handle {
+    /// Starts a watcher, linked to its supervisor, in place of the one before.
+    pub(crate) async fn start(&self, options: Options, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
+        let (actor, _) = Actor::spawn_linked(None, WatcherActor, (options, self.1.clone()), supervisor).await?;
+        self.0.put(actor.clone());
+        Ok(actor.get_id())
+    }
+
+    /// The current incarnation.
+    #[cfg(test)]
+    pub(crate) fn actor(&self) -> Option<ActorCell> {
+        self.0.get().map(|actor| actor.get_cell())
+    }
+
     /// Looks at every transcript that may have changed, and answers those that no session has read to their present end,
     /// newest first.
     /// Sessions are not told: the caller does what it wants done.
@@ -181,7 +208,7 @@ pub struct RootSeen {
     pub swept: Option<Swept>,
 }
 
-pub(crate) enum Msg {
+enum Msg {
     /// Look at everything and tell the supervisor.
     Sweep,
     /// Change notification has something.
@@ -205,9 +232,9 @@ pub(crate) enum Msg {
     Overview(RpcReplyPort<Overview>),
 }
 
-pub(crate) struct WatcherActor;
+struct WatcherActor;
 
-pub(crate) struct State {
+struct State {
     options: Options,
     /// The roots as they were when everything was last looked at.
     roots: Vec<Root>,
@@ -236,16 +263,21 @@ pub(crate) struct State {
 impl Actor for WatcherActor {
     type Msg = Msg;
     type State = State;
-    type Arguments = Options;
+    /// With the count that its [`Handle`] shows.
+    type Arguments = (Options, Arc<AtomicU64>);
 
-    async fn pre_start(&self, myself: ActorRef<Msg>, options: Options) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Msg>,
+        (options, counted): Self::Arguments,
+    ) -> Result<State, ActorProcessingErr> {
         let watcher = myself.clone();
         let nudge: Nudge = Arc::new(move || drop(watcher.send_message(Msg::Changed)));
         let changes = Changes::new(nudge, &options.markers, changes::of_the_system());
         myself.send_message(Msg::Sweep)?;
         let (settings, roots) = (options.settings.clone(), options.roots.clone());
         options.tasks.spawn("roots", move || follow(myself.clone(), settings.clone(), roots.changes()));
-        let (known, walks) = (Known::new(options.table.clone()), Walks::counting(options.counted.clone()));
+        let (known, walks) = (Known::new(options.table.clone()), Walks::counting(counted));
         Ok(State {
             options,
             roots: Vec::new(),
@@ -283,7 +315,7 @@ impl Actor for WatcherActor {
             Msg::Gathered => state.gathered(&myself).await,
             Msg::Refresh(most, reply) => state.refresh(&myself, most, reply).await,
             Msg::Unread(most, reply) => drop(reply.send(state.unread(most))),
-            Msg::More => state.options.supervisor.page(state.known.next_page(limits::BACKLOG_PAGE)),
+            Msg::More => state.options.backlog.add_page(state.known.next_page(limits::BACKLOG_PAGE)),
             Msg::Find(id, reply) => state.find(id, reply).await,
             Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.now()) && !state.is_reconfigured() {
@@ -329,7 +361,7 @@ impl State {
             let unread = self.unread(most);
             if unread.beyond > 0 {
                 // Whoever asks is told of the newest alone.
-                self.options.supervisor.seen(changed);
+                self.options.backlog.add(changed);
             }
             let _ = reply.send(unread);
             return;
@@ -342,7 +374,7 @@ impl State {
         match (self.changes.take(), &mut self.walk) {
             (Some(taken), _) if self.covered => {
                 let unread = self.look_at(taken).await;
-                self.options.supervisor.seen(unread.unwrap_or_default());
+                self.options.backlog.add(unread.unwrap_or_default());
             }
             (Some(taken), Some(walk)) => walk.missed(taken),
             _ => {
@@ -414,7 +446,7 @@ impl State {
             let _ = reply.send(unread);
         }
         if tells {
-            self.options.supervisor.page(self.known.first_page(limits::BACKLOG_PAGE));
+            self.options.backlog.add_page(self.known.first_page(limits::BACKLOG_PAGE));
         }
         let early = if self.looked { std::mem::take(&mut self.early) } else { Vec::new() };
         for reply in early {

@@ -111,7 +111,7 @@ impl super::State {
                 std::mem::take(waiting).into_iter().partition(|job| sessions.contains(&job.session));
             *waiting = left.into();
             for request in gone {
-                request.reply.done(JobOutcome::LetGo { effect: request.job.effect });
+                (request.reply)(JobOutcome::LetGo { effect: request.job.effect });
             }
         }
     }

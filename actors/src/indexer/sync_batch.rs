@@ -12,8 +12,7 @@ use tokio::task::JoinError;
 use super::fresh::Fresh;
 use super::job::{self, Prepared};
 use super::under_way::UnderWay;
-use super::{JobOutcome, JobRequest, broken};
-use crate::session;
+use super::{JobOutcome, JobRequest, Reply, broken};
 use baton_base::condition::Condition;
 use baton_base::limits;
 
@@ -21,7 +20,7 @@ use baton_base::limits;
 pub(super) struct Standing {
     session: SessionId,
     effect: EffectId,
-    reply: session::Handle,
+    reply: Reply,
     under_way: UnderWay,
 }
 
@@ -39,7 +38,7 @@ impl Standing {
         };
         // In this order, so that nothing is collected between the job's end and its session's word.
         self.under_way.end(&self.session, stored);
-        self.reply.done(outcome);
+        (self.reply)(outcome);
     }
 }
 

@@ -84,17 +84,6 @@ impl Progress {
     }
 }
 
-/// Some of the transcripts that no session has read to their present end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// In the order in which to read them.
-    pub files: Vec<FileSeen>,
-    /// How many there are behind these: [`watcher::Handle::more`](crate::watcher::Handle::more) tells of them.
-    pub beyond: u64,
-    /// How many bytes those have.
-    pub bytes: u64,
-}
-
 /// First what a query was promised, then the newest, then what came first.
 type Place = (bool, Reverse<Timestamp>, u64);
 

@@ -3,12 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use ractor::{Actor, ActorCell, ActorId, SpawnErr};
+use ractor::{ActorCell, ActorId, SpawnErr};
 
 use crate::indexer;
-use crate::indexer::IndexerActor;
 use crate::watcher;
-use crate::watcher::WatcherActor;
 
 /// Starts the gateway.
 pub(crate) type StartGateway = Arc<dyn Fn(ActorCell) -> Started + Send + Sync>;
@@ -50,19 +48,8 @@ impl Children {
     /// Starts one, linked to its supervisor, and puts it where its callers look.
     pub(super) async fn start(&self, child: Child, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
         match child {
-            Child::Indexer => {
-                let (handle, options) = &self.indexer;
-                let arguments = indexer::Arguments { options: options.clone(), handle: handle.clone() };
-                let (actor, _) = Actor::spawn_linked(None, IndexerActor, arguments, supervisor).await?;
-                handle.slot().put(actor.clone());
-                Ok(actor.get_id())
-            }
-            Child::Watcher => {
-                let (handle, options) = &self.watcher;
-                let (actor, _) = Actor::spawn_linked(None, WatcherActor, options.clone(), supervisor).await?;
-                handle.0.put(actor.clone());
-                Ok(actor.get_id())
-            }
+            Child::Indexer => self.indexer.0.start(self.indexer.1.clone(), supervisor).await,
+            Child::Watcher => self.watcher.0.start(self.watcher.1.clone(), supervisor).await,
             Child::Gateway => (self.gateway)(supervisor).await,
         }
     }

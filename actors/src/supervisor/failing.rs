@@ -22,7 +22,6 @@ use ractor::{ActorId, ActorRef};
 use super::children::Child as Only;
 use super::degraded::Degraded;
 use super::{Asker, Msg, State};
-use crate::session;
 use baton_base::restart_budget::Verdict;
 
 /// What the budget counts by.
@@ -36,10 +35,12 @@ impl State {
     /// A session cannot read its history: as if it had used up its budget at once.
     pub(super) fn unreadable(&mut self, id: SessionId, incarnation: ActorId, reason: String) {
         self.backlog.done(&id);
-        if self.children.get(&id).is_none_or(|child| child.actor.get_id() != incarnation) {
+        if self.children.get(&id).is_none_or(|child| child.session.incarnation() != incarnation) {
             return;
         }
-        self.children.remove(&id).map(|child| child.actor.drain());
+        if let Some(child) = self.children.remove(&id) {
+            child.session.drain();
+        }
         let (name, now) = (Name::Session(id.clone()), self.now());
         if self.budget.given_up_until(&name, now).is_none() {
             tracing::error!(session = %id, %reason, "session not started: its history cannot be read");
@@ -55,7 +56,7 @@ impl State {
         }
         let Some(id) = self.by_actor.remove(&actor.pid()) else { return };
         // A drained incarnation may fail while its successor is already at work.
-        self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
+        self.children.retain(|child, entry| *child != id || entry.session.incarnation() != actor);
         let now = self.now();
         match self.budget.failed(&Name::Session(id.clone()), now) {
             Verdict::Restart => {
@@ -63,8 +64,8 @@ impl State {
                 tracing::info!(session = %id, reason = %"actor_failed", "session actor restarted from the log");
                 self.backlog.again(&id, now);
                 // Whatever it owed is owed still; its first message finds out.
-                if let Ok(actor) = self.resolve(myself, &id, Asker::Anything).await {
-                    session::Handle(actor).wake();
+                if let Ok(session) = self.resolve(myself, &id, Asker::Anything).await {
+                    session.wake();
                 }
             }
             Verdict::GiveUp => {
@@ -102,7 +103,7 @@ impl State {
                     self.only.insert(actor.pid(), child);
                     if child == Only::Indexer {
                         // The jobs that waited in it are lost with it.
-                        self.children.values().for_each(|child| session::Handle(child.actor.clone()).hand_out_again());
+                        self.children.values().for_each(|child| child.session.hand_out_again());
                     }
                     return self.tell_degraded(now);
                 }
@@ -161,7 +162,7 @@ impl State {
             return self.restart(myself, child).await;
         }
         if let Some(id) = self.by_actor.remove(&actor.pid()) {
-            self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
+            self.children.retain(|child, entry| *child != id || entry.session.incarnation() != actor);
             self.backlog.done(&id);
         }
     }

@@ -13,7 +13,7 @@ impl State {
         self.settled_count += 1;
         let count = self.settled_count;
         if let Some(child) = self.children.get_mut(id)
-            && child.actor.get_id() == incarnation
+            && child.session.incarnation() == incarnation
         {
             child.resting_since = rest.then_some(count);
             let (name, now) = (Name::Session(id.clone()), self.options.sessions.clock.now());
@@ -37,7 +37,7 @@ impl State {
                 .min();
             let Some((_, id)) = longest else { return };
             if let Some(child) = self.children.remove(&id) {
-                let _ = child.actor.drain();
+                child.session.drain();
             }
         }
     }

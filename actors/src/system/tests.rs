@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use baton_conversation::record::{Metadata, Position, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope::{NewRecord, StoredRecord, Tail};
-use ractor::{ActorId, ActorRef, Message};
+use ractor::{ActorCell, ActorId};
 use tokio::sync::watch;
 
 use super::{Log, Options, System};
 use crate::gateway::Endpoint;
 use baton_base::clock::{Clock, ManualClock};
 
-use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
 use baton_base::lock::HomeLock;
 use baton_base::transcript_root::Root;
@@ -47,13 +46,13 @@ async fn world() -> World {
 }
 
 /// Tears an actor away in whatever it does, and waits until another stands in its place, if one does before `instead`.
-async fn tear<M: Message>(slot: &ActorAddress<M>, instead: impl Fn() -> bool) -> bool {
-    let torn: ActorRef<M> = slot.get().unwrap();
+async fn tear(actor: impl Fn() -> Option<ActorCell>, instead: impl Fn() -> bool) -> bool {
+    let torn = actor().unwrap();
     let id: ActorId = torn.get_id();
     torn.kill();
     let replaced = async {
         loop {
-            if slot.get().is_some_and(|actor| actor.get_id() != id) {
+            if actor().is_some_and(|actor| actor.get_id() != id) {
                 return true;
             }
             if instead() {
@@ -71,12 +70,11 @@ async fn a_watcher_that_is_torn_away_is_made_anew_and_then_left_alone_for_a_whil
     let services = system.services();
     let is_degraded = || !services.degraded.now().is_empty();
     for round in 0..limits::RESTARTS {
-        let slot = services.watcher.0.clone();
-        slot.get().unwrap().kill();
+        services.watcher.actor().unwrap().kill();
         // Whoever asks meanwhile is answered by the successor.
         assert!(services.watcher.refresh().await.is_ok(), "round {round}");
     }
-    assert!(!tear(&services.watcher.0, is_degraded).await);
+    assert!(!tear(|| services.watcher.actor(), is_degraded).await);
     assert_eq!(services.degraded.now().len(), 1);
     assert!(services.watcher.refresh().await.is_err());
     assert!(!*services.stop.borrow(), "without it the daemon goes on");
@@ -92,7 +90,7 @@ async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
     let World { system, .. } = &world().await;
     let services = system.services();
     for round in 1..=limits::RESTARTS as u64 {
-        assert!(tear(services.indexer.slot(), || false).await);
+        assert!(tear(|| services.indexer.actor(), || false).await);
         // Of no session, so that the memory has nothing to do but to follow.
         let new = NewRecord {
             kind: "nothing".to_owned(),
@@ -116,11 +114,11 @@ async fn a_gateway_that_is_torn_away_listens_again_and_if_it_cannot_the_daemon_e
     let endpoint = Endpoint::of(&temp.path().join("home"));
     let stops = || *services.stop.borrow();
     for round in 0..limits::RESTARTS {
-        assert!(tear(&system.gateway.0, stops).await, "round {round}");
+        assert!(tear(|| system.gateway.actor(), stops).await, "round {round}");
         let connected = tokio::net::UnixStream::connect(endpoint.path()).await;
         assert!(connected.is_ok(), "round {round}: {connected:?}");
     }
-    assert!(!tear(&system.gateway.0, stops).await);
+    assert!(!tear(|| system.gateway.actor(), stops).await);
     let asked = tokio::time::timeout(DEADLINE, system.stop_asked()).await;
     assert!(asked.is_ok(), "nobody could be answered any more");
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::holding;
-use crate::watcher::Swept;
+use super::swept::Swept;
 use baton_base::limits;
 use baton_base::transcript_file;
 use baton_base::transcript_root::Root;

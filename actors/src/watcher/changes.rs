@@ -28,8 +28,7 @@ use tokio::time::Instant;
 
 use super::Nudge;
 use super::marker::Markers;
-use super::swept::Swept;
-use crate::transcript_roots::Looked;
+use crate::transcript_roots::{Looked, Swept};
 use baton_base::limits;
 
 pub(super) struct Changes {

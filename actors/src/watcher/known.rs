@@ -17,8 +17,7 @@ use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
 use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, UnindexedReason};
 
-use super::Unread;
-use crate::supervisor::Page;
+use super::{Page, Unread};
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_journal::session_table::TableReader;

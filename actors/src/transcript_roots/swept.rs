@@ -35,12 +35,12 @@ pub enum Swept {
 impl Swept {
     /// By the file system that a root lies on, if what is changed there may be changed past this machine's kernel. Blocks for
     /// a short look.
-    pub(crate) fn of_file_system(folder: &Path) -> Option<Self> {
+    pub(super) fn of_file_system(folder: &Path) -> Option<Self> {
         shared(folder).map(Self::Shared)
     }
 
     /// By what change notification says.
-    pub(super) fn of(error: &notify::Error) -> Self {
+    pub(crate) fn of(error: &notify::Error) -> Self {
         match &error.kind {
             ErrorKind::MaxFilesWatch => Self::NoMoreWatches(limit(WATCHES)),
             ErrorKind::Io(error) if error.kind() == io::ErrorKind::StorageFull => Self::NoMoreWatches(limit(WATCHES)),
