@@ -6,6 +6,7 @@
 
 mod conversation_builder;
 mod covering;
+mod dispatch;
 mod episode;
 mod fresh;
 mod job;
@@ -34,7 +35,6 @@ use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
 use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::condition::Condition;
-use baton_base::io_remedy::Obstacle;
 use baton_base::limits;
 use baton_base::throttle::{Throttle, Urgency};
 use baton_config::settings::SettingsReader;
@@ -49,12 +49,11 @@ use fresh::Fresh;
 use large::Large;
 pub(crate) use large::is_large;
 use left_out::LeftOut;
-use may_read::Leave;
 pub(crate) use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
 pub use restore::Index;
 use sweep::{Sweep, Swept};
-use sync_batch::{Shelf, Standing};
+use sync_batch::Shelf;
 use under_way::UnderWay;
 
 /// What the indexer needs.
@@ -399,36 +398,11 @@ impl Actor for IndexerActor {
     }
 }
 
-/// Room for a job of the background: when the memory has followed and a processor of the background's is free, or as soon
-/// as somebody waits for it.
-async fn background(throttle: &Throttle, fresh: &Fresh, hurried: &Notify) -> Option<baton_base::throttle::Permit> {
-    let in_turn = async {
-        let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
-        throttle.wait_for_background().await
-    };
-    tokio::select! {
-        room = in_turn => Some(room),
-        () = hurried.notified() => None,
-    }
-}
-
 /// Tells the incarnation that has begun something that it is over, or its successor, which counts it not and may have
 /// waited for it.
 fn report(begun_by: &ActorRef<Msg>, slot: &ActorAddress<Msg>, over: Msg) {
     if begun_by.send_message(over).is_err() {
         slot.cast(Msg::GoOn);
-    }
-}
-
-/// Why a job could not write, if the whole disk takes nothing.
-fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
-    match prepared {
-        Ok(Err(JobOutcome::Failed { why: FailureReason::NotStored, reason, .. }))
-            if Obstacle::in_message(reason).is_of_the_disk() =>
-        {
-            Some(reason)
-        }
-        _ => None,
     }
 }
 
@@ -438,87 +412,6 @@ fn broken(effect: EffectId) -> JobOutcome {
 }
 
 impl State {
-    /// Puts a job that somebody waits for by now before those that nobody waits for.
-    fn hurry(&mut self, session: &SessionId) {
-        let index = self.behind.iter().position(|waiting| waiting.session == *session);
-        if let Some(request) = index.and_then(|index| self.behind.remove(index)) {
-            self.asked.push_back(request);
-        } else if let Some(begun) = self.preparing.get(session) {
-            begun.notify_one();
-        }
-    }
-
-    fn dispatch(&mut self, myself: &ActorRef<Msg>) {
-        while self.asked_under_way < limits::JOBS_UNDER_WAY
-            && let Some(request) = Self::next(&mut self.asked, &self.under_way)
-        {
-            self.asked_under_way += 1;
-            self.begin(request, myself.clone());
-        }
-        while self.preparing.len() < self.options.jobs_at_once
-            && let Some(request) = Self::next(&mut self.behind, &self.under_way)
-        {
-            self.begin_behind(request, myself.clone());
-        }
-    }
-
-    /// The first of these jobs whose session has none under way. From now on it has.
-    fn next(waiting: &mut VecDeque<Box<JobRequest>>, under_way: &UnderWay) -> Option<Box<JobRequest>> {
-        let index = waiting.iter().position(|request| !under_way.holds(&request.session))?;
-        let request = waiting.remove(index)?;
-        under_way.begin(&request.session);
-        Some(request)
-    }
-
-    fn leave(&self) -> Leave {
-        Leave { table: self.options.table.clone(), settings: self.options.settings.clone() }
-    }
-
-    /// One job that somebody waits for: at work while there is a processor for it, then waiting for the disk beside others.
-    fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
-        let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
-        let (under_way, leave, slot) = (self.under_way.clone(), self.leave(), self.slot.clone());
-        tokio::spawn(async move {
-            let standing = Standing::of(&request, under_way);
-            let room = at_work.acquire_owned().await;
-            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
-            drop(room);
-            shelf.take(prepared, standing).await;
-            report(&myself, &slot, Msg::Finished);
-        });
-    }
-
-    /// One job of the background: when it has had its processor its conversation goes to the shelf, and the next begins.
-    fn begin_behind(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
-        let hurried = Arc::new(Notify::new());
-        self.preparing.insert(request.session.clone(), hurried.clone());
-        let (under_way, leave) = (self.under_way.clone(), self.leave());
-        let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
-        let (throttle, slot, storing) = (self.options.throttle.clone(), self.slot.clone(), self.storing.clone());
-        tokio::spawn(async move {
-            let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
-            let (request, chunks, leave) = (Arc::new(*request), Arc::new(chunks), Arc::new(leave));
-            let prepared = loop {
-                let room = background(&throttle, &fresh, &hurried).await;
-                let is_asked = room.is_none();
-                let (request, chunks, leave) = (request.clone(), chunks.clone(), leave.clone());
-                let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
-                drop(room);
-                // The others would fail alike, one after another: what nobody waits for waits here for room.
-                match no_room(&prepared).filter(|_| !is_asked) {
-                    Some(reason) => storing.failed(reason),
-                    None => break prepared,
-                }
-                tokio::select! {
-                    () = tokio::time::sleep(limits::ROOM) => {}
-                    () = hurried.notified() => hurried.notify_one(),
-                }
-            };
-            shelf.take(prepared, standing).await;
-            report(&myself, &slot, Msg::Prepared(session));
-        });
-    }
-
     /// Removes chunks that no event names, of one session at a time. Counts as a job, so that no other writes chunks of
     /// the session meanwhile.
     fn collect(&mut self, myself: &ActorRef<Msg>) {

@@ -6,8 +6,10 @@
 
 mod answer;
 mod closing;
+mod effects;
 mod enriching;
 mod forgetting;
+mod log_lines;
 mod observe;
 mod signal;
 mod tracking;
@@ -15,12 +17,8 @@ mod tracking;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_conversation::item::Agent;
 use baton_conversation::record::{CommandId, Metadata, SessionId};
-use baton_events::session::{
-    Aggregate, Asleep, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Policy, Rejection,
-    SignalDetail, last_sign,
-};
+use baton_events::session::{Aggregate, Asleep, CloseReason, Command, EffectId, Policy, Rejection, last_sign};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
 use uuid::Uuid;
 
@@ -399,85 +397,6 @@ impl State {
         Ok(Ok(()))
     }
 
-    /// The log line of an event that people ask about: session, reason, and of episodes hash and uuid, before and after.
-    fn tell(&self, event: &Event, before: Option<&EpisodeRef>, failed: Option<u32>) {
-        let session = &self.id;
-        let old = before.map_or_else(|| "none".to_owned(), |episode| episode.uuid.to_string());
-        let hash_of =
-            |episode: Option<&EpisodeRef>| episode.map_or_else(|| "none".to_owned(), |found| found.hash.short());
-        let reason =
-            || self.aggregate().state().last_close.map_or_else(|| "none".to_owned(), |reason| reason.to_string());
-        match event {
-            Event::Discovered { .. } => tracing::info!(%session, "session discovered"),
-            Event::Rewritten { generation, .. } => {
-                tracing::info!(%session, generation, "transcript rewritten, read anew");
-            }
-            Event::CloseRequested { reason, .. } => {
-                tracing::info!(%session, %reason, hash = %hash_of(before), %old, "close requested");
-            }
-            Event::Signalled { signal } => {
-                let detail = signal.detail.map_or("none", SignalDetail::as_str);
-                tracing::debug!(%session, kind = %signal.kind, detail, at = %signal.at, "signal");
-            }
-            Event::Ended { reason, at, .. } => tracing::info!(%session, %reason, %at, "session ended"),
-            Event::HandoffOffered { episode, from, .. } => {
-                tracing::debug!(%session, %episode, %from, "handoff offered");
-            }
-            Event::HandoffClaimed { episode } => tracing::debug!(%session, %episode, "handoff claimed"),
-            Event::EpisodeDeleted { .. } => {
-                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode deleted");
-            }
-            Event::EpisodeRestored { .. } => {
-                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode found again");
-            }
-            Event::IndexingStarted { reason, .. } => {
-                if let Some(attempts) = failed {
-                    tracing::info!(%session, %reason, attempts, hash = %hash_of(before), %old, "index retried");
-                }
-            }
-            Event::Indexed { episode, .. } => {
-                let what = if before.is_some() { "episode replaced" } else { "episode stored" };
-                let (reason, hash, new) = (reason(), episode.hash.short(), episode.uuid);
-                tracing::info!(%session, %reason, %hash, old_hash = %hash_of(before), %old, %new, "{what}");
-            }
-            Event::IndexSkipped { episode, .. } => {
-                let (reason, hash) = (reason(), hash_of(before));
-                tracing::info!(%session, %reason, %hash, %old, new = %episode, "content unchanged, index skipped");
-            }
-            Event::IndexingFailed { why, attempts, retry_at, .. } => {
-                tracing::warn!(%session, %why, attempts, %retry_at, hash = %hash_of(before), %old, "index failed");
-            }
-            Event::TrackingStopped => tracing::info!(%session, "tracking stopped"),
-            Event::TrackingResumed => tracing::info!(%session, "tracking resumed"),
-            Event::Forgotten => {
-                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "session forgotten");
-            }
-            Event::Restored { generation, file_exists } => {
-                tracing::info!(%session, generation, file_exists, "session no longer forgotten");
-            }
-            Event::EnrichmentOwed { asked, .. } => {
-                tracing::info!(%session, asked, hash = %hash_of(before), "enrichment owed");
-            }
-            Event::ModelCalled { call } => {
-                tracing::info!(%session, call = call.id, model = %call.model, tokens_in = call.tokens_in, nanos = call.nanos, "model called");
-            }
-            Event::ModelAnswered { answer } => {
-                let (call, outcome, ms) = (answer.id, answer.outcome, answer.duration_ms);
-                tracing::info!(%session, call, %outcome, ms, nanos = answer.nanos, "model answered");
-            }
-            Event::Enriched { facts, dropped, by, .. } => {
-                let unseen = by.unseen;
-                tracing::info!(%session, reason = "enriched", hash = %hash_of(before), %old, facts, dropped, unseen, "episode replaced");
-            }
-            Event::EnrichmentGivenUp { why, .. } => {
-                tracing::warn!(%session, %why, hash = %hash_of(before), %old, "enrichment given up, episode kept");
-            }
-            Event::TrackingForced => tracing::info!(%session, "tracking forced"),
-            Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
-            _ => {}
-        }
-    }
-
     /// Applies the rules of time to what is known now.
     async fn apply_time(&mut self) -> Result<(), AppendError> {
         let (clock, state) = (&self.options.clock, self.aggregate().state());
@@ -515,100 +434,6 @@ impl State {
         let command = CommandId::new(&Uuid::new_v4().to_string());
         let call = CloseCall { reason: CloseReason::LazyQuery, note: None, by_self: false, command };
         self.submit_close(&call).await.map(drop)
-    }
-
-    async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
-        if self.in_flight != Some(outcome.effect()) {
-            tracing::debug!(session = %self.id, "result of a job that is no longer wanted");
-            self.options.indexer.unwanted(&self.id, outcome.effect());
-            return Ok(());
-        }
-        self.in_flight = None;
-        match outcome {
-            JobOutcome::Complete(complete) => {
-                let effect = complete.effect;
-                if let Err(rejection) = self.submit(&Command::Complete(*complete), None).await? {
-                    tracing::warn!(session = %self.id, ?effect, %rejection, "result of an index job refused");
-                    self.options.indexer.unwanted(&self.id, effect);
-                }
-            }
-            JobOutcome::Failed { effect, why, reason } => {
-                tracing::warn!(session = %self.id, %why, %reason, "index job failed");
-                self.unreadable = Some(reason);
-                let why = self.why_now(why).await;
-                let _ = self.submit(&Command::Fail { effect, why }, None).await?;
-            }
-            JobOutcome::Rewritten { identity, .. } => self.begin_anew(identity).await?,
-            JobOutcome::LetGo { .. } => self.let_go(),
-        }
-        Ok(())
-    }
-
-    /// The job found a file that no longer continues what was observed: observe it anew, and repeat the wish.
-    async fn begin_anew(&mut self, identity: baton_events::session::FileIdentity) -> Result<(), AppendError> {
-        let reason = self.aggregate().state().job.map(|job| job.again.unwrap_or(job.reason));
-        if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
-            return Ok(());
-        }
-        self.read_to_end().await?;
-        self.ask_again(reason).await
-    }
-
-    /// Repeats the wish of a job that a rewrite has made void.
-    async fn ask_again(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
-        if let Some(reason) = reason {
-            // Only jobs are anew; whatever is read of another generation is.
-            let reason = if reason == CloseReason::Reindex { CloseReason::Sync } else { reason };
-            let close = Close { reason, note: None, by_self: false, unread: self.unreadable.is_some() };
-            let _ = self.submit(&Command::Close(close), None).await?;
-        }
-        Ok(())
-    }
-
-    /// Starts what is owed and not in flight. Wake-ups are the supervisor's: it reads them from the session table.
-    fn start_effects(&mut self, myself: &ActorRef<Msg>) {
-        let policy = self.policy();
-        for effect in self.aggregate().pending(&policy) {
-            let job = match effect {
-                Effect::Index(job) => job,
-                Effect::Close(_) => {
-                    self.close_next(myself);
-                    continue;
-                }
-                // The enricher finds both in the session table.
-                Effect::Enrich(_) | Effect::Wake(_) => continue,
-            };
-            if self.in_flight == Some(job.effect) {
-                continue;
-            }
-            self.in_flight = Some(job.effect);
-            let urgency = if self.waiting.is_empty() { Urgency::Background } else { Urgency::Asked };
-            let state = self.aggregate().state();
-            let myself = myself.clone();
-            let reply = Arc::new(move |outcome| drop(myself.send_message(Msg::Done(Box::new(outcome)))));
-            self.options.indexer.index(indexer::JobRequest {
-                session: self.id.clone(),
-                agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
-                subagent: state.is_subagent(),
-                job,
-                filter_version: policy.filter_version,
-                anew: state.job.is_some_and(|job| job.reason == CloseReason::Reindex),
-                urgency,
-                reply,
-            });
-        }
-    }
-
-    /// An owed close comes after whatever is to be answered first: it reads.
-    fn close_next(&mut self, myself: &ActorRef<Msg>) {
-        if self.closing {
-            return;
-        }
-        self.closing = myself.send_message(Msg::Wake).is_ok();
-        if !self.closing {
-            // This incarnation is being put to rest and takes no more messages.
-            self.options.supervisor.owed(self.id.clone());
-        }
     }
 
     fn wake_later(&mut self, myself: &ActorRef<Msg>, after: Duration) {

@@ -13,6 +13,7 @@
 mod backlog;
 mod children;
 mod degraded;
+mod dispatch;
 mod due;
 mod failing;
 mod resting;
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_events::session::{CloseReason, Effect, Phase, pending};
+use baton_events::session::CloseReason;
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -39,7 +40,7 @@ use baton_base::transcript_file::FileSeen;
 use baton_journal::session_table::TableReader;
 
 pub use backlog::Progress;
-use backlog::{Backlog, Entry, Work};
+use backlog::{Backlog, Work};
 use children::Child as Only;
 pub use children::Children;
 pub use degraded::Degraded;
@@ -302,9 +303,6 @@ struct Child {
     resting_since: Option<u64>,
 }
 
-/// A session that was woken is not woken again within this time.
-const WAKE_PAUSE_MS: i64 = 10_000;
-
 impl Actor for SupervisorActor {
     type Msg = Msg;
     type State = State;
@@ -462,135 +460,6 @@ impl State {
                 Err(CallError::Gone)
             }
         }
-    }
-
-    /// Takes work into the backlog, but of sessions that may not be read.
-    fn take_in(&mut self, work: Vec<Work>) {
-        if work.is_empty() || self.draining {
-            return;
-        }
-        let table = self.options.table.now();
-        let settings = self.options.sessions.settings.now();
-        let unknown = baton_events::session::State::default();
-        let entry = |work: Work| {
-            let row = table.get(work.session());
-            let state = row.map_or(&unknown, |row| &row.state);
-            // What is not known yet has no project to judge it by: the session finds out.
-            if row.is_some() && !settings.reads(state) {
-                return None;
-            }
-            let file = match &work {
-                Work::Read(file) | Work::Index(_, Some(file)) => Some(file),
-                Work::Index(_, None) | Work::Wake(_) => None,
-            };
-            let at = file.map(|file| file.stat.modified()).or(row.map(|row| row.state.last_activity()));
-            let bytes = file.map_or(0, |file| file.stat.size.saturating_sub(state.read.offset));
-            Some(Entry { at: at.unwrap_or_default(), bytes, work })
-        };
-        let entries = work.into_iter().filter_map(entry).collect();
-        self.backlog.push(entries, self.options.sessions.clock.now());
-    }
-
-    fn take_in_page(&mut self, page: Page) {
-        if !self.draining {
-            self.take_in(page.files.into_iter().map(|file| Work::Read(Box::new(file))).collect());
-            self.backlog.paged(page.beyond, page.bytes);
-        }
-    }
-
-    /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little, and
-    /// nothing while the log takes no writes.
-    async fn work_off(&mut self, myself: &ActorRef<Msg>) {
-        let (throttle, outage) = (self.options.sessions.throttle.clone(), self.options.sessions.outage.clone());
-        while !outage.lasts()
-            && (!throttle.is_answering() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)
-            && let Some(work) = self.backlog.next()
-        {
-            self.begun = tokio::time::Instant::now();
-            self.hand_out(myself, work).await;
-        }
-        if self.backlog.wants_more() {
-            self.options.children.watcher.0.more();
-        }
-        self.options.progress.send_if_modified(|shown| {
-            let progress = self.backlog.progress();
-            let changed = *shown != progress;
-            *shown = progress;
-            changed
-        });
-    }
-
-    async fn hand_out(&mut self, myself: &ActorRef<Msg>, work: Work) {
-        let id = work.session().clone();
-        match (self.resolve(myself, &id, Asker::Anything).await, work) {
-            (Ok(session), Work::Read(file)) => session.seen(*file),
-            (Ok(session), Work::Index(_, file)) => session.index(file.map(|file| *file)),
-            (Ok(session), Work::Wake(_)) => session.wake(),
-            (Err(_), _) => self.backlog.done(&id),
-        }
-    }
-
-    /// Lets one session try whether the log takes writes again: one that has something to record, else the next.
-    async fn probe(&mut self, myself: &ActorRef<Msg>) {
-        let waits = self.unrecorded.pop_first().map(Work::Wake);
-        if !self.draining
-            && let Some(work) = waits.or_else(|| self.backlog.next())
-        {
-            self.hand_out(myself, work).await;
-        }
-    }
-
-    async fn tick(&mut self, myself: &ActorRef<Msg>) {
-        if self.draining {
-            return;
-        }
-        let due = self.budget.take_due(self.now());
-        let mut again = Vec::new();
-        for name in due {
-            match name {
-                Name::Only(child) => self.start(myself, child).await,
-                Name::Session(id) => again.push(Work::Wake(id)),
-            }
-        }
-        let (settings, now) = (self.options.sessions.settings.now(), self.now());
-        let table = self.options.table.newest();
-        let (due, next) = self.due.look(&table, &settings, now);
-        self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
-        let mut work = again;
-        for (id, at) in due {
-            if self.woken.get(&id).is_none_or(|woken| at > *woken) {
-                self.woken.insert(id.clone(), now);
-                work.push(Work::Wake(id));
-            }
-        }
-        let again = self.woken.values().min().map(|woken| woken.plus_ms(WAKE_PAUSE_MS));
-        self.take_in(work);
-        self.wheel.send_replace(next.into_iter().chain(again).chain(self.budget.next_due(now)).min());
-        self.tell_degraded(now);
-    }
-
-    /// Sessions that owe a job or a close, whatever the time is. One that is at work on it already is woken in vain.
-    fn owed(&self) -> Vec<Work> {
-        let settings = self.options.sessions.settings.now();
-        let table = self.options.table.now();
-        let is_due = |state: &baton_events::session::State| {
-            let may_be = state.phase == Phase::Indexing || state.signals.close_owed.is_some();
-            may_be
-                && pending(state, &settings.policy_for(state))
-                    .iter()
-                    .any(|effect| matches!(effect, Effect::Index(_) | Effect::Close(_)))
-        };
-        table.iter().filter(|(_, row)| is_due(&row.state)).map(|(id, _)| Work::Wake(id.clone())).collect()
-    }
-
-    /// What was owed when its session was stopped is owed again; timers follow with the next tick.
-    async fn reconfigured(&mut self, myself: &ActorRef<Msg>) {
-        let work = self.owed();
-        if !self.draining {
-            self.woken.clear();
-            self.take_in(work);
-        }
-        self.tick(myself).await;
     }
 
     async fn drain(&mut self) {

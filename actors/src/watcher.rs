@@ -8,6 +8,7 @@
 mod changes;
 mod finding;
 mod known;
+mod look;
 mod marker;
 mod scan;
 mod walk;
@@ -30,10 +31,11 @@ use baton_base::transcript_root::Root;
 use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
 
-use changes::{Changes, Taken};
+use changes::Changes;
 use finding::Finding;
 use known::{Known, Until};
-use scan::{Scan, Stamps};
+use look::Look;
+use scan::Scan;
 use walk::{Walk, Walked, Walks};
 
 /// What the watcher needs.
@@ -384,83 +386,6 @@ impl State {
         }
     }
 
-    /// Begins a look at everything. While one is under way, which may have passed what changes now, the next begins after it.
-    async fn walk(&mut self, myself: &ActorRef<Msg>, seen: RootsSeen, ask: impl FnOnce(&mut Walk)) {
-        if let Some(walk) = &mut self.walk {
-            ask(walk.next.get_or_insert_default());
-            return;
-        }
-        let mut walk = Walk::default();
-        ask(&mut walk);
-        self.begin(myself, seen, walk).await;
-    }
-
-    async fn begin(&mut self, myself: &ActorRef<Msg>, seen: RootsSeen, mut walk: Walk) {
-        let roots: Vec<Root> = seen.answered.iter().map(|looked| looked.root.clone()).collect();
-        self.covered &= !self.is_reconfigured() && roots == self.roots;
-        if self.is_reconfigured() {
-            // What the settings had passed over is new again when they are others.
-            self.options.settings.mark_seen();
-            self.known.reconsider();
-        }
-        (self.roots, self.hung) = (roots, seen.hung);
-        // The first look is there to say soon what there is; to watch all of it may take as long again.
-        if self.glanced {
-            self.changes.watch(&seen.answered).await;
-            walk.is_watched = self.changes.trusts(&seen.answered);
-        }
-        match self.changes.take() {
-            // Whoever asks meanwhile is answered from what is told.
-            Some(taken) if self.covered => drop(self.look_at(taken).await),
-            // What was told so far is seen now; what is told from now on may not be.
-            _ => self.covered = false,
-        }
-        self.walk = Some(walk);
-        let (walking, myself) = (self.walks.begin(self.roots.clone()), myself.clone());
-        tokio::spawn(async move { drop(myself.send_message(Msg::Walked(Box::new(walking.await)))) });
-    }
-
-    async fn walked(&mut self, myself: &ActorRef<Msg>, walked: Walked) {
-        let Some(mut walk) = self.walk.take() else { return };
-        // The next one is watched.
-        self.looked = self.glanced;
-        if !std::mem::replace(&mut self.glanced, true) {
-            walk.next.get_or_insert_default().is_sweep = std::mem::take(&mut walk.is_sweep);
-            walk.tells = true;
-        }
-        let Walked { mut scan, silent, took } = walked;
-        self.took = took;
-        let left_out: Vec<PathBuf> = self.hung.iter().chain(&silent).map(|root| root.projects.clone()).collect();
-        self.known.replace(std::mem::take(&mut scan.files), &left_out);
-        let is_whole = silent.is_empty() && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
-        self.covered = walk.is_watched && is_whole;
-        self.hung.extend(silent);
-        self.last = scan;
-        // It may have passed them before they changed.
-        drop(self.look_at(walk.since).await);
-        let mut tells = walk.tells || walk.is_sweep;
-        // Whoever could not wait is gone.
-        for (most, reply) in walk.waiting.into_iter().filter(|(_, reply)| !reply.is_closed()) {
-            let unread = self.unread(most);
-            tells |= unread.beyond > 0;
-            let _ = reply.send(unread);
-        }
-        if tells {
-            self.options.backlog.add_page(self.known.first_page(limits::BACKLOG_PAGE));
-        }
-        let early = if self.looked { std::mem::take(&mut self.early) } else { Vec::new() };
-        for reply in early {
-            let _ = reply.send(self.overview().await);
-        }
-        if walk.is_sweep {
-            drop(myself.send_after(pause_after(self.took), || Msg::Sweep));
-        }
-        if let Some(next) = walk.next {
-            let seen = self.options.roots.look().await;
-            self.begin(myself, seen, *next).await;
-        }
-    }
-
     /// What is unread, and where that is not known.
     fn unread(&mut self, most: usize) -> Unread {
         let hung = self.hung.iter().map(|root| root.projects.clone()).collect();
@@ -479,44 +404,6 @@ impl State {
             let (found, is_all) = finding.await;
             drop(reply.send(Some(found).filter(|found| !found.is_empty() || (is_all && is_every_root))));
         });
-    }
-
-    /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread; `None`:
-    /// that is not known, and everything has to be looked at.
-    async fn look_at(&mut self, taken: Taken) -> Option<Vec<FileSeen>> {
-        if let Some(walk) = &mut self.walk {
-            walk.missed(taken.clone());
-        }
-        if !taken.folders.is_empty() {
-            self.changes.settle().await;
-        }
-        if self.looking.take_if(|looking| looking.is_finished()).is_none() && self.looking.is_some() {
-            // One hangs: another would hang beside it.
-            self.covered = false;
-            return None;
-        }
-        let roots = self.roots.clone();
-        let (stamps, elsewhere) = (std::mem::take(&mut self.last.stamps), self.last.elsewhere.clone());
-        let mut looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
-        let looked = tokio::time::timeout(limits::ROOT_LOOK, &mut looking).await;
-        let Ok(Ok(look)) = looked else {
-            tracing::error!("looking for transcripts broke, or hangs");
-            self.looking = looked.is_err().then_some(looking);
-            self.covered = false;
-            return None;
-        };
-        let mut unread = Vec::new();
-        for (folder, files) in look.folders {
-            unread.extend(self.known.replace_below(&folder, files));
-        }
-        for (path, file) in look.files {
-            unread.extend(self.known.note(&path, file));
-        }
-        self.last.stamps = look.stamps;
-        self.last.elsewhere.extend(look.elsewhere);
-        self.covered &= !look.is_odd;
-        self.known.moved_first(&mut unread);
-        Some(unread)
     }
 
     async fn overview(&mut self) -> Overview {
@@ -546,40 +433,6 @@ impl State {
 /// When everything is looked at again after a look that took so long: looking may not become what the machine is busy with.
 fn pause_after(took: Duration) -> Duration {
     (took * limits::SWEEP_SHARE).clamp(limits::SWEEP, limits::SWEEP_MAX)
-}
-
-/// What a look at a few files and folders has found.
-#[derive(Default)]
-struct Look {
-    files: Vec<(PathBuf, Option<FileSeen>)>,
-    folders: Vec<(PathBuf, Vec<FileSeen>)>,
-    stamps: Stamps,
-    elsewhere: std::collections::BTreeSet<PathBuf>,
-    /// Something that is not told of was met: everything has to be looked at from now on.
-    is_odd: bool,
-}
-
-impl Look {
-    fn at(roots: &[Root], taken: Taken, stamps: Stamps, elsewhere: std::collections::BTreeSet<PathBuf>) -> Self {
-        let mut look = Self { stamps, ..Self::default() };
-        let mut folders = taken.folders;
-        folders.extend(scan::changed(&look.stamps));
-        for folder in folders {
-            // What lies below one that was looked at was looked at with it.
-            if look.folders.iter().any(|(above, _)| folder.starts_with(above)) {
-                continue;
-            }
-            look.stamps.retain(|stamped, _| !stamped.starts_with(&folder));
-            let found = scan::below(roots, &folder);
-            look.is_odd |= found.linked || !found.unreachable.is_empty() || found.left_out > 0;
-            look.stamps.extend(found.stamps);
-            look.elsewhere.extend(found.elsewhere);
-            look.folders.push((folder, found.files));
-        }
-        let files = taken.files.into_iter().chain(elsewhere);
-        look.files = files.map(|path| (path.clone(), scan::one(roots, &path))).collect();
-        look
-    }
 }
 
 /// Tells the watcher when something that it goes by is another than before, as long as it lives.

@@ -9,12 +9,14 @@
 //! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
 //! at the start for all that is forgotten.
 
+mod apply;
 mod backoff;
 mod change;
 mod failure;
 mod large;
 mod memos;
 mod outline;
+mod port;
 mod purging;
 mod reach;
 mod way;
@@ -22,39 +24,27 @@ mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, RwLock};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SessionId};
-use baton_enrichment::Lines;
-use baton_episode::digest;
-use baton_episode::digest::Show;
-use baton_events::envelope::StoredRecord;
-use baton_events::projection::table::Row;
-use baton_events::session::EpisodeRef;
-use baton_graph::Surroundings;
-use tokio::sync::oneshot;
 
 use super::Options;
 use super::fresh::Fresh;
 use super::large::Large;
-use super::left_out::{LeftOut, Parts};
-use super::restore::{self, Mender};
+use super::left_out::LeftOut;
+use super::restore::Mender;
 use backoff::{pause, wait_to_open};
 use baton_base::condition::Condition;
 use baton_base::io_remedy;
 use baton_base::limits;
-use baton_journal::session_table::TableReader;
-use baton_memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
-use baton_store::conversation::Conversation;
-use baton_store::model_answer::{current_answer, read_answer};
-use change::Change;
+use baton_memory::{Checkpoint, Error as MemoryError, Store};
 use failure::Failures;
 pub(crate) use memos::{as_episode, items as memo_items};
-use outline::{Outline, Turns};
+use port::{Command, Wait};
+pub(super) use port::{Port, close_now, follow};
 use purging::Purge;
 use reach::Reach;
 pub(crate) use reach::{Covered, Want};
@@ -68,96 +58,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const LOOKED_AT: usize = 32;
 /// Sessions of which it is remembered what was last put.
 const REMEMBERED: usize = 10_000;
-
-/// Talks to the projector's thread.
-#[derive(Clone)]
-pub(super) struct Port {
-    commands: Sender<Command>,
-    nudged: Arc<AtomicBool>,
-    /// Absent until the memory could be opened.
-    searcher: Arc<RwLock<Option<Searcher>>>,
-    reach: Arc<Reach>,
-    trouble: Arc<Condition>,
-}
-
-enum Command {
-    /// The journal may have more.
-    Nudge,
-    Ensure(Wait),
-    /// The files must hold nothing of these sessions, whose tombstones stand up to the position.
-    Purge(Purge),
-    Close(oneshot::Sender<()>),
-}
-
-/// Somebody waits until searches cover the log up to a position.
-struct Wait {
-    at_least: Position,
-    want: Want,
-    reply: oneshot::Sender<Position>,
-}
-
-impl Port {
-    pub(super) fn ensure(&self, at_least: Position, want: Want, reply: oneshot::Sender<Position>) {
-        let covered = self.covered().of(want);
-        if covered >= at_least {
-            let _ = reply.send(covered);
-            return;
-        }
-        self.reach.ask(at_least);
-        let _ = self.commands.send(Command::Ensure(Wait { at_least, want, reply }));
-    }
-
-    /// `None`: the memory cannot be opened.
-    pub(super) fn searcher(&self) -> Option<Searcher> {
-        self.searcher.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
-    }
-
-    /// How far searches cover the log, and why they do not cover more of it.
-    pub(super) fn state(&self) -> (Position, Option<String>) {
-        (self.covered().whole, self.trouble.reason())
-    }
-
-    pub(super) fn covered(&self) -> Covered {
-        self.reach.covered()
-    }
-
-    pub(super) async fn close(&self) {
-        let (reply, closed) = oneshot::channel();
-        self.reach.close();
-        if self.commands.send(Command::Close(reply)).is_ok() {
-            let _ = tokio::time::timeout(limits::DRAIN, closed).await;
-        }
-    }
-
-    /// How far it has taken the log in, committed or not.
-    pub(super) fn reached(&self) -> Position {
-        self.reach.taken()
-    }
-
-    pub(super) fn nudge(&self) {
-        if !self.nudged.swap(true, Ordering::SeqCst) {
-            let _ = self.commands.send(Command::Nudge);
-        }
-    }
-}
-
-/// Closes a projector's memory and waits for that. Blocks.
-pub(super) fn close_now(port: &Port) {
-    let (reply, closed) = oneshot::channel();
-    port.reach.close();
-    if port.commands.send(Command::Close(reply)).is_ok() {
-        let _ = closed.blocking_recv();
-    }
-}
-
-/// Nudges the projector whenever the table has moved on.
-pub(super) fn follow(mut table: TableReader, port: Port) {
-    tokio::spawn(async move {
-        while table.changed().await.is_ok() {
-            port.nudge();
-        }
-    });
-}
 
 pub(super) struct Projector<C> {
     options: Options,
@@ -387,151 +287,6 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         // A read may stop short of what it was asked for, but for the end it is never empty.
         Ok(!records.is_empty() && self.applied < known)
-    }
-
-    fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
-        match Change::of(record, &self.options.table.now()) {
-            Change::Nothing => Ok(()),
-            Change::Memo(uuid) => self.apply_memo(uuid, record),
-            Change::Home => self.apply_home(record),
-            Change::Forgotten(session) => {
-                self.forgotten.insert(session.clone());
-                self.remove(&session)
-            }
-            Change::BegunAnew(session) => {
-                self.put.remove(&session);
-                Ok(())
-            }
-            Change::Put { session, row, anew } => {
-                if anew {
-                    self.put.remove(&session);
-                }
-                row.state.episode.as_ref().map_or(Ok(()), |current| self.put_shown(&session, &row, current))
-            }
-        }
-    }
-
-    fn put(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef, way: Way<'_>) -> Result<(), Error> {
-        let Some((conversation, mut outline)) = self.conversation(session, current, way)? else { return Ok(()) };
-        if self.left_out.holds(session, current) {
-            tracing::error!(%session, "conversation makes the memory break and is left out");
-            return self.remove(session);
-        }
-        // Should anything below panic, the next memory begins without this conversation.
-        self.left_out.suspect(session, current);
-        let items = outline.items(&conversation);
-        let mut parts = Parts::default();
-        let mut episode = parts.make("its digest", || digest::digest(items, &digest::Show::default()));
-        episode.left_out = outline.left_out();
-        let answer = current_answer(&row.state, current);
-        let answer = answer.and_then(|answer| read_answer(&self.options.chunks, session, &answer));
-        let lines = if answer.is_some() { Lines::new(items, &Show::default()) } else { Lines::default() };
-        let state = &row.state;
-        let project = state.place.as_ref().map(|place| place.project.as_str());
-        let group = state.group_id().unwrap_or_default();
-        let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
-        let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
-        way.check()?;
-        let graph = parts.make("its facts", || outline::graph(items, &episode, &surroundings, answer.as_ref(), &lines));
-        way.check()?;
-        let outcomes =
-            parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings, way)));
-        let outcomes = outcomes.transpose()?.unwrap_or_default();
-        outline.let_go();
-        if let Some(answer) = &answer {
-            episode = answer.merge_into(episode, &lines);
-        }
-        let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
-        let (title, content) = (episode.title.clone(), episode.content_with_marks());
-        let entry = Entry {
-            session,
-            generation: current.generation,
-            project,
-            group_id: group,
-            agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
-            title: &title,
-            episode_uuid: current.uuid,
-            episode_text: &content,
-            ended_at: outline.ended_at,
-            indexed_at: current.at,
-            parent: state.parent(),
-            links: &outline.links,
-            titles: &titles,
-            units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units, way },
-            changed_from: outline.changed_from,
-            graph: &graph,
-            outcomes: &outcomes,
-        };
-        let stored = self.store.put(&entry);
-        self.left_out.clear(session);
-        self.left_out.set_parts(session, parts);
-        stored?;
-        self.dirty();
-        self.superseded.push(session.clone());
-        if self.put.len() >= REMEMBERED {
-            self.put.clear();
-        }
-        let put = Put { generation: current.generation, filter_version: current.filter_version, items: outline.count };
-        self.put.insert(session.clone(), put);
-        Ok(())
-    }
-
-    fn is_current(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
-        self.options.table.now().get(session).is_some_and(|row| restore::is_current(&row.state, episode))
-    }
-
-    /// The conversation of an episode, gone through once. `None`: it cannot be had, which is told, and the memory does without.
-    fn conversation(
-        &mut self,
-        session: &SessionId,
-        current: &EpisodeRef,
-        way: Way<'_>,
-    ) -> Result<Option<(Conversation, Outline)>, Error> {
-        let chunks = &self.options.chunks;
-        // What the memory already has of this very conversation is a prefix of it.
-        let is_same = |put: &&Put| put.generation == current.generation && put.filter_version == current.filter_version;
-        let known = self.put.get(session).filter(is_same).map(|put| put.items);
-        let read = |conversation, way| Outline::of(&conversation, known, way).map(|outline| (conversation, outline));
-        let open = |way| {
-            let opened = Conversation::open(chunks, session, current).map_err(outline::unreadable);
-            opened.and_then(|conversation| read(conversation, way))
-        };
-        let opened = match self.fresh.take(&current.manifest) {
-            Some(items) => read(Conversation::Held(items), way),
-            None => open(way),
-        };
-        let error = match opened {
-            Ok(opened) => return Ok(Some(opened)),
-            Err(MemoryError::Units(error)) => error,
-            Err(error) => return Err(error.into()),
-        };
-        let mended = self.mender.mend(&self.options.table, session, current);
-        match mended.and_then(|()| open(Way::straight()).map_err(|error| error.to_string())) {
-            Ok(opened) => {
-                tracing::warn!(%session, %error, "stored conversation restored from its transcript");
-                Ok(Some(opened))
-            }
-            // Forgotten or superseded while we looked: what comes next in the log sees to it.
-            Err(_) if !self.is_current(session, current) => Ok(None),
-            // One damaged conversation must not hold up all others. It is named, and the next index mends it.
-            Err(why) => {
-                if self.left_out.unreadable(session, format!("{error}; {why}")) {
-                    tracing::error!(%session, %error, %why, "conversation not readable, left out of the memory");
-                }
-                if self.store.holds(session)? {
-                    self.remove(session)?;
-                }
-                Ok(None)
-            }
-        }
-    }
-
-    fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
-        self.put.remove(session);
-        self.large.forget(session);
-        self.store.remove(session)?;
-        self.dirty();
-        Ok(())
     }
 
     fn dirty(&mut self) {

@@ -6,12 +6,58 @@ use baton_conversation::record::Timestamp;
 use ractor::ActorRef;
 use tokio::sync::watch;
 
-use super::Msg;
+use super::backlog::Work;
+use super::failing::Name;
+use super::{Msg, State};
 use baton_base::clock::Clock;
 use baton_base::journal_health::Outage;
 use baton_base::limits;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
+
+/// A session that was woken is not woken again within this time.
+const WAKE_PAUSE_MS: i64 = 10_000;
+
+impl State {
+    pub(super) async fn tick(&mut self, myself: &ActorRef<Msg>) {
+        if self.draining {
+            return;
+        }
+        let due = self.budget.take_due(self.now());
+        let mut again = Vec::new();
+        for name in due {
+            match name {
+                Name::Only(child) => self.start(myself, child).await,
+                Name::Session(id) => again.push(Work::Wake(id)),
+            }
+        }
+        let (settings, now) = (self.options.sessions.settings.now(), self.now());
+        let table = self.options.table.newest();
+        let (due, next) = self.due.look(&table, &settings, now);
+        self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
+        let mut work = again;
+        for (id, at) in due {
+            if self.woken.get(&id).is_none_or(|woken| at > *woken) {
+                self.woken.insert(id.clone(), now);
+                work.push(Work::Wake(id));
+            }
+        }
+        let again = self.woken.values().min().map(|woken| woken.plus_ms(WAKE_PAUSE_MS));
+        self.take_in(work);
+        self.wheel.send_replace(next.into_iter().chain(again).chain(self.budget.next_due(now)).min());
+        self.tell_degraded(now);
+    }
+
+    /// What was owed when its session was stopped is owed again; timers follow with the next tick.
+    pub(super) async fn reconfigured(&mut self, myself: &ActorRef<Msg>) {
+        let work = self.owed();
+        if !self.draining {
+            self.woken.clear();
+            self.take_in(work);
+        }
+        self.tick(myself).await;
+    }
+}
 
 /// One timer for all sessions: looks at the table when it has changed, and when the next session's time has come.
 pub(super) async fn turn_wheel(

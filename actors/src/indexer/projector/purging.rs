@@ -6,11 +6,11 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::Phase;
 use tokio::sync::oneshot;
 
-use super::{Command, Error, Port, Projector, memos};
+use super::{Error, Projector, memos};
 
 /// Somebody waits for sessions to be purged: of those that are forgotten everything goes, of others what they said before.
 pub(super) struct Purge {
-    sessions: Vec<SessionId>,
+    pub(super) sessions: Vec<SessionId>,
     pub(super) at_least: Position,
     pub(super) reply: oneshot::Sender<Result<(), String>>,
 }
@@ -24,19 +24,6 @@ pub(super) fn forgotten(table: &SessionTable) -> impl Iterator<Item = SessionId>
 
 fn is_gone(table: &SessionTable, id: &SessionId) -> bool {
     table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten) || memos::is_deleted(table, id)
-}
-
-impl Port {
-    /// Has sessions purged that were forgotten up to a position. The reply is dropped if the memory breaks, or is not open.
-    pub(in crate::indexer) fn purge(
-        &self,
-        sessions: Vec<SessionId>,
-        at_least: Position,
-        reply: oneshot::Sender<Result<(), String>>,
-    ) {
-        self.reach.ask(at_least);
-        let _ = self.commands.send(Command::Purge(Purge { sessions, at_least, reply }));
-    }
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {

@@ -10,8 +10,9 @@ use baton_events::schema::item;
 use baton_events::session::{CloseReason, EffectId, EpisodeRef, Event, FileIdentity, Kind, Tier};
 use uuid::Uuid;
 
+use super::super::change::Change;
 use super::super::way::Others;
-use super::super::{Change, Covered, Reach};
+use super::super::{Covered, Reach};
 use super::*;
 use crate::indexer::large::Large;
 use baton_base::limits;

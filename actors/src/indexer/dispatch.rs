@@ -1,0 +1,127 @@
+//! Begins index jobs: those that somebody waits for first, the others as the memory and the processors keep up.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::session::FailureWhy;
+use ractor::ActorRef;
+use tokio::sync::Notify;
+
+use super::fresh::Fresh;
+use super::job;
+use super::may_read::Leave;
+use super::sync_batch::Standing;
+use super::under_way::UnderWay;
+use super::{JobOutcome, JobRequest, Msg, State, report};
+use baton_base::io_remedy::Obstacle;
+use baton_base::limits;
+use baton_base::throttle::{Pace, Room};
+
+impl State {
+    /// Puts a job that somebody waits for by now before those that nobody waits for.
+    pub(super) fn hurry(&mut self, session: &SessionId) {
+        let index = self.behind.iter().position(|waiting| waiting.session == *session);
+        if let Some(request) = index.and_then(|index| self.behind.remove(index)) {
+            self.asked.push_back(request);
+        } else if let Some(begun) = self.preparing.get(session) {
+            begun.notify_one();
+        }
+    }
+
+    pub(super) fn dispatch(&mut self, myself: &ActorRef<Msg>) {
+        while self.asked_under_way < limits::JOBS_UNDER_WAY
+            && let Some(request) = Self::next(&mut self.asked, &self.under_way)
+        {
+            self.asked_under_way += 1;
+            self.begin(request, myself.clone());
+        }
+        while self.preparing.len() < self.options.jobs_at_once
+            && let Some(request) = Self::next(&mut self.behind, &self.under_way)
+        {
+            self.begin_behind(request, myself.clone());
+        }
+    }
+
+    /// The first of these jobs whose session has none under way. From now on it has.
+    fn next(waiting: &mut VecDeque<Box<JobRequest>>, under_way: &UnderWay) -> Option<Box<JobRequest>> {
+        let index = waiting.iter().position(|request| !under_way.holds(&request.session))?;
+        let request = waiting.remove(index)?;
+        under_way.begin(&request.session);
+        Some(request)
+    }
+
+    fn leave(&self) -> Leave {
+        Leave { table: self.options.table.clone(), settings: self.options.settings.clone() }
+    }
+
+    /// One job that somebody waits for: at work while there is a processor for it, then waiting for the disk beside others.
+    fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
+        let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
+        let (under_way, leave, slot) = (self.under_way.clone(), self.leave(), self.slot.clone());
+        tokio::spawn(async move {
+            let standing = Standing::of(&request, under_way);
+            let room = at_work.acquire_owned().await;
+            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
+            drop(room);
+            shelf.take(prepared, standing).await;
+            report(&myself, &slot, Msg::Finished);
+        });
+    }
+
+    /// One job of the background: when it has had its processor its conversation goes to the shelf, and the next begins.
+    fn begin_behind(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
+        let hurried = Arc::new(Notify::new());
+        self.preparing.insert(request.session.clone(), hurried.clone());
+        let (under_way, leave) = (self.under_way.clone(), self.leave());
+        let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
+        let (pace, slot, storing) = (self.options.pace.clone(), self.slot.clone(), self.storing.clone());
+        tokio::spawn(async move {
+            let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
+            let (request, chunks, leave) = (Arc::new(*request), Arc::new(chunks), Arc::new(leave));
+            let prepared = loop {
+                let room = background(&pace, &fresh, &hurried).await;
+                let is_asked = room.is_none();
+                let (request, chunks, leave) = (request.clone(), chunks.clone(), leave.clone());
+                let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
+                drop(room);
+                // The others would fail alike, one after another: what nobody waits for waits here for room.
+                match no_room(&prepared).filter(|_| !is_asked) {
+                    Some(reason) => storing.met(reason),
+                    None => break prepared,
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(limits::ROOM) => {}
+                    () = hurried.notified() => hurried.notify_one(),
+                }
+            };
+            shelf.take(prepared, standing).await;
+            report(&myself, &slot, Msg::Prepared(session));
+        });
+    }
+}
+
+/// Room for a job of the background: when the memory has followed and a processor of the background's is free, or as soon
+/// as somebody waits for it.
+async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<Room> {
+    let in_turn = async {
+        let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
+        pace.background().await
+    };
+    tokio::select! {
+        room = in_turn => Some(room),
+        () = hurried.notified() => None,
+    }
+}
+
+/// Why a job could not write, if the whole disk takes nothing.
+fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
+    match prepared {
+        Ok(Err(JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. }))
+            if Obstacle::told(reason).is_of_the_disk() =>
+        {
+            Some(reason)
+        }
+        _ => None,
+    }
+}

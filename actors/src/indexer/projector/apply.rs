@@ -1,0 +1,174 @@
+//! Takes one event into the memory: what it changes is put in, replaced or removed.
+
+use baton_conversation::item::Agent;
+use baton_conversation::record::SessionId;
+use baton_enrichment::Lines;
+use baton_episode::digest;
+use baton_episode::digest::Show;
+use baton_events::envelope::StoredRecord;
+use baton_events::projection::table::Row;
+use baton_events::session::EpisodeRef;
+use baton_graph::Surroundings;
+
+use super::change::Change;
+use super::outline::{self, Outline, Turns};
+use super::way::Way;
+use super::{Error, Projector, Put, REMEMBERED};
+use crate::indexer::left_out::Parts;
+use crate::indexer::restore;
+use baton_memory::{Entry, Error as MemoryError};
+use baton_store::conversation::Conversation;
+use baton_store::model_answer::{current_answer, read_answer};
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    pub(super) fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
+        match Change::of(record, &self.options.table.now()) {
+            Change::Nothing => Ok(()),
+            Change::Memo(uuid) => self.apply_memo(uuid, record),
+            Change::Home => self.apply_home(record),
+            Change::Forgotten(session) => {
+                self.forgotten.insert(session.clone());
+                self.remove(&session)
+            }
+            Change::BegunAnew(session) => {
+                self.put.remove(&session);
+                Ok(())
+            }
+            Change::Put { session, row, anew } => {
+                if anew {
+                    self.put.remove(&session);
+                }
+                row.state.episode.as_ref().map_or(Ok(()), |current| self.put_shown(&session, &row, current))
+            }
+        }
+    }
+
+    pub(super) fn put(
+        &mut self,
+        session: &SessionId,
+        row: &Row,
+        current: &EpisodeRef,
+        way: Way<'_>,
+    ) -> Result<(), Error> {
+        let Some((conversation, mut outline)) = self.conversation(session, current, way)? else { return Ok(()) };
+        if self.left_out.holds(session, current) {
+            tracing::error!(%session, "conversation makes the memory break and is left out");
+            return self.remove(session);
+        }
+        // Should anything below panic, the next memory begins without this conversation.
+        self.left_out.suspect(session, current);
+        let items = outline.items(&conversation);
+        let mut parts = Parts::default();
+        let mut episode = parts.make("its digest", || digest::digest(items, &digest::Show::default()));
+        episode.left_out = outline.left_out();
+        let answer = current_answer(&row.state, current);
+        let answer = answer.and_then(|answer| read_answer(&self.options.chunks, session, &answer));
+        let lines = if answer.is_some() { Lines::of(items, &Show::default()) } else { Lines::default() };
+        let state = &row.state;
+        let project = state.place.as_ref().map(|place| place.project.as_str());
+        let group = state.group_id().unwrap_or_default();
+        let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
+        let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
+        way.check()?;
+        let graph = parts.make("its facts", || outline::graph(items, &episode, &surroundings, answer.as_ref(), &lines));
+        way.check()?;
+        let outcomes =
+            parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings, way)));
+        let outcomes = outcomes.transpose()?.unwrap_or_default();
+        outline.let_go();
+        if let Some(answer) = &answer {
+            episode = answer.tell(episode, &lines);
+        }
+        let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
+        let (title, content) = (episode.title.clone(), episode.told_apart());
+        let entry = Entry {
+            session,
+            generation: current.generation,
+            project,
+            group_id: group,
+            agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
+            title: &title,
+            episode_uuid: current.uuid,
+            episode_text: &content,
+            ended_at: outline.ended_at,
+            indexed_at: current.at,
+            parent: state.parent(),
+            links: &outline.links,
+            titles: &titles,
+            units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units, way },
+            changed_from: outline.changed_from,
+            graph: &graph,
+            outcomes: &outcomes,
+        };
+        let stored = self.store.put(&entry);
+        self.left_out.clear(session);
+        self.left_out.set_parts(session, parts);
+        stored?;
+        self.dirty();
+        self.superseded.push(session.clone());
+        if self.put.len() >= REMEMBERED {
+            self.put.clear();
+        }
+        let put = Put { generation: current.generation, filter_version: current.filter_version, items: outline.count };
+        self.put.insert(session.clone(), put);
+        Ok(())
+    }
+
+    pub(super) fn is_current(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
+        self.options.table.now().get(session).is_some_and(|row| restore::is_current(&row.state, episode))
+    }
+
+    /// The conversation of an episode, gone through once. `None`: it cannot be had, which is told, and the memory does without.
+    pub(super) fn conversation(
+        &mut self,
+        session: &SessionId,
+        current: &EpisodeRef,
+        way: Way<'_>,
+    ) -> Result<Option<(Conversation, Outline)>, Error> {
+        let chunks = &self.options.chunks;
+        // What the memory already has of this very conversation is a prefix of it.
+        let is_same = |put: &&Put| put.generation == current.generation && put.filter_version == current.filter_version;
+        let known = self.put.get(session).filter(is_same).map(|put| put.items);
+        let read = |conversation, way| Outline::of(&conversation, known, way).map(|outline| (conversation, outline));
+        let open = |way| {
+            let opened = Conversation::open(chunks, session, current).map_err(outline::unreadable);
+            opened.and_then(|conversation| read(conversation, way))
+        };
+        let opened = match self.fresh.take(&current.manifest) {
+            Some(items) => read(Conversation::Held(items), way),
+            None => open(way),
+        };
+        let error = match opened {
+            Ok(opened) => return Ok(Some(opened)),
+            Err(MemoryError::Units(error)) => error,
+            Err(error) => return Err(error.into()),
+        };
+        let mended = self.mender.mend(&self.options.table, session, current);
+        match mended.and_then(|()| open(Way::straight()).map_err(|error| error.to_string())) {
+            Ok(opened) => {
+                tracing::warn!(%session, %error, "stored conversation restored from its transcript");
+                Ok(Some(opened))
+            }
+            // Forgotten or superseded while we looked: what comes next in the log sees to it.
+            Err(_) if !self.is_current(session, current) => Ok(None),
+            // One damaged conversation must not hold up all others. It is named, and the next index mends it.
+            Err(why) => {
+                if self.left_out.unreadable(session, format!("{error}; {why}")) {
+                    tracing::error!(%session, %error, %why, "conversation not readable, left out of the memory");
+                }
+                if self.store.holds(session)? {
+                    self.remove(session)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
+        self.put.remove(session);
+        self.large.forget(session);
+        self.store.remove(session)?;
+        self.dirty();
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! How others talk to the memory's thread.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, RwLock};
+
+use baton_conversation::record::{Position, SessionId};
+use tokio::sync::oneshot;
+
+use super::purging::Purge;
+use super::reach::{Covered, Reach, Want};
+use baton_base::condition::Trouble;
+use baton_base::limits;
+use baton_journal::session_table::TableReader;
+use baton_memory::Searcher;
+
+/// Talks to the projector's thread.
+#[derive(Clone)]
+pub(in crate::indexer) struct Port {
+    pub(super) commands: Sender<Command>,
+    pub(super) nudged: Arc<AtomicBool>,
+    /// Absent until the memory could be opened.
+    pub(super) searcher: Arc<RwLock<Option<Searcher>>>,
+    pub(super) reach: Arc<Reach>,
+    pub(super) trouble: Arc<Trouble>,
+}
+
+pub(super) enum Command {
+    /// The journal may have more.
+    Nudge,
+    Ensure(Wait),
+    /// The files must hold nothing of these sessions, whose tombstones stand up to the position.
+    Purge(Purge),
+    Close(oneshot::Sender<()>),
+}
+
+/// Somebody waits until searches cover the log up to a position.
+pub(super) struct Wait {
+    pub(super) at_least: Position,
+    pub(super) want: Want,
+    pub(super) reply: oneshot::Sender<Position>,
+}
+
+impl Port {
+    pub(in crate::indexer) fn ensure(&self, at_least: Position, want: Want, reply: oneshot::Sender<Position>) {
+        let covered = self.covered().of(want);
+        if covered >= at_least {
+            let _ = reply.send(covered);
+            return;
+        }
+        self.reach.ask(at_least);
+        let _ = self.commands.send(Command::Ensure(Wait { at_least, want, reply }));
+    }
+
+    /// `None`: the memory cannot be opened.
+    pub(in crate::indexer) fn searcher(&self) -> Option<Searcher> {
+        self.searcher.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// How far searches cover the log, and why they do not cover more of it.
+    pub(in crate::indexer) fn state(&self) -> (Position, Option<String>) {
+        (self.covered().whole, self.trouble.lasting())
+    }
+
+    pub(in crate::indexer) fn covered(&self) -> Covered {
+        self.reach.covered()
+    }
+
+    pub(in crate::indexer) async fn close(&self) {
+        let (reply, closed) = oneshot::channel();
+        self.reach.close();
+        if self.commands.send(Command::Close(reply)).is_ok() {
+            let _ = tokio::time::timeout(limits::DRAIN, closed).await;
+        }
+    }
+
+    /// How far it has taken the log in, committed or not.
+    pub(in crate::indexer) fn reached(&self) -> Position {
+        self.reach.taken()
+    }
+
+    pub(in crate::indexer) fn nudge(&self) {
+        if !self.nudged.swap(true, Ordering::SeqCst) {
+            let _ = self.commands.send(Command::Nudge);
+        }
+    }
+
+    /// Has sessions purged that were forgotten up to a position. The reply is dropped if the memory breaks, or is not open.
+    pub(in crate::indexer) fn purge(
+        &self,
+        sessions: Vec<SessionId>,
+        at_least: Position,
+        reply: oneshot::Sender<Result<(), String>>,
+    ) {
+        self.reach.ask(at_least);
+        let _ = self.commands.send(Command::Purge(Purge { sessions, at_least, reply }));
+    }
+}
+
+/// Closes a projector's memory and waits for that. Blocks.
+pub(in crate::indexer) fn close_now(port: &Port) {
+    let (reply, closed) = oneshot::channel();
+    port.reach.close();
+    if port.commands.send(Command::Close(reply)).is_ok() {
+        let _ = closed.blocking_recv();
+    }
+}
+
+/// Nudges the projector whenever the table has moved on.
+pub(in crate::indexer) fn follow(mut table: TableReader, port: Port) {
+    tokio::spawn(async move {
+        while table.changed().await.is_ok() {
+            port.nudge();
+        }
+    });
+}

@@ -1,0 +1,85 @@
+//! Looks at a few files and folders that may have changed.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::State;
+use super::changes::Taken;
+use super::scan::{self, Stamps};
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_base::transcript_root::Root;
+
+/// What a look at a few files and folders has found.
+#[derive(Default)]
+pub(super) struct Look {
+    files: Vec<(PathBuf, Option<FileSeen>)>,
+    folders: Vec<(PathBuf, Vec<FileSeen>)>,
+    stamps: Stamps,
+    elsewhere: BTreeSet<PathBuf>,
+    /// Something that is not told of was met: everything has to be looked at from now on.
+    is_odd: bool,
+}
+
+impl Look {
+    fn at(roots: &[Root], taken: Taken, stamps: Stamps, elsewhere: BTreeSet<PathBuf>) -> Self {
+        let mut look = Self { stamps, ..Self::default() };
+        let mut folders = taken.folders;
+        folders.extend(scan::changed(&look.stamps));
+        for folder in folders {
+            // What lies below one that was looked at was looked at with it.
+            if look.folders.iter().any(|(above, _)| folder.starts_with(above)) {
+                continue;
+            }
+            look.stamps.retain(|stamped, _| !stamped.starts_with(&folder));
+            let found = scan::below(roots, &folder);
+            look.is_odd |= found.linked || !found.unreachable.is_empty() || found.left_out > 0;
+            look.stamps.extend(found.stamps);
+            look.elsewhere.extend(found.elsewhere);
+            look.folders.push((folder, found.files));
+        }
+        let files = taken.files.into_iter().chain(elsewhere);
+        look.files = files.map(|path| (path.clone(), scan::one(roots, &path))).collect();
+        look
+    }
+}
+
+impl State {
+    /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread; `None`:
+    /// that is not known, and everything has to be looked at.
+    pub(super) async fn look_at(&mut self, taken: Taken) -> Option<Vec<FileSeen>> {
+        if let Some(walk) = &mut self.walk {
+            walk.missed(taken.clone());
+        }
+        if !taken.folders.is_empty() {
+            self.changes.settle().await;
+        }
+        if self.looking.take_if(|looking| looking.is_finished()).is_none() && self.looking.is_some() {
+            // One hangs: another would hang beside it.
+            self.covered = false;
+            return None;
+        }
+        let roots = self.roots.clone();
+        let (stamps, elsewhere) = (std::mem::take(&mut self.last.stamps), self.last.elsewhere.clone());
+        let mut looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
+        let looked = tokio::time::timeout(limits::ROOT_LOOK, &mut looking).await;
+        let Ok(Ok(look)) = looked else {
+            tracing::error!("looking for transcripts broke, or hangs");
+            self.looking = looked.is_err().then_some(looking);
+            self.covered = false;
+            return None;
+        };
+        let mut unread = Vec::new();
+        for (folder, files) in look.folders {
+            unread.extend(self.known.replace_below(&folder, files));
+        }
+        for (path, file) in look.files {
+            unread.extend(self.known.note(&path, file));
+        }
+        self.last.stamps = look.stamps;
+        self.last.elsewhere.extend(look.elsewhere);
+        self.covered &= !look.is_odd;
+        self.known.moved_first(&mut unread);
+        Some(unread)
+    }
+}
