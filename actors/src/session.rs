@@ -1,8 +1,8 @@
-//! The session actor: owns one aggregate, its offset, and the reading of its file.
+//! The session actor: owns one aggregate, its read offset, and the reading of its transcript.
 //!
-//! Every handler goes the same way: read what must be known, propose, record (durable), start what is owed, answer. It
-//! trusts nobody's idea of its state; after a restart it rebuilds from the journal, and what was owed is owed again.
-//! It keeps no text: index jobs read the file again.
+//! Every handler takes the same steps: read the file, propose events, record them (durable), start what is owed,
+//! answer. The actor trusts no state but its own; after a restart it is rebuilt from the journal, and what was owed is
+//! owed again. It keeps no text: index jobs read the file again.
 
 mod answer;
 mod closing;
@@ -46,47 +46,47 @@ use baton_journal::{AppendError, Journal};
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::ForgottenSessions;
 
-/// What a session needs of the world; the same for all of them.
+/// What all sessions share.
 #[derive(Clone)]
 pub struct Options {
     /// The log.
     pub journal: Arc<dyn Journal>,
-    /// The time.
+    /// Time source.
     pub clock: Arc<dyn Clock>,
-    /// Timeouts and switches, as configured now.
+    /// Timeouts and switches as currently configured.
     pub settings: SettingsReader,
-    /// Bounds the reads of all sessions together.
+    /// Limits the concurrent reads of all sessions together.
     pub throttle: Throttle,
-    /// Where notes are kept.
+    /// Stores closing notes.
     pub chunks: Arc<ChunkStore>,
-    /// Takes index jobs.
+    /// Runs index jobs.
     pub indexer: indexer::Handle,
-    /// Is told how far a file was read.
+    /// Learns how far each file was read.
     pub watcher: watcher::Handle,
     /// Starts, rests and restarts sessions.
     pub supervisor: Arc<dyn Supervisor>,
-    /// Is told whether the log takes writes.
+    /// Learns whether the log accepts writes.
     pub outage: Outage,
-    /// What has become of other sessions: a subagent is forgotten with its own.
+    /// State of other sessions: a subagent is forgotten together with its parent.
     pub table: TableReader,
-    /// What copies of forgotten sessions are known by.
+    /// Fingerprints that recognise copies of forgotten sessions.
     pub remains: Arc<ForgottenSessions>,
-    /// Which file systems do not answer.
+    /// Knows which file systems do not answer.
     pub roots: Arc<Roots>,
 }
 
-/// What a session reports to whoever started it. No call blocks or waits.
+/// Reports from a session to its supervisor. No method blocks or waits.
 pub trait Supervisor: Send + Sync {
     /// An incarnation could not record an event, because the log takes no writes.
     fn unrecorded(&self, id: SessionId);
 
-    /// An incarnation that is being put to rest owes something that it can no longer do itself.
+    /// A drained incarnation owes something that it can no longer do itself.
     fn owed(&self, id: SessionId);
 
     /// An incarnation cannot read its history.
     fn unreadable(&self, id: SessionId, incarnation: ActorId, reason: String);
 
-    /// An incarnation owes nothing at the moment; `rest` says that it may be put to rest.
+    /// An incarnation owes nothing at the moment; it may be stopped if `rest` is true.
     fn settled(&self, id: SessionId, incarnation: ActorId, rest: bool);
 }
 
@@ -94,78 +94,78 @@ pub trait Supervisor: Send + Sync {
 #[derive(Clone)]
 pub struct Handle(ActorRef<Msg>);
 
-/// A close, as a caller asks for it.
+/// A request to close a session.
 #[derive(Clone, Debug)]
 pub struct CloseCall {
-    /// Which layer.
+    /// The layer that asks.
     pub reason: CloseReason,
-    /// The closer's words, redacted and bounded by the caller.
+    /// The closer's note, already redacted and shortened.
     pub note: Option<String>,
-    /// Whether the session itself asks.
+    /// True if the session itself asks.
     pub by_self: bool,
-    /// Identity of the wish.
+    /// Command id, for deduplication.
     pub command: CommandId,
 }
 
 impl Handle {
-    /// Starts an incarnation, linked to its supervisor. It reads its history with the first message.
+    /// Starts an incarnation linked to its supervisor. It reads its history on its first message.
     pub(crate) async fn start(id: SessionId, options: Options, supervisor: ActorCell) -> Result<Self, SpawnErr> {
         let (actor, _) = Actor::spawn_linked(None, SessionActor, (id, options), supervisor).await?;
         Ok(Self(actor))
     }
 
-    /// Which incarnation this is.
+    /// Identifies this incarnation.
     pub(crate) fn incarnation(&self) -> ActorId {
         self.0.get_id()
     }
 
-    /// Ends the incarnation when it has handled what was sent before.
+    /// Stops the incarnation once it has handled the messages already sent.
     pub(crate) fn drain(&self) {
         let _ = self.0.drain();
     }
 
-    /// Resolves when the incarnation has ended, or after this time.
+    /// Resolves when the incarnation has ended or the time is up.
     pub(crate) async fn wait(&self, within: Duration) {
         let _ = self.0.wait(Some(within)).await;
     }
 
-    /// A transcript file of the session was found, or has changed.
+    /// A transcript of the session was found or has changed.
     pub fn seen(&self, file: FileSeen) {
         let _ = self.0.send_message(Msg::Seen(file));
     }
 
-    /// Reads to the end of the file and indexes what there is, as for a query, when there is time for it.
+    /// Reads to the end of the file and indexes the result in the background, as a query would.
     pub fn index(&self, seen: Option<FileSeen>) {
         let _ = self.0.send_message(Msg::Index(seen));
     }
 
-    /// Applies what time alone brings about.
+    /// Applies the rules of time, such as idle timeouts.
     pub fn wake(&self) {
         let _ = self.0.send_message(Msg::Wake);
     }
 
-    /// The indexer was restarted: hand out again what it may have lost.
+    /// Hands out the pending job again, after an indexer restart that may have lost it.
     pub(crate) fn hand_out_again(&self) {
         let _ = self.0.send_message(Msg::HandOutAgain);
     }
 
-    /// Comes back when everything that was sent before has been handled.
+    /// Resolves once all earlier messages are handled.
     pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
         actor_address::call(&self.0, Msg::TakenIn, within).await
     }
 
-    /// Closes, and waits until the episode is durable, at most `within`.
+    /// Closes the session and waits up to `within` until its episode is durable.
     pub async fn close(&self, call: CloseCall, within: Duration) -> Result<Closed, CallError> {
         actor_address::call(&self.0, |reply| Msg::Close(call, reply), within).await
     }
 
-    /// Has the session tracked, or tracked no more, whatever the switches say at the moment.
+    /// Changes the session's tracking: track, untrack, forget, restore, delete or redact.
     pub async fn switch(&self, switch: Switch, within: Duration) -> Result<Switched, CallError> {
         actor_address::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
     }
 
-    /// Records what a hook or a connection has said, and what follows from it. Answered when that is durable and before
-    /// anything is read; `seen`, its transcript, is looked at afterwards.
+    /// Records a signal from a hook or a connection, with its consequences. Answers once they are durable, before
+    /// anything is read; `seen`, the session's transcript, is read afterwards.
     pub async fn signal(
         &self,
         seen: Option<FileSeen>,
@@ -175,17 +175,17 @@ impl Handle {
         actor_address::call(&self.0, |reply| Msg::Signal(call, seen, reply), within).await
     }
 
-    /// Records that the session was told of the one before it, or has taken over from it.
+    /// Records that the session was offered a handoff, or has claimed it.
     pub async fn hand_over(&self, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
         actor_address::call(&self.0, |reply| Msg::HandOver(what, reply), within).await
     }
 
-    /// Records what a model is asked about the session, or what came of it.
+    /// Records a model call about the session, or the result of one.
     pub async fn asking(&self, what: Asking, within: Duration) -> Result<Asked, CallError> {
         actor_address::call(&self.0, |reply| Msg::Asking(what, reply), within).await
     }
 
-    /// Reads to the end of the file as it stands, then closes for a query.
+    /// Reads to the current end of the file, then closes the session.
     pub async fn refresh(
         &self,
         seen: Option<FileSeen>,
@@ -199,7 +199,6 @@ impl Handle {
     }
 }
 
-/// What the actor is sent.
 enum Msg {
     Seen(FileSeen),
     Index(Option<FileSeen>),
@@ -214,29 +213,29 @@ enum Msg {
     HandOutAgain,
 }
 
-/// The actor. Everything it knows is in its [`State`].
+/// The actor; everything it knows is in its [`State`].
 struct SessionActor;
 
 struct State {
     id: SessionId,
     options: Options,
     stream: SessionStream,
-    /// Rebuilt by the first message.
+    /// Absent until the first message rebuilds it.
     aggregate: Option<Aggregate>,
     /// The job that this incarnation has handed out.
     in_flight: Option<EffectId>,
     waiting: Vec<Waiter>,
-    /// The file has changed and was not read since.
+    /// A change of the file that is still to be read.
     dirty: Option<FileSeen>,
-    /// When the file was last read, for the pace of recording.
+    /// When the file was last read, to limit how often progress is recorded.
     read_at: Option<tokio::time::Instant>,
-    /// A wake-up is on its way.
+    /// True while a delayed [`Msg::Wake`] is scheduled.
     timer: bool,
-    /// An owed close is on its way.
+    /// True while a [`Msg::Wake`] for an owed close is in the mailbox.
     closing: bool,
-    /// Why the file could not be read the last time.
+    /// Why the last read or job failed.
     unreadable: Option<String>,
-    /// Whether somebody waits for what is being done.
+    /// Whether a caller waits for the message being handled.
     urgency: Urgency,
 }
 
@@ -315,7 +314,7 @@ impl Actor for SessionActor {
 }
 
 impl State {
-    /// Rebuilds the session from the log unless that has been done. The inner error says why its history cannot be read.
+    /// Rebuilds the session from the log, once. The inner error says why its history cannot be read.
     async fn rehydrate(&mut self) -> Result<Result<(), session_stream::Error>, ActorProcessingErr> {
         if self.aggregate.is_some() {
             return Ok(Ok(()));
@@ -330,13 +329,13 @@ impl State {
         })
     }
 
-    /// What follows when the log has not taken an event. What is owed is started again when it takes events again, and not
-    /// before: it may refuse for a long time.
+    /// Handles an event that the log did not accept. Effects owed are not restarted until the log accepts events again,
+    /// which may take long.
     fn not_recorded(&mut self, myself: &ActorRef<Msg>, error: &AppendError) -> Result<(), ActorProcessingErr> {
         let reason = error.to_string();
         match error {
             AppendError::Conflict { actual } => {
-                // Somebody else wrote to this stream: what we believe is worth nothing.
+                // Another writer appended to this stream, so the in-memory state is stale.
                 tracing::warn!(session = %self.id, version = actual.0, "another writer was at work");
                 return Err("the stream has moved on".into());
             }
@@ -346,13 +345,13 @@ impl State {
                 return Err("an event cannot be recorded".into());
             }
             AppendError::Refused { .. } => {}
-            // It may be stored all the same, and could not be read back: only reading anew tells.
+            // The event may be stored although it could not be read back; only a rebuild can tell.
             AppendError::Closed => self.aggregate = None,
         }
         tracing::debug!(session = %self.id, %error, "event not recorded");
         self.options.outage.refused(&reason, self.options.clock.now());
         self.options.supervisor.unrecorded(self.id.clone());
-        // A job that runs still tells its waiters what has become of it.
+        // A running job still answers its waiters when it ends.
         if self.in_flight.is_none() {
             self.dismiss_waiters(&Outcome::NotRecorded { reason });
         }
@@ -367,12 +366,12 @@ impl State {
     fn policy(&self) -> Policy {
         let settings = self.options.settings.now();
         let policy = settings.policy_for(self.aggregate().state());
-        // What the log says of a model that is switched off by now holds no more.
+        // Ignore a model recorded in the log once it is switched off.
         let model_since = settings.llm.as_ref().and_then(|_| self.options.table.now().home().state.model_since);
         Policy { model_since, ..policy }
     }
 
-    /// Proposes, and records what follows.
+    /// Proposes events for a command and records them durably.
     async fn submit(
         &mut self,
         command: &Command,
@@ -397,7 +396,7 @@ impl State {
         Ok(Ok(()))
     }
 
-    /// Applies the rules of time to what is known now.
+    /// Applies the rules of time to the current state.
     async fn apply_time(&mut self) -> Result<(), AppendError> {
         let (clock, state) = (&self.options.clock, self.aggregate().state());
         let asleep = Asleep {
@@ -411,7 +410,7 @@ impl State {
 
     async fn wake(&mut self) -> Result<(), AppendError> {
         (self.timer, self.closing) = (false, false);
-        // Before time or a hook's word closes a session, make sure that nothing has come that nobody told us of.
+        // Read to the end before time or a hook closes the session, in case a change was not announced.
         self.read_to_end().await?;
         self.apply_time().await
     }
@@ -443,7 +442,7 @@ impl State {
         }
     }
 
-    /// Tells the supervisor that this incarnation may be put to rest, or that it may not.
+    /// Tells the supervisor that nothing is owed, and whether this incarnation may be stopped.
     fn settle(&self, myself: &ActorRef<Msg>) {
         let busy = self.in_flight.is_some() || !self.waiting.is_empty();
         let waits = self.dirty.is_some() || self.timer || self.closing;

@@ -1,14 +1,16 @@
-//! The supervisor: owns the children and their restart budgets, finds or makes the actor of a session, keeps the timer
-//! wheel, works off the backlog, and drains everything on shutdown.
+//! The supervisor: owns the child actors and their restart budgets, finds or starts the actor of a session, runs the
+//! timer wheel, works off the backlog, and drains everything on shutdown.
 //!
-//! It awaits nobody's answer. Sessions rehydrate on their first message, so spawning one costs microseconds.
+//! It never waits for an answer. Sessions rehydrate on their first message, so spawning one costs microseconds.
 //!
-//! A child that fails is made anew from the log. One that keeps failing is left alone, named in `status`, and tried again
-//! after a pause that doubles; a person's wish has a session tried at once. Without the indexer there is reading and no
-//! searching, without the watcher no news: the daemon goes on. Without the gateway nobody reaches it, and if the supervisor
-//! itself fails there is nobody above it: then the daemon ends, and the next client starts a fresh one.
+//! A child that fails is rebuilt from the log. One that keeps failing is suspended, listed in `status`, and retried
+//! after a pause that doubles; a person's request starts a session at once. Without the indexer transcripts are read
+//! but not searchable, and without the watcher changes go unnoticed, but the daemon goes on. Without the gateway nobody
+//! can reach it, and a failed supervisor has no parent to restart it: in both cases the daemon ends, and the next
+//! client starts a new one.
 //!
-//! While the log takes no writes the backlog stands still, and one session at a time tries whether it does again.
+//! While the log accepts no writes the backlog is paused, and one session at a time probes whether it accepts them
+//! again.
 
 mod backlog;
 mod children;
@@ -48,21 +50,20 @@ use due::Due;
 use failing::Name;
 use wheel::{turn_to_backlog, turn_wheel, watch_outage};
 
-/// What the supervisor needs.
 pub struct Options {
-    /// What every session needs.
+    /// Options of every session.
     pub sessions: session::Options,
-    /// The published session table: the timer wheel reads what is due from it.
+    /// The session table, from which the timer wheel reads what is due.
     pub table: TableReader,
-    /// Where progress of the backlog is shown.
+    /// Publishes the progress of the backlog.
     pub progress: watch::Sender<Progress>,
-    /// Children that keep failing and are left alone.
+    /// Publishes the children that keep failing and are suspended.
     pub degraded: watch::Sender<Vec<Degraded>>,
-    /// The actors there is one of.
+    /// The actors that exist once.
     pub children: Children,
-    /// Sees how the loops that wake the supervisor end.
+    /// Supervises the loops that wake the supervisor.
     pub tasks: TaskSupervisor,
-    /// Set to `true` to stop the daemon: nobody could reach it without a gateway.
+    /// Set to `true` to stop the daemon when the gateway is lost.
     pub stop: watch::Sender<bool>,
 }
 
@@ -71,13 +72,13 @@ pub struct Options {
 pub struct Handle(Slot<Msg>);
 
 impl Handle {
-    /// Starts the supervisor and the actors there is one of; the task ends with it.
+    /// Starts the supervisor and the actors that exist once. The returned task ends with the supervisor.
     pub(crate) async fn start(&self, options: Options) -> Result<JoinHandle<()>, SpawnErr> {
         let (_, ended) = Actor::spawn(None, SupervisorActor, (options, self.clone())).await?;
         Ok(ended)
     }
 
-    /// Ends the supervisor, and waits for that at most so long.
+    /// Stops the supervisor and waits up to `within` for its end.
     pub(crate) async fn stop(&self, within: Duration) {
         if let Some(actor) = self.0.get() {
             actor.stop(None);
@@ -85,38 +86,39 @@ impl Handle {
         }
     }
 
-    /// Transcripts that are new or have changed, in the order in which to read them.
+    /// Adds transcripts that are new or have changed, in the order in which to read them.
     pub fn seen(&self, files: Vec<FileSeen>) {
         if !files.is_empty() {
             self.0.cast(Msg::Seen(files));
         }
     }
 
-    /// Sessions that a query wanted and could not wait for, with their files where these have grown: they are read and
-    /// indexed before anything else of the backlog.
+    /// Adds sessions that a query needed but could not wait for, each with its file if that has grown. They are read
+    /// and indexed before the rest of the backlog.
     pub fn wanted(&self, sessions: Vec<(SessionId, Option<FileSeen>)>) {
         if !sessions.is_empty() {
             self.0.cast(Msg::Wanted(sessions));
         }
     }
 
-    /// The actor of a session, made if need be. Whether the session exists is for the actor to say. `Gone` while the
-    /// session is left alone because it keeps failing.
+    /// Returns the actor of a session, started if need be; the actor decides whether the session exists. Fails with
+    /// `Gone` while the session is suspended because it keeps failing.
     pub async fn resolve(&self, id: SessionId) -> Result<session::Handle, CallError> {
         self.find(id, Asker::Anything, None).await
     }
 
-    /// The actor of a session that somebody means, although it may keep failing.
+    /// Like [`Self::resolve`], but also starts a suspended session, because a person asked for it.
     pub async fn resolve_meant(&self, id: SessionId) -> Result<session::Handle, CallError> {
         self.find(id, Asker::Person, None).await
     }
 
-    /// `but` names an incarnation that has ended, whether the supervisor has heard of that or not.
+    /// `but` is an incarnation known to have ended, even if the supervisor has not noticed yet.
     async fn find(&self, id: SessionId, asker: Asker, but: Option<ActorId>) -> Result<session::Handle, CallError> {
         self.0.call(|reply| Msg::Resolve { id, asker, but, reply }, Duration::from_secs(5)).await?
     }
 
-    /// Asks the session's actor. If it was put to rest in between, or fails over it, asks its successor once.
+    /// Asks the session's actor. If it ends before answering, because it was drained or failed, asks its successor
+    /// once.
     async fn ask<T, F>(&self, id: &SessionId, asker: Asker, ask: impl Fn(session::Handle) -> F) -> Result<T, CallError>
     where
         F: Future<Output = Result<T, CallError>>,
@@ -129,8 +131,8 @@ impl Handle {
         }
     }
 
-    /// Reads a session's file to its end, closes it, and waits until its episode is durable. A successor is asked with the
-    /// same command id.
+    /// Reads a session's file to its end, closes the session, and waits until its episode is durable. A successor gets
+    /// the same command id, so the close is recorded once.
     pub async fn close(
         &self,
         id: &SessionId,
@@ -146,7 +148,7 @@ impl Handle {
         .await
     }
 
-    /// Has a session tracked, or tracked no more. What is so already is not recorded again.
+    /// Changes a session's tracking. A change already in effect is not recorded again.
     pub async fn switch(&self, id: &SessionId, switch: Switch, within: Duration) -> Result<Switched, CallError> {
         self.ask(id, Asker::Person, |session| {
             let switch = switch.clone();
@@ -155,7 +157,7 @@ impl Handle {
         .await
     }
 
-    /// Has a session record what a hook or a connection has said. What was recorded already is not recorded again.
+    /// Records a signal from a hook or a connection. A signal is recorded once.
     pub async fn signal(
         &self,
         id: &SessionId,
@@ -170,7 +172,7 @@ impl Handle {
         .await
     }
 
-    /// Has a session record that it was told of another, or has taken over from it; as [`Self::signal`].
+    /// Records a handoff step; as [`Self::signal`].
     pub async fn hand_over(&self, id: &SessionId, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
         self.ask(id, Asker::Anything, |session| {
             let what = what.clone();
@@ -179,8 +181,8 @@ impl Handle {
         .await
     }
 
-    /// Has a session record what a model is asked about it, or what came of that; as [`Self::signal`]. A call that was
-    /// recorded before is refused the second time, for it is under way.
+    /// Records a step of the session's enrichment; as [`Self::signal`]. A model call that was recorded before is
+    /// refused the second time, because it is in flight.
     pub async fn asking(&self, id: &SessionId, what: Asking, within: Duration) -> Result<Asked, CallError> {
         self.ask(id, Asker::Anything, |session| {
             let what = what.clone();
@@ -189,12 +191,12 @@ impl Handle {
         .await
     }
 
-    /// Comes back when everything that was sent before has been taken in.
+    /// Resolves once all earlier messages are handled.
     pub async fn settle(&self) -> Result<(), CallError> {
         self.0.call(Msg::Settle, Duration::from_secs(60)).await
     }
 
-    /// Finishes what has begun: no new work, sessions drained.
+    /// Finishes running work: accepts no new work and drains the sessions.
     pub async fn drain(&self) -> Result<(), CallError> {
         self.0.call(Msg::Drain, limits::DRAIN).await
     }
@@ -228,12 +230,12 @@ impl watcher::Backlog for Handle {
     }
 }
 
-/// Who wants a session's actor.
+/// Who asks for a session's actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
-    /// A person or an agent, who means this session: it is tried although it keeps failing.
+    /// A person or an agent that named this session: it is started even if suspended.
     Person,
-    /// A query, the backlog, time.
+    /// A query, the backlog or a timer.
     Anything,
 }
 
@@ -241,7 +243,7 @@ enum Msg {
     Seen(Vec<FileSeen>),
     Page(Page),
     Wanted(Vec<(SessionId, Option<FileSeen>)>),
-    /// A question was answered, or has been for long: the backlog goes on.
+    /// No question is being answered any more, or one takes long: the backlog may go on.
     GoOn,
     Resolve {
         id: SessionId,
@@ -261,13 +263,13 @@ enum Msg {
         incarnation: ActorId,
         reason: String,
     },
-    /// It is time to try whether the log takes writes again.
+    /// Time to probe whether the log accepts writes again.
     TryLog,
-    /// It does.
+    /// The log accepts writes again.
     LogTakes,
-    /// Time has passed, or the table has changed.
+    /// Time has passed or the table has changed.
     Tick,
-    /// The settings are others: what was stopped may be owed again.
+    /// The settings have changed: stopped work may be owed again.
     Reconfigured,
     Settle(RpcReplyPort<()>),
     Drain(RpcReplyPort<()>),
@@ -281,25 +283,25 @@ struct State {
     only: BTreeMap<u64, Only>,
     by_actor: BTreeMap<u64, SessionId>,
     budget: RestartBudget<Name>,
-    /// Why sessions that are left alone cannot be read.
+    /// Why the histories of suspended sessions are unreadable.
     unreadable: BTreeMap<SessionId, String>,
     backlog: Backlog,
-    /// Sessions that had something to record while the log took no writes.
+    /// Sessions with something to record that the log did not accept.
     unrecorded: BTreeSet<SessionId>,
-    /// Sessions that time has woken, and when: one that has nothing to do about it is not woken at once again for the same
+    /// When each session was last woken by time: a session with nothing to do is not woken again at once for the same
     /// moment.
     woken: BTreeMap<SessionId, Timestamp>,
     due: Due,
     wheel: watch::Sender<Option<Timestamp>>,
     settled_count: u64,
-    /// When work of the backlog was last begun.
+    /// When work of the backlog was last started.
     begun: tokio::time::Instant,
     draining: bool,
 }
 
 struct Child {
     session: session::Handle,
-    /// When it last said that it may be put to rest, as a count; `None` while it is at work.
+    /// The count of [`State::settled_count`] when it last said that it may be stopped; `None` while it works.
     resting_since: Option<u64>,
 }
 
@@ -318,7 +320,7 @@ impl Actor for SupervisorActor {
         for child in Only::ALL {
             match options.children.start(child, myself.get_cell()).await {
                 Ok(actor) => drop(only.insert(actor.pid(), child)),
-                // Whoever started the daemon is told why.
+                // Fail the start of the daemon, which reports the reason.
                 Err(error) if child == Only::Gateway => return Err(error.into()),
                 Err(error) => {
                     tracing::error!(actor = child.name(), %error, "actor not started");
@@ -357,7 +359,7 @@ impl Actor for SupervisorActor {
             begun: tokio::time::Instant::now(),
             draining: false,
         };
-        // What was owed when the last daemon ended is owed now.
+        // Take up what was owed when the last daemon ended.
         let owed = state.owed();
         state.take_in(owed);
         let asked = state.options.sessions.throttle.questions();
@@ -416,10 +418,10 @@ impl Actor for SupervisorActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            // What it failed with is not told: a panic's message may quote the text it stumbled over.
+            // The error is not logged: a panic message may quote conversation text.
             SupervisionEvent::ActorFailed(cell, _) => state.failed(&myself, cell.get_id()).await,
             SupervisionEvent::ActorTerminated(cell, left, _) => {
-                // What it held on to, its successor may need: a gateway's socket above all.
+                // Drop its state first: the successor may need what it holds, above all a gateway's socket.
                 drop(left);
                 state.ended(&myself, cell.get_id()).await;
             }

@@ -1,4 +1,4 @@
-//! What a close came to, read off the session's state.
+//! The result of a close, derived from the session's state.
 
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::session::{FailureReason, Phase, Rejection, State, UnindexedReason};
@@ -7,62 +7,62 @@ use uuid::Uuid;
 /// The answer to a close.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// What it came to.
+    /// The result.
     pub outcome: Outcome,
-    /// The current episode, if there is one, whatever the outcome.
+    /// The current episode, if any, whatever the outcome.
     pub episode: Option<Uuid>,
-    /// Messages of the session so far.
+    /// Messages in the session so far.
     pub messages: u64,
-    /// Lines that are no records.
+    /// Lines that could not be parsed as records.
     pub unreadable_lines: u64,
-    /// A position that covers everything the answer says: search from here on and you find it.
+    /// A log position that covers everything in this answer; a search that covers it finds the episode.
     pub position: Position,
 }
 
-/// What a close came to.
+/// The result of a close.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The first episode is stored.
     Stored,
-    /// A new episode has replaced this one.
+    /// A new episode has replaced the one with this uuid.
     Replaced(Uuid),
-    /// The content is what it was; the episode stays.
+    /// The content has not changed; the episode stays.
     Unchanged,
-    /// There is no conversation text.
+    /// The session has no conversation text.
     Empty,
     /// The transcript vanished before it was read.
     Gone,
-    /// It could not be indexed; it will be tried again.
+    /// Indexing failed and will be retried.
     Failed {
-        /// Why.
+        /// The kind of failure.
         why: FailureReason,
-        /// In words.
+        /// A description.
         reason: String,
-        /// When.
+        /// When it is retried.
         retry_at: Timestamp,
     },
     /// The transcript cannot be read.
     Unreadable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A rule refuses it.
+    /// A rule refuses the close.
     Refused(Rejection),
-    /// The log could not take it.
+    /// The log did not accept the event.
     NotRecorded {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The session's history cannot be read.
     Broken {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Too many wait for this session already.
+    /// Too many callers already wait for this session.
     Busy,
 }
 
-/// Reads the outcome off a state in which no job runs. `before` is the episode when the call came.
+/// Derives the outcome from a state without a running job. `before` is the episode at the time of the call.
 pub(super) fn outcome(state: &State, before: Option<Uuid>, unreadable: Option<&str>) -> Outcome {
     let episode = state.episode.as_ref().map(|episode| episode.uuid);
     match (state.phase, &state.failure) {

@@ -1,4 +1,4 @@
-//! Closes, and who waits for what becomes of them.
+//! Closes and the callers that wait for them.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Position;
@@ -10,7 +10,7 @@ use super::{CloseCall, Closed, Outcome, State, answer};
 use baton_base::limits;
 use baton_journal::AppendError;
 
-/// A caller whose answer comes with the state.
+/// A caller that is answered once no job runs.
 pub(super) struct Waiter {
     reply: RpcReplyPort<Closed>,
     before: Option<Uuid>,
@@ -35,7 +35,7 @@ impl State {
                 let _ = reply.send(self.closed(outcome));
                 Ok(())
             }
-            // The next incarnation is asked, which knows what this one does not.
+            // Return the conflict unanswered: the caller asks the next incarnation.
             Err(error @ AppendError::Conflict { .. }) => Err(error),
             Err(error) => {
                 let _ = reply.send(self.closed(Outcome::NotRecorded { reason: error.to_string() }));
@@ -49,31 +49,31 @@ impl State {
         self.submit_close(call).await
     }
 
-    /// Records the wish. `None`: the answer comes with the state.
+    /// Records the close. Returns `None` if the answer depends on a job, and is given once none runs.
     pub(super) async fn submit_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
         if call.reason == CloseReason::Reindex {
             return Ok(self.submit(&Command::Reindex, Some(&call.command)).await?.err().map(Outcome::Refused));
         }
         let state = self.aggregate().state();
         if state.phase == Phase::Forgotten {
-            // Before a note of it is stored.
+            // Refuse before a note of it is stored.
             return Ok(Some(Outcome::Refused(Rejection::Forgotten)));
         }
         let nothing_to_do = match state.phase {
             Phase::Indexed => {
                 state.unindexed == 0 && self.unreadable.is_none() && state.filter_is(self.policy().filter_version)
             }
-            // It is tried again in its time; to be asked is no reason to try at once.
+            // It is retried at its own time; another request is no reason to retry early.
             Phase::Failed => {
                 let waits = state.failure.is_some_and(|failure| self.options.clock.now() < failure.retry_at);
                 waits && self.unreadable.is_some()
             }
-            // The job that runs covers all that was read.
+            // The running job covers everything read so far.
             Phase::Indexing => state.job.is_some_and(|job| state.unindexed <= job.covers) && self.unreadable.is_none(),
             _ => false,
         };
         if call.reason == CloseReason::LazyQuery && nothing_to_do {
-            // A query that finds nothing to do leaves no trace: it may come a thousand times an hour.
+            // A query that finds nothing to do records nothing: it may run a thousand times an hour.
             return Ok(None);
         }
         if let (Some(reason), Phase::New) = (&self.unreadable, state.phase) {
@@ -95,7 +95,7 @@ impl State {
         Ok(self.submit(&close, Some(&call.command)).await?.err().map(Outcome::Refused))
     }
 
-    /// A note is text, so it lies beside the conversation and not in the log; durable before it is named.
+    /// Stores a note beside the conversation, because the log holds no text. It is durable before an event names it.
     async fn store_note(&self, text: String) -> Result<ContentHash, String> {
         let (chunks, id) = (self.options.chunks.clone(), self.id.clone());
         let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
@@ -103,7 +103,8 @@ impl State {
         stored.map_err(|error| not_stored(&error))?.map_err(|error| not_stored(&error))
     }
 
-    /// A switch has stopped the job before it began: it is owed until that is lifted, and nobody waits that long.
+    /// Refuses all waiters if a switch has stopped the session's job before it began: the job stays owed until the
+    /// switch is lifted, which may take arbitrarily long.
     pub(super) fn let_go(&mut self) {
         if self.policy().tracked {
             return;
@@ -113,7 +114,7 @@ impl State {
         }
     }
 
-    /// Answers everybody whose answer the state now tells.
+    /// Answers all waiters, unless a job still runs.
     pub(super) fn answer_waiters(&mut self) {
         let state = self.aggregate().state();
         if state.phase == Phase::Indexing || self.waiting.is_empty() {
@@ -137,7 +138,8 @@ impl State {
         }
     }
 
-    /// Answers everybody who waits: what they wait for cannot be recorded, or is not known.
+    /// Answers all waiters with an outcome that is not in the state: nothing could be recorded, or the history is
+    /// unreadable.
     pub(super) fn dismiss_waiters(&mut self, outcome: &Outcome) {
         for waiter in std::mem::take(&mut self.waiting) {
             let _ = waiter.reply.send(self.closed(outcome.clone()));

@@ -1,4 +1,4 @@
-//! What a session owes: index jobs and closes are started, and the outcome of a job is recorded.
+//! Starts the index jobs and closes that a session owes, and records the outcomes of jobs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use baton_base::throttle::Urgency;
 use baton_journal::AppendError;
 
 impl State {
-    /// Starts what is owed and not in flight. Wake-ups are the supervisor's: it reads them from the session table.
+    /// Starts the effects that are owed and not in flight. The supervisor schedules wake-ups from the session table.
     pub(super) fn start_effects(&mut self, myself: &ActorRef<Msg>) {
         let policy = self.policy();
         for effect in self.aggregate().pending(&policy) {
@@ -22,7 +22,7 @@ impl State {
                     self.close_next(myself);
                     continue;
                 }
-                // The enricher finds both in the session table.
+                // The enricher and the supervisor find these in the session table.
                 Effect::Enrich(_) | Effect::Wake(_) => continue,
             };
             if self.in_flight == Some(job.effect) {
@@ -46,14 +46,14 @@ impl State {
         }
     }
 
-    /// An owed close comes after whatever is to be answered first: it reads.
+    /// Schedules an owed close behind the messages already queued, because it reads the file.
     fn close_next(&mut self, myself: &ActorRef<Msg>) {
         if self.closing {
             return;
         }
         self.closing = myself.send_message(Msg::Wake).is_ok();
         if !self.closing {
-            // This incarnation is being put to rest and takes no more messages.
+            // This incarnation is draining and accepts no more messages.
             self.options.supervisor.owed(self.id.clone());
         }
     }
@@ -85,7 +85,7 @@ impl State {
         Ok(())
     }
 
-    /// The job found a file that no longer continues what was observed: observe it anew, and repeat the wish.
+    /// Handles a file that no longer continues what was observed: observes it from the start and repeats the close.
     async fn begin_anew(&mut self, identity: FileIdentity) -> Result<(), AppendError> {
         let reason = self.aggregate().state().job.map(|job| job.again.unwrap_or(job.reason));
         if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
@@ -95,10 +95,10 @@ impl State {
         self.ask_again(reason).await
     }
 
-    /// Repeats the wish of a job that a rewrite has made void.
+    /// Repeats the close whose job was voided by a rewrite.
     pub(super) async fn ask_again(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
         if let Some(reason) = reason {
-            // Only jobs are anew; whatever is read of another generation is.
+            // A reindex is requested by the job alone; a new generation is read from its start in any case.
             let reason = if reason == CloseReason::Reindex { CloseReason::Sync } else { reason };
             let close = Close { reason, note: None, by_self: false, unread: self.unreadable.is_some() };
             let _ = self.submit(&Command::Close(close), None).await?;

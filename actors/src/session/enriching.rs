@@ -1,5 +1,5 @@
-//! What a model is asked about the session, and what came of it, recorded: before anything is sent, and after it has come
-//! back. Who asks is the enricher; the rules are the session's.
+//! Records model calls about the session, before a request is sent and after its answer arrived. The enricher makes the
+//! calls; the session's rules decide about them.
 
 use baton_conversation::hash::ContentHash;
 use baton_events::session::{CallEnd, CallModel, CallOutcome, Command, GaveUp, Phase, Rejection, TakeAnswer};
@@ -8,41 +8,41 @@ use ractor::RpcReplyPort;
 use super::State;
 use baton_journal::AppendError;
 
-/// What is to be recorded of a session's enrichment.
+/// A step of a session's enrichment, to be recorded.
 #[derive(Clone, Debug)]
 pub enum Asking {
-    /// Somebody wants it now.
+    /// Somebody asked for the enrichment.
     Wanted,
-    /// A model is about to be asked.
+    /// A model call is about to be sent.
     Call(Box<CallModel>),
     /// A call has ended.
     Ended(Box<TakeAnswer>),
-    /// The call of this number is nobody's any more.
+    /// The call with this number was lost and will not be answered.
     Lost(u32),
-    /// It cannot be asked for this content.
+    /// This content cannot be enriched.
     GiveUp {
-        /// The content.
+        /// Hash of the content.
         content: ContentHash,
-        /// Why.
+        /// The reason.
         why: GaveUp,
     },
 }
 
-/// Why it was not recorded.
+/// Why a step was not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAsked {
-    /// A rule says no.
+    /// A rule refuses it.
     #[error(transparent)]
     Refused(#[from] Rejection),
-    /// It could not be recorded.
+    /// The log did not accept it, or the history is unreadable.
     #[error("it could not be recorded: {reason}")]
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// The number of the call that is under way, if one is.
+/// The number of the call in flight, if any.
 pub type Asked = Result<Option<u32>, NotAsked>;
 
 impl State {
@@ -60,7 +60,7 @@ impl State {
                 (Ok(call.map(|call| call.id)), Ok(()))
             }
             Ok(Err(rejection)) => (Err(rejection.into()), Ok(())),
-            // The next incarnation is asked, which knows what this one does not.
+            // Return the conflict unanswered: the caller asks the next incarnation.
             Err(error @ AppendError::Conflict { .. }) => return Err(error),
             Err(error) => (Err(NotAsked::Failed { reason: error.to_string() }), Err(error)),
         };
@@ -68,7 +68,7 @@ impl State {
         submitted
     }
 
-    /// An answer about a session that was forgotten meanwhile has only cost: nothing may name what it says.
+    /// Keeps only the cost of an answer about a session that has since been forgotten; no event may name its content.
     fn of_what_is_left(&self, mut taken: Box<TakeAnswer>) -> Box<TakeAnswer> {
         if self.aggregate().state().phase == Phase::Forgotten {
             taken.end = CallEnd::Failed { outcome: CallOutcome::Lost, retry_after_ms: None };

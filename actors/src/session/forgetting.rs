@@ -1,5 +1,5 @@
-//! Tombstones: set, lifted, and handed on to subagents. What is stored is deleted by whoever asked, see [`crate::indexer`]
-//! and the gateway's `forget`; if that is interrupted, by the next start.
+//! Tombstones: set, lifted, and passed on to subagents. Whoever forgets a session deletes what is stored of it, see
+//! [`crate::indexer`] and the query `forget`; if that is interrupted, the next start does.
 
 use baton_conversation::record::CommandId;
 use baton_conversation::transcript::{Cursor, Source};
@@ -14,7 +14,7 @@ use baton_store::transcript_reader;
 use baton_store::transcript_reader::Start;
 
 impl State {
-    /// Sets the tombstone. A job of the session is void from now on.
+    /// Sets the tombstone. A job of the session is void from then on.
     pub(super) async fn forget(
         &mut self,
         seen: Option<FileSeen>,
@@ -23,7 +23,7 @@ impl State {
         if let Some(file) = &seen
             && self.aggregate().state().transcript.is_none()
         {
-            // Without it the tombstone only names nobody's file.
+            // Discover the transcript first, so that the tombstone records where it lies.
             self.discover(file).await?;
         }
         let before = self.aggregate().version();
@@ -35,7 +35,7 @@ impl State {
         Ok(Switched::Done { already: self.aggregate().version() == before && !is_again })
     }
 
-    /// Lifts the tombstone and reads what is there.
+    /// Lifts the tombstone and reads the transcript.
     pub(super) async fn restore(
         &mut self,
         seen: Option<FileSeen>,
@@ -45,10 +45,10 @@ impl State {
         if let Err(rejection) = self.submit(&restore, cause).await? {
             return Ok(Switched::Refused(rejection));
         }
-        // This call had lifted it before, and another one may have set it again since.
+        // A repeated call changes nothing, and the tombstone may have been set again in between.
         let is_lifted = self.aggregate().state().phase != Phase::Forgotten;
         let Some(file) = seen.filter(|_| is_lifted) else { return Ok(Switched::Done { already: false }) };
-        // It may lie elsewhere by now.
+        // The file may have moved.
         if self.discover(&file).await? {
             self.dirty = Some(file);
             self.read_to_end().await?;
@@ -57,7 +57,7 @@ impl State {
         Ok(Switched::Done { already: false })
     }
 
-    /// A subagent of a forgotten session is forgotten as soon as that is known, before anything of it is stored.
+    /// Forgets a subagent as soon as its parent is known to be forgotten, before anything of it is stored.
     pub(super) async fn forget_with_parent(&mut self) -> Result<(), AppendError> {
         let state = self.aggregate().state();
         let Some(parent) = state.parent().filter(|_| state.phase != Phase::Forgotten) else { return Ok(()) };
@@ -69,8 +69,8 @@ impl State {
         Ok(())
     }
 
-    /// A transcript that begins with records of a forgotten session is a copy of it, and forgotten before anything of it is
-    /// stored. Only one of which nothing was read yet: a copy that a person has left, or taken back, stays.
+    /// Forgets a transcript that begins with records of a forgotten session, before anything of it is stored. Checks
+    /// only transcripts of which nothing was read yet: a copy that a person has kept or restored stays.
     pub(super) async fn forget_copy(&mut self) -> Result<(), AppendError> {
         let (state, remains) = (self.aggregate().state(), self.options.remains.clone());
         let is_new = state.read.offset == 0 && state.generation <= 1 && state.phase != Phase::Forgotten;
@@ -84,7 +84,7 @@ impl State {
         let looking = tokio::task::spawn_blocking(move || {
             let _room = room;
             let mut records = Marks::default();
-            // One that cannot be read is not read.
+            // An unreadable file yields no records and is not a copy.
             transcript_reader::look(&start, limits::COPY_HEAD_BYTES, &mut records);
             let of = remains.copied_by(&id, records.0.into_iter())?;
             if let Err(error) = remains.keep_copy(id, of.clone()) {

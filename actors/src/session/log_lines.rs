@@ -1,11 +1,11 @@
-//! The log lines of a session's events.
+//! Log lines for a session's events.
 
 use baton_events::session::{EpisodeRef, Event, SignalDetail};
 
 use super::State;
 
 impl State {
-    /// The log line of an event that people ask about: session, reason, and of episodes hash and uuid, before and after.
+    /// Logs an event with its session, reason, and the hash and uuid of the episode before and after.
     pub(super) fn tell(&self, event: &Event, before: Option<&EpisodeRef>, failed: Option<u32>) {
         let session = &self.id;
         let old = before.map_or_else(|| "none".to_owned(), |episode| episode.uuid.to_string());

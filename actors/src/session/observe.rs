@@ -1,9 +1,9 @@
-//! How a session reads its file: whether a file is its own, and everything from its offset to the end, counted and
-//! recorded.
+//! Reads a session's transcript: decides whether a file belongs to the session, and records counts of everything from
+//! its offset to the end.
 //!
 //! # Decisions
 //!
-//! - A transcript that was gone resumes its session when it is found again, also with nothing new in it.
+//! - A vanished transcript resumes its session when it is found again, even with nothing new in it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,11 +22,12 @@ use baton_journal::AppendError;
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::{Pass, Start};
 
-/// Why a transcript is read later.
+/// Why a read is postponed.
 const NO_PLACE: &str = "the file system of its working directory does not answer";
 
 impl State {
-    /// A job's word that the transcript is gone may be older than the file that is there now: then it is tried again.
+    /// Turns "gone" into "unreadable", which is retried, if the transcript exists by now or its file system does not
+    /// answer.
     pub(super) async fn why_now(&self, why: FailureReason) -> FailureReason {
         let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
         let (FailureReason::Gone, Some(path)) = (why, path) else { return why };
@@ -34,14 +35,14 @@ impl State {
             return FailureReason::Unreadable;
         }
         let looking = tokio::task::spawn_blocking(move || Path::new(&path).is_file());
-        // A file system that does not answer does not say that it is gone.
+        // A file system that does not answer does not prove that the file is gone.
         match tokio::time::timeout(limits::ROOT, looking).await {
             Ok(Ok(false)) => why,
             _ => FailureReason::Unreadable,
         }
     }
 
-    /// Whether a file lies where whoever looks may wait for ever. It is told of again when its file system answers.
+    /// True if the file lies on a file system that does not answer. The watcher reports it again when it does.
     pub(super) fn is_hung(&self, path: &str) -> bool {
         self.options.roots.is_hung(Path::new(path))
     }
@@ -56,7 +57,7 @@ impl State {
         }
         self.dirty = Some(file);
         let interval = Duration::from_millis(u64::try_from(self.policy().check_interval_ms).unwrap_or(0));
-        // What was still empty when it was found, or did not say where it works, is read as soon as there is more in it.
+        // A file that was empty when found, or has not named its directory yet, is read at once.
         let state = self.aggregate().state();
         let is_beginning = state.read.offset == 0 || (state.place.is_none() && state.is_open());
         let too_soon = self.read_at.map(|at| at.elapsed()).filter(|since| *since < interval && !is_beginning);
@@ -70,16 +71,17 @@ impl State {
         Ok(())
     }
 
-    /// Whether nothing is to be taken in, not even where its file lies: what has come meanwhile is found when that is over.
+    /// True if nothing is to be recorded, not even where the file lies: the session is forgotten or untracked. The file
+    /// is read when that ends.
     pub(super) fn is_at_rest(&self) -> bool {
         matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked))
     }
 
-    /// Whether the file is the one this session is read from.
+    /// Returns true if the session is read from this file.
     pub(super) async fn discover(&mut self, file: &FileSeen) -> Result<bool, AppendError> {
         let state = self.aggregate().state();
         let takes_over = match &state.transcript {
-            // Two agents may give one id: neither ever takes over from the other.
+            // Two agents may use the same id: neither takes over from the other.
             Some(known) if *known.path != *file.path && known.agent == file.agent => {
                 let source = Source { agent: file.agent, subagent: state.is_subagent() };
                 let (known, file, offset, tail) =
@@ -110,15 +112,15 @@ impl State {
         })
     }
 
-    /// Reads from the own offset to the end of the file as it stands now, recording what was counted: one that grows faster
-    /// than it is read is read on in its next turn. If the file was
-    /// rewritten under a running index job, the job is void, and its wish is repeated.
+    /// Reads from the session's offset to the current end of the file and records the counts. A file that grows faster
+    /// than it is read is continued in a later turn. If the file was rewritten under a running index job, the job is
+    /// void, and its close is repeated.
     pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
         let void = self.read_on().await?;
         self.ask_again(void).await
     }
 
-    /// The wish of a job that has become void, if one has.
+    /// Returns the reason of the close whose job became void, if any.
     async fn read_on(&mut self) -> Result<Option<CloseReason>, AppendError> {
         let mut void = None;
         let seen = self.dirty.take();
@@ -162,7 +164,7 @@ impl State {
                     Pass::Read(done) if !has_place => done.seen.cwd.as_deref(),
                     _ => None,
                 };
-                // Where it works is recorded once, so it is not guessed.
+                // The working directory is recorded once, so it is never guessed.
                 let place = cwd.map(project::resolve_in_time);
                 let pass = match place {
                     Some(None) => Pass::Unreadable { reason: NO_PLACE.to_owned(), lasting: false },
@@ -171,7 +173,7 @@ impl State {
                 (start, pass, place.flatten())
             });
             let read = tokio::time::timeout(limits::READ_PASS, reading).await;
-            // One that hangs keeps its thread, and nobody else's turn.
+            // A hanging read keeps its thread but frees its turn.
             drop(room);
             let Ok(Ok((start, pass, place))) = read else {
                 let why = if read.is_err() { "its file system does not answer" } else { "reading broke" };
@@ -225,7 +227,8 @@ impl State {
                     }
                     self.unreadable = Some(reason);
                     if lasting && self.aggregate().state().phase == Phase::Failed {
-                        // It is known to fail, and until it is written to it is read again in its time, not for each query.
+                        // This file is known to fail. Until it changes, it is retried at its own time and not for each
+                        // query.
                         self.checked(seen);
                     }
                     return Ok(void);

@@ -1,4 +1,4 @@
-//! What hooks and connections say of a session, and what it is told of the session before it.
+//! Signals from hooks and connections, and handoffs from an earlier session.
 
 use baton_conversation::record::{CommandId, SessionId};
 use baton_events::session::{Command, Rejection, Signal};
@@ -9,41 +9,41 @@ use super::{Msg, State};
 use baton_base::transcript_file::FileSeen;
 use baton_journal::AppendError;
 
-/// A signal, with the identity of the wish.
+/// A signal with its command id.
 #[derive(Clone, Debug)]
 pub struct SignalCall {
-    /// What was noticed.
+    /// The signal.
     pub signal: Signal,
-    /// The same again is recorded once.
+    /// A repeated id is recorded only once.
     pub command: CommandId,
 }
 
-/// What is to be recorded of a handoff.
+/// A step of a handoff, to be recorded.
 #[derive(Clone, Debug)]
 pub enum HandOver {
-    /// The session was told of this episode of another session.
+    /// The session was offered this episode of another session.
     Offered {
-        /// The episode.
+        /// The episode's uuid.
         episode: Uuid,
-        /// Its session.
+        /// The other session.
         from: SessionId,
     },
-    /// A prompt was typed in the session that was told.
+    /// A prompt was typed in the session that got the offer.
     Claimed,
 }
 
-/// What became of it.
+/// The result of recording a signal or handoff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signalled {
-    /// It is durable.
+    /// It was recorded and is durable.
     Recorded,
-    /// It was recorded before.
+    /// It had been recorded before.
     Known,
-    /// A rule says no: the session is forgotten, or not tracked.
+    /// A rule refuses it: the session is forgotten or not tracked.
     Refused(Rejection),
-    /// The log takes no writes, or the session's history cannot be read.
+    /// The log accepts no writes, or the session's history is unreadable.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -63,8 +63,8 @@ impl State {
             let submitted = self.submit(&Command::Signal(call.signal), Some(&call.command)).await;
             answer(submitted, reply)
         };
-        // A hook waits a tenth of a second: its word comes first, also that of a session that is not discovered yet, and its
-        // file is read when it has gone.
+        // A hook waits at most 100 ms, so its signal is recorded first, even for a session that is not discovered yet.
+        // The file is read after the hook has returned.
         if let Some(file) = seen {
             let _ = myself.send_message(Msg::Seen(file));
         }
@@ -97,7 +97,7 @@ fn answer(
     let (answer, submitted) = match submitted {
         Ok(Ok(())) => (Signalled::Recorded, Ok(())),
         Ok(Err(rejection)) => (Signalled::Refused(rejection), Ok(())),
-        // The next incarnation is asked, which knows what this one does not.
+        // Return the conflict unanswered: the caller asks the next incarnation.
         Err(error @ AppendError::Conflict { .. }) => return Err(error),
         Err(error) => (Signalled::Failed { reason: error.to_string() }, Err(error)),
     };

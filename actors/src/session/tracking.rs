@@ -1,5 +1,5 @@
-//! Whether a session may be read: what the configuration says, learnt from the head of its transcript if need be, and what
-//! somebody says of this session alone.
+//! Decides whether a session may be read: by the configuration, which may require a look at the head of its transcript,
+//! and by what a person has set for this session.
 //!
 //! # Hazards
 //!
@@ -23,93 +23,93 @@ use baton_journal::AppendError;
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::Peek;
 
-/// What is to become of a session's tracking.
+/// A change of a session's tracking.
 #[derive(Clone, Debug)]
 pub enum Switch {
-    /// Lift a stop.
+    /// Tracks it again.
     Track {
-        /// Its transcript, for a session that was never discovered.
+        /// The transcript of a session that was never discovered.
         seen: Option<FileSeen>,
-        /// Although a switch says no.
+        /// Overrides the configuration's switches.
         force: bool,
-        /// Put it in this group.
+        /// Assigns this group.
         group: Option<String>,
     },
-    /// Stop, and take back what was forced.
+    /// Stops tracking and revokes a forced tracking.
     Untrack {
-        /// As above.
+        /// The transcript of a session that was never discovered.
         seen: Option<FileSeen>,
     },
-    /// Forget it.
+    /// Forgets the session.
     Forget {
-        /// Its transcript, for a session that was never discovered: its tombstone tells where it lay.
+        /// The transcript of a session that was never discovered; the tombstone records its path.
         seen: Option<FileSeen>,
-        /// The call that wants it.
+        /// The requesting call.
         cause: Option<CommandId>,
     },
-    /// Have its episode found no more until the content changes.
+    /// Hides the episode until its content changes.
     DeleteEpisode {
-        /// Which.
+        /// The episode's uuid.
         episode: Uuid,
     },
-    /// Have it found again.
+    /// Shows a deleted episode again.
     RestoreEpisode {
-        /// Which.
+        /// The episode's uuid.
         episode: Uuid,
-        /// Whether its group was cleared since.
+        /// True if its group was cleared since.
         is_cleared: bool,
-        /// The call that wants it.
+        /// The requesting call.
         cause: Option<CommandId>,
     },
-    /// Have what was redacted again stand in the place of what is stored.
+    /// Replaces the stored conversation by its newly redacted form.
     Redact(Box<Redact>),
-    /// Lift its tombstone, and read it from the start.
+    /// Lifts the tombstone and reads the transcript from its start.
     Restore {
-        /// Its transcript, if it is there.
+        /// The transcript, if it exists.
         seen: Option<FileSeen>,
-        /// The call that wants it.
+        /// The requesting call.
         cause: Option<CommandId>,
     },
 }
 
-/// What became of it.
+/// The result of a [`Switch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Switched {
-    /// It is so now.
+    /// The change is in effect.
     Done {
-        /// It was so before.
+        /// True if it already was before.
         already: bool,
     },
-    /// The configuration says no.
+    /// The configuration refuses it.
     Stopped(Stop),
-    /// A rule says no.
+    /// A rule refuses it.
     Refused(Rejection),
-    /// It could not be found out or recorded.
+    /// The outcome could not be determined or recorded.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What is known of where a session works before it is read.
+/// Where a session works, as far as known before it is read.
 enum Known {
     Somewhere(Option<baton_events::session::Place>),
     NotYet,
-    /// Its file cannot be read, and may be mended without changing.
+    /// The file cannot be read now; it may become readable without changing.
     Nobody,
 }
 
 impl State {
-    /// Whether a session may be discovered from this file. If not, the watcher is told so.
+    /// Returns true if a session may be discovered from this file. Otherwise tells the watcher to skip it.
     pub(super) async fn may_discover(&self, file: &FileSeen) -> bool {
         let settings = self.options.settings.now();
         match self.known(&settings, Some(file)).await {
-            // Nothing was said in it: whoever says the first word says where, too.
+            // The transcript has no conversation yet. Its first message will name the directory.
             Known::NotYet => {
                 self.checked(Some(file.clone()));
                 false
             }
-            // Looked at again by whoever looks next.
+            // Leave it unread, so that the next refresh tries again.
             Known::Nobody => false,
             Known::Somewhere(place) => {
                 let state = self.aggregate().state();
@@ -123,7 +123,7 @@ impl State {
         }
     }
 
-    /// What of the configuration stops the session.
+    /// Returns what in the configuration stops the session, if anything.
     pub(super) async fn stop_under(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Option<Stop> {
         let place = match self.known(settings, file).await {
             Known::Somewhere(place) => place,
@@ -133,7 +133,7 @@ impl State {
         settings.stop_of(&baton_events::session::State { place, forced, transcript, ..Default::default() })
     }
 
-    /// Where the session works. Only where that decides something its file is looked into.
+    /// Returns where the session works. Reads the head of its file only if that decides whether it may be read.
     async fn known(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Known {
         let state = self.aggregate().state();
         let path = state.transcript.as_ref().map(|known| known.path.as_str()).or(file.map(|file| &*file.path));
@@ -183,7 +183,7 @@ impl State {
         };
         let (answer, result) = match switched {
             Ok(switched) => (switched, Ok(())),
-            // The next incarnation is asked, which knows what this one does not.
+            // Return the conflict unanswered: the caller asks the next incarnation.
             Err(error @ AppendError::Conflict { .. }) => return Err(error),
             Err(error) => (Switched::Failed { reason: error.to_string() }, Err(error)),
         };
@@ -219,7 +219,7 @@ impl State {
             return Ok(Switched::Refused(rejection));
         }
         let already = self.aggregate().version() == before;
-        // What has grown meanwhile is counted before it is said that all is well.
+        // Count what was appended meanwhile before answering.
         self.dirty = seen.or(self.dirty.take());
         self.read_to_end().await?;
         self.apply_time().await?;
@@ -235,7 +235,7 @@ impl State {
     }
 
     async fn untrack(&mut self, seen: Option<FileSeen>) -> Result<Switched, AppendError> {
-        // A stop must hold also when the switch that keeps it from being discovered is lifted.
+        // Discover it first: untracking must outlast the switch that keeps it from being discovered.
         if let Some(file) = &seen
             && self.aggregate().state().transcript.is_none()
             && !self.discover(file).await?
@@ -246,7 +246,8 @@ impl State {
         if let Err(rejection) = self.submit(&Command::Untrack, None).await? {
             return Ok(Switched::Refused(rejection));
         }
-        // A job that was handed out finds that it is owed no more; one that runs is refused, and what it stored collected.
+        // A queued job will find that it is no longer owed. The outcome of a running one is refused, and what it stored
+        // is collected.
         Ok(Switched::Done { already: self.aggregate().version() == before })
     }
 }

@@ -1,10 +1,12 @@
-//! What is to be read, indexed or woken, in order, some at a time: a start with ten thousand transcripts must not be ten
-//! thousand reads at once. What a query was promised comes first, then the newest.
+//! Sessions waiting to be read, indexed or woken, in order, with a bound on how many are in flight: starting with ten
+//! thousand transcripts must not cause ten thousand reads at once. What was promised to a query comes first, then the
+//! newest.
 //!
 //! # Decisions
 //!
-//! - Unread transcripts come in pages, newest first, and the watcher is asked for the next page: a backlog of
-//!   half a million would take as much memory as everything else. What lies beyond the page counts as waiting.
+//! - Unread transcripts come in pages, newest first; the next page is requested from the watcher when this one runs
+//!   low. A backlog of half a million would take as much memory as everything else. What lies beyond the page counts as
+//!   waiting.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,14 +16,14 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 
-/// One thing to do.
+/// One unit of work.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
-    /// Let the session read its file.
+    /// The session reads its file.
     Read(Box<FileSeen>),
-    /// Let the session read to the end of its file and index what there is: a query could not wait for it.
+    /// The session reads to the end of its file and indexes it, because a query could not wait for it.
     Index(SessionId, Option<Box<FileSeen>>),
-    /// Let the session do what time brings about.
+    /// The session applies the rules of time.
     Wake(SessionId),
 }
 
@@ -41,64 +43,65 @@ impl Work {
     }
 }
 
-/// Of each kind a session waits once.
+/// A session waits at most once per kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     File,
     Wake,
 }
 
-/// Work with what its place in the order and its share of the progress depend on.
+/// Work with its ordering key and its share of the progress.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) work: Work,
-    /// When the session was last at work.
+    /// When the session was last active.
     pub(super) at: Timestamp,
-    /// Bytes that are to be read.
+    /// Bytes still to be read.
     pub(super) bytes: u64,
 }
 
-/// How far the backlog is since it was last empty.
+/// Progress of the backlog since it was last empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Done.
+    /// Finished.
     pub done: u64,
-    /// Done, in flight and waiting.
+    /// Finished, in flight and waiting.
     pub total: u64,
-    /// Bytes of what is done.
+    /// Bytes of what is finished.
     pub bytes_done: u64,
-    /// Bytes of what is done, in flight and waiting.
+    /// Bytes of what is finished, in flight and waiting.
     pub bytes_total: u64,
-    /// When it was last empty; absent while it has always been.
+    /// When it was last empty; absent if it never held anything.
     pub since: Option<Timestamp>,
-    /// Ever taken in.
+    /// Everything ever accepted.
     pub accepted: u64,
-    /// Ever done.
+    /// Everything ever finished.
     pub finished: u64,
 }
 
 impl Progress {
-    /// In flight and waiting.
+    /// Number in flight or waiting.
     pub fn pending(&self) -> u64 {
         self.total.saturating_sub(self.done)
     }
 }
 
-/// First what a query was promised, then the newest, then what came first.
+/// Order: promised to a query, then newest, then first come.
 type Place = (bool, Reverse<Timestamp>, u64);
 
 pub(super) struct Backlog {
     waiting: BTreeMap<Place, Entry>,
-    /// Where each waits, by session and kind: a file that changes ten times while it waits is read once.
+    /// Position of each waiting entry by session and kind, so a file that changes ten times while it waits is read
+    /// once.
     queued: BTreeMap<(SessionId, Kind), Place>,
-    /// Sessions at work, and at what.
+    /// The work of each session in flight.
     in_flight: BTreeMap<SessionId, Entry>,
     at_once: usize,
     taken_in: u64,
     progress: Progress,
-    /// Files that the watcher has yet to tell of, and their bytes.
+    /// Files that the watcher has not sent yet, and their bytes.
     beyond: (u64, u64),
-    /// Whether it was asked for them.
+    /// True if the next page was requested.
     is_asked: bool,
 }
 
@@ -135,7 +138,7 @@ impl Backlog {
         }
     }
 
-    /// A newer look at what waits already. A promise is not taken back.
+    /// Replaces a waiting entry by a newer one. A promise to a query is kept.
     fn renew(&mut self, key: (SessionId, Kind), place: Place, newer: Entry) {
         let Some(older) = self.waiting.remove(&place) else { return };
         self.progress.bytes_total = self.progress.bytes_total.saturating_sub(older.bytes) + newer.bytes;
@@ -153,12 +156,13 @@ impl Backlog {
         self.waiting.insert(place, entry);
     }
 
-    /// The next thing to do, if one more may be in flight. Its session is in flight until `done`.
+    /// Returns the next work, unless the limit of work in flight is reached. Its session is in flight until
+    /// [`Self::done`].
     pub(super) fn next(&mut self) -> Option<Work> {
         if self.in_flight.len() >= self.at_once {
             return None;
         }
-        // A session that is in flight takes its next turn later; the others need not wait for it.
+        // Skip sessions in flight, so that others need not wait for them.
         let free = |(_, entry): &(&Place, &Entry)| !self.in_flight.contains_key(entry.work.session());
         let place = self.waiting.iter().find(free).map(|(place, _)| *place)?;
         let entry = self.waiting.remove(&place)?;
@@ -176,7 +180,7 @@ impl Backlog {
         }
     }
 
-    /// The session has failed over what was in flight: it is to be done again.
+    /// Queues again what was in flight when its session failed.
     pub(super) fn again(&mut self, id: &SessionId, now: Timestamp) {
         let failed_over = self.in_flight.get(id).cloned();
         self.done(id);
@@ -187,12 +191,12 @@ impl Backlog {
         *self = Self::new(self.at_once);
     }
 
-    /// A page was taken in; behind it there are so many files of so many bytes.
+    /// Records that a page was taken in, with the number and bytes of the files behind it.
     pub(super) fn paged(&mut self, beyond: u64, bytes: u64) {
         (self.beyond, self.is_asked) = ((beyond, bytes), false);
     }
 
-    /// Whether the next page is to be asked for, which is said once.
+    /// True if the next page should be requested. Returns true once per page.
     pub(super) fn wants_more(&mut self) -> bool {
         let wants = self.beyond.0 > 0 && self.waiting.len() < limits::BACKLOG_LOW && !self.is_asked;
         self.is_asked |= wants;
@@ -262,7 +266,7 @@ mod tests {
         let read = |name, at| entry(Work::Read(file(name, 1)), at);
         backlog.push(vec![read("old", 1), read("middle", 2), read("young", 3)], Timestamp(0));
         backlog.push(vec![read("live", 4), entry(Work::Index(id("old"), Some(file("old", 1))), 1)], Timestamp(0));
-        // A newer look does not take the promise back.
+        // A newer entry keeps the promise.
         backlog.push(vec![entry(Work::Read(file("old", 2)), 5)], Timestamp(0));
         let Some(Work::Index(first, Some(seen))) = backlog.next() else { panic!("the promise was not kept") };
         assert_eq!((first, seen.stat.size), (id("old"), 2));

@@ -1,4 +1,4 @@
-//! The actors there is one of: indexer, watcher, gateway. Started in the order of who calls whom, restarted one by one.
+//! The actors that exist once: indexer, watcher, gateway. They are started callees first and restarted one by one.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,20 +11,21 @@ use crate::watcher;
 /// Starts the gateway.
 pub(crate) type StartGateway = Arc<dyn Fn(ActorCell) -> Started + Send + Sync>;
 
-/// An actor that is being started.
+/// A pending start.
 pub(crate) type Started = Pin<Box<dyn Future<Output = Result<ActorId, SpawnErr>> + Send>>;
 
-/// What each is started with, and where its callers find it.
+/// The options and handle of each.
 pub struct Children {
     /// The indexer.
     pub indexer: (indexer::Handle, indexer::Options),
     /// The watcher.
     pub watcher: (watcher::Handle, watcher::Options),
-    /// Starts the gateway, linked to this supervisor: what it answers with is built on the supervisor.
+    /// Starts the gateway linked to this supervisor. A closure, because the gateway's services are built on the
+    /// supervisor.
     pub gateway: StartGateway,
 }
 
-/// One of them.
+/// An actor that exists once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Child {
     Indexer,
@@ -45,7 +46,7 @@ impl Child {
 }
 
 impl Children {
-    /// Starts one, linked to its supervisor, and puts it where its callers look.
+    /// Starts one, linked to its supervisor, and makes its handle point to it.
     pub(super) async fn start(&self, child: Child, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
         match child {
             Child::Indexer => self.indexer.0.start(self.indexer.1.clone(), supervisor).await,

@@ -1,37 +1,37 @@
-//! Who keeps failing and is left alone, for `status`.
+//! Children that keep failing and are suspended, for `status`.
 
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// One child that is left alone until its next try.
+/// A child that is suspended until its next try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Degraded {
-    /// One of the actors there is one of.
+    /// An actor that exists once.
     Actor {
         /// `indexer`, `watcher` or `gateway`.
         name: &'static str,
-        /// When it is tried again.
+        /// When it is retried.
         until: Timestamp,
     },
     /// A session whose actor keeps failing.
     Session {
-        /// Which.
+        /// The session's id.
         id: SessionId,
-        /// When it is tried again.
+        /// When it is retried.
         until: Timestamp,
     },
     /// A session whose history cannot be read.
     Unreadable {
-        /// Which.
+        /// The session's id.
         id: SessionId,
-        /// Why not.
+        /// The reason.
         reason: String,
-        /// When it is tried again.
+        /// When it is retried.
         until: Timestamp,
     },
 }
 
 impl Degraded {
-    /// The session, if it is one.
+    /// The session, unless it is an actor that exists once.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Actor { .. } => None,
@@ -39,7 +39,7 @@ impl Degraded {
         }
     }
 
-    /// What is wrong.
+    /// Describes the problem.
     pub fn what(&self) -> String {
         match self {
             Self::Actor { name: "indexer", until } => {
@@ -60,7 +60,7 @@ impl Degraded {
         }
     }
 
-    /// What to do about it.
+    /// Says what to do about it.
     pub fn fix(&self) -> &'static str {
         match self {
             Self::Actor { name: "indexer", .. } => {

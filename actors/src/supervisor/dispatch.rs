@@ -1,4 +1,4 @@
-//! Takes work into the backlog and hands it to the sessions.
+//! Adds work to the backlog and hands it out to sessions.
 
 use baton_events::session::{Effect, Phase, pending};
 use ractor::ActorRef;
@@ -9,7 +9,7 @@ use crate::watcher::Page;
 use baton_base::limits;
 
 impl State {
-    /// Takes work into the backlog, but of sessions that may not be read.
+    /// Adds work to the backlog, except for sessions that the settings exclude.
     pub(super) fn take_in(&mut self, work: Vec<Work>) {
         if work.is_empty() || self.draining {
             return;
@@ -20,7 +20,7 @@ impl State {
         let entry = |work: Work| {
             let row = table.get(work.session());
             let state = row.map_or(&unknown, |row| &row.state);
-            // What is not known yet has no project to judge it by: the session finds out.
+            // An unknown session has no project yet; its actor decides.
             if row.is_some() && !settings.reads(state) {
                 return None;
             }
@@ -43,8 +43,8 @@ impl State {
         }
     }
 
-    /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little, and
-    /// nothing while the log takes no writes.
+    /// Hands out backlog work up to the limit in flight: slowly while questions are being answered, and nothing while
+    /// the log accepts no writes.
     pub(super) async fn work_off(&mut self, myself: &ActorRef<Msg>) {
         let (pace, outage) = (self.options.sessions.pace.clone(), self.options.sessions.outage.clone());
         while !outage.lasts()
@@ -75,7 +75,8 @@ impl State {
         }
     }
 
-    /// Lets one session try whether the log takes writes again: one that has something to record, else the next.
+    /// Lets one session probe whether the log accepts writes: one with something to record, else the next in the
+    /// backlog.
     pub(super) async fn probe(&mut self, myself: &ActorRef<Msg>) {
         let waits = self.unrecorded.pop_first().map(Work::Wake);
         if !self.draining
@@ -85,7 +86,8 @@ impl State {
         }
     }
 
-    /// Sessions that owe a job or a close, whatever the time is. One that is at work on it already is woken in vain.
+    /// Returns the sessions that owe an index job or a close, regardless of time. Waking one that is already at it does
+    /// no harm.
     pub(super) fn owed(&self) -> Vec<Work> {
         let settings = self.options.sessions.settings.now();
         let table = self.options.table.now();

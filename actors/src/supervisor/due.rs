@@ -1,5 +1,5 @@
-//! When each session's time comes. The table changes many times a second while history is read, and of hundreds of thousands of
-//! sessions few have changed since the last look.
+//! When each session is due. Kept incrementally: the table changes many times a second during a backfill, and few of
+//! hundreds of thousands of sessions have changed since the last look.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use baton_events::session::wake_at;
 
 use baton_config::settings::Settings;
 
-/// The sessions that time wakes.
+/// The sessions that time will wake.
 #[derive(Default)]
 pub(super) struct Due {
     at: BTreeMap<SessionId, Timestamp>,
-    /// As of which position and under which settings; absent before the first look.
+    /// Table position and settings of the last look; absent before the first.
     as_of: Option<(Position, Arc<Settings>)>,
 }
 
 impl Due {
-    /// Sessions whose time has come by `now`, each with when it did, and the next moment at which another's comes.
+    /// Returns the sessions due by `now`, each with its due time, and the next due time of another session.
     pub(super) fn look(
         &mut self,
         table: &SessionTable,
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever happens in whatever order, and whenever it is looked: it is what a look at all sessions says.
+    /// After any sequence of events and looks the result equals a full scan of the table.
     #[test]
     fn it_is_what_a_look_at_every_session_says() {
         let (mut table, mut due) = (SessionTable::default(), Due::default());
@@ -71,7 +71,7 @@ mod tests {
         };
         let (mut position, mut found) = (0, 0);
         for round in 0..40_u64 {
-            // Now and then more than the table remembers.
+            // Now and then more changes than the table remembers.
             for step in 0..if round % 13 == 12 { 10_000 } else { round } {
                 position += 1;
                 let number = (step * 7 + round) % 50;

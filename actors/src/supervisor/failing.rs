@@ -1,19 +1,18 @@
-//! What becomes of a child that has failed: it is made anew from the log, or left alone for a while and named in `status`.
+//! Handles a failed child: it is rebuilt from the log, or suspended for a while and listed in `status`.
 //!
 //! # Hazards
 //!
-//! - ractor: mailboxes are unbounded, so the gateway's permits, the backlog and the restart budget are the
-//!   bounds. The default supervisor dies with any child, so `handle_supervisor_evt` is overridden. A failed
-//!   actor loses its mailbox: index jobs are handed out again (`session::Handle::hand_out_again`). Two
-//!   incarnations of a session may overlap for a moment; the journal's expected version decides and the loser
-//!   is rebuilt.
-//! - An actor's state travels in ractor's event of its end: drop it before the successor starts. Threads of a
-//!   killed actor outlive it: the indexer closes the former memory before it opens its own.
+//! - ractor: mailboxes are unbounded, so the gateway's permits, the backlog and the restart budget are the bounds. The
+//!   default supervisor dies with any child, so `handle_supervisor_evt` is overridden. A failed actor loses its
+//!   mailbox: index jobs are handed out again (`session::Handle::hand_out_again`). Two incarnations of a session may
+//!   overlap for a moment; the journal's expected version decides, and the loser is rebuilt.
+//! - ractor's end event carries the actor's state: drop it before the successor starts. Threads of a killed actor
+//!   outlive it: the indexer closes the former memory before it opens its own.
 //!
 //! # Decisions
 //!
-//! - Only a failed gateway or supervisor ends the daemon. Any other child that keeps failing rests for a pause
-//!   that doubles (1 to 64 minutes) and is named in `status`. A restart is two log lines: that it failed, and
+//! - Only a failed gateway or supervisor ends the daemon. Any other child that keeps failing is suspended for a pause
+//!   that doubles (1 to 64 minutes) and listed in `status`. A restart writes two log lines: that the actor failed, and
 //!   that it was restarted.
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -24,7 +23,7 @@ use super::degraded::Degraded;
 use super::{Asker, Msg, State};
 use baton_base::restart_budget::Verdict;
 
-/// What the budget counts by.
+/// Key of the restart budget.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Name {
     Only(Only),
@@ -32,7 +31,7 @@ pub(super) enum Name {
 }
 
 impl State {
-    /// A session cannot read its history: as if it had used up its budget at once.
+    /// Suspends a session whose history is unreadable at once, as if its budget were used up.
     pub(super) fn unreadable(&mut self, id: SessionId, incarnation: ActorId, reason: String) {
         self.backlog.done(&id);
         if self.children.get(&id).is_none_or(|child| child.session.incarnation() != incarnation) {
@@ -55,7 +54,7 @@ impl State {
             return self.restart(myself, child).await;
         }
         let Some(id) = self.by_actor.remove(&actor.pid()) else { return };
-        // A drained incarnation may fail while its successor is already at work.
+        // A drained incarnation may fail while its successor already works.
         self.children.retain(|child, entry| *child != id || entry.session.incarnation() != actor);
         let now = self.now();
         match self.budget.failed(&Name::Session(id.clone()), now) {
@@ -63,7 +62,7 @@ impl State {
                 tracing::warn!(session = %id, "session actor failed");
                 tracing::info!(session = %id, reason = %"actor_failed", "session actor restarted from the log");
                 self.backlog.again(&id, now);
-                // Whatever it owed is owed still; its first message finds out.
+                // What it owed is still owed; the first message of the new incarnation finds it.
                 if let Ok(session) = self.resolve(myself, &id, Asker::Anything).await {
                     session.wake();
                 }
@@ -77,7 +76,7 @@ impl State {
         self.tell_degraded(now);
     }
 
-    /// Starts one of the actors there is one of after it has failed, unless it keeps failing.
+    /// Restarts an actor that exists once after a failure, unless it keeps failing.
     pub(super) async fn restart(&mut self, myself: &ActorRef<Msg>, child: Only) {
         let now = self.now();
         if self.draining {
@@ -85,7 +84,7 @@ impl State {
         }
         tracing::warn!(actor = child.name(), "actor failed");
         if child == Only::Watcher {
-            // Its successor begins with a page of its own.
+            // The successor sends a first page of its own.
             self.backlog.paged(0, 0);
         }
         match self.budget.failed(&Name::Only(child), now) {
@@ -102,7 +101,7 @@ impl State {
                     tracing::info!(actor = child.name(), reason = %"actor_failed", "actor restarted");
                     self.only.insert(actor.pid(), child);
                     if child == Only::Indexer {
-                        // The jobs that waited in it are lost with it.
+                        // Jobs queued in the failed indexer are lost.
                         self.children.values().for_each(|child| child.session.hand_out_again());
                     }
                     return self.tell_degraded(now);
@@ -128,7 +127,7 @@ impl State {
         self.tell_degraded(now);
     }
 
-    /// Shows who is left alone, and sees to it that they are tried when their pause is over.
+    /// Publishes which children are suspended, and schedules their next try.
     pub(super) fn tell_degraded(&mut self, now: Timestamp) {
         if let Some(due) = self.budget.next_due(now) {
             self.wheel.send_if_modified(|next| {

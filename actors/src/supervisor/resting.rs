@@ -1,4 +1,4 @@
-//! Sessions that owe nothing at the moment: a few of their actors are kept, the others are put to rest.
+//! Sessions that owe nothing at the moment: a few of their actors are kept, the others are stopped.
 
 use baton_conversation::record::SessionId;
 use ractor::ActorId;
@@ -25,8 +25,8 @@ impl State {
         self.passivate();
     }
 
-    /// Puts the longest resting sessions to rest when there are more than are worth keeping. A drained actor handles
-    /// what is in its mailbox; who comes later resolves anew.
+    /// Drains the longest-resting sessions beyond [`limits::IDLE_SESSIONS`]. A drained actor still handles its mailbox;
+    /// later callers get a new incarnation.
     fn passivate(&mut self) {
         let resting = self.children.values().filter(|child| child.resting_since.is_some()).count();
         for _ in limits::IDLE_SESSIONS..resting {

@@ -1,4 +1,4 @@
-//! What wakes the supervisor: time, questions that are over, a log that takes writes again.
+//! What wakes the supervisor: timers, the end of questions, and a log that accepts writes again.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use baton_base::limits;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
 
-/// A session that was woken is not woken again within this time.
+/// A session is not woken again within this time.
 const WAKE_PAUSE_MS: i64 = 10_000;
 
 impl State {
@@ -48,7 +48,7 @@ impl State {
         self.tell_degraded(now);
     }
 
-    /// What was owed when its session was stopped is owed again; timers follow with the next tick.
+    /// Takes up what is owed under the new settings. Timers follow with the tick.
     pub(super) async fn reconfigured(&mut self, myself: &ActorRef<Msg>) {
         let work = self.owed();
         if !self.draining {
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-/// One timer for all sessions: looks at the table when it has changed, and when the next session's time has come.
+/// One timer for all sessions: ticks when the table or the settings change and when the next session is due.
 pub(super) async fn turn_wheel(
     supervisor: ActorRef<Msg>,
     clock: Arc<dyn Clock>,
@@ -89,14 +89,14 @@ pub(super) async fn turn_wheel(
                     break;
                 }
                 () = time => break,
-                // Another moment to wait for.
+                // The next due time has changed.
                 changed = next.changed() => if changed.is_err() { return },
             }
         }
     }
 }
 
-/// Wakes the backlog when it has paused for questions: after the last one, and now and then while there are more.
+/// Wakes the backlog after a pause for questions: when the last one ends, and periodically while there are more.
 pub(super) async fn turn_to_backlog(supervisor: ActorRef<Msg>, mut asked: watch::Receiver<usize>) {
     while asked.changed().await.is_ok() {
         loop {
@@ -112,8 +112,8 @@ pub(super) async fn turn_to_backlog(supervisor: ActorRef<Msg>, mut asked: watch:
     }
 }
 
-/// Has the log tried while it takes no writes, and says when it does again: not at once, for a disk that is nearly full takes
-/// one write and refuses the next.
+/// Probes the log while it accepts no writes, and reports when it does again. Waits before it reports: a nearly full
+/// disk accepts one write and refuses the next.
 pub(super) async fn watch_outage(supervisor: ActorRef<Msg>, outage: Outage) {
     let mut changes = outage.changes();
     while changes.changed().await.is_ok() {
