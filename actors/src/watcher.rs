@@ -1,9 +1,9 @@
-//! The watcher: knows which transcripts exist and which of them have changed since a session read them.
+//! The watcher: knows which transcripts exist and which have changed since a session read them.
 //!
-//! It reads no content. Where change notification can be relied upon ([`changes`]), a query looks only at what was told
-//! since, and at the folders' times of change; else, and every [`limits::SWEEP`] in any case (less often where a look takes
-//! long), at everything. What could not be watched is tried again after a while. After a restart it knows nothing and compares
-//! with the session table.
+//! It reads no content. Where change notification is reliable ([`changes`]), a query looks only at the paths announced
+//! since the last look and at folders whose modification time has changed. Otherwise, and in any case every
+//! [`limits::SWEEP`] (less often where a scan takes long), everything is scanned. Roots that could not be watched are
+//! tried again after a while. A restarted watcher knows nothing and compares with the session table.
 
 mod changes;
 mod finding;
@@ -38,44 +38,43 @@ use look::Look;
 use scan::Scan;
 use walk::{Walk, Walked, Walks};
 
-/// What the watcher needs.
 #[derive(Clone)]
 pub struct Options {
-    /// Where to look.
+    /// Where transcripts lie.
     pub roots: Arc<Roots>,
-    /// What is passed over is looked at again when they change.
+    /// Files skipped because of the settings are looked at again when these change.
     pub settings: SettingsReader,
     /// How far each session's file was read.
     pub table: TableReader,
-    /// Receives what is unread.
+    /// Receives the unread transcripts.
     pub backlog: Arc<dyn Backlog>,
-    /// A folder of the home in which files may be made to see their own change come by.
+    /// A folder in the home for marker files, whose own change events show that notification works.
     pub markers: PathBuf,
-    /// Sees how the loop that follows the settings ends.
+    /// Supervises the loop that follows settings and roots.
     pub tasks: TaskSupervisor,
 }
 
-/// Where the watcher sends the transcripts that no session has read to their end.
+/// Receives the transcripts that no session has read to their end.
 pub trait Backlog: Send + Sync {
     /// Adds transcripts that are new or have changed, in the order in which to read them.
     fn add(&self, files: Vec<FileSeen>);
 
-    /// Adds a page of unread transcripts; its counts replace those of the page before.
+    /// Adds a page of unread transcripts. Its counts replace those of the previous page.
     fn add_page(&self, page: Page);
 }
 
-/// Some of the transcripts that no session has read to their present end.
+/// One page of the transcripts that no session has read to their current end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// In the order in which to read them.
     pub files: Vec<FileSeen>,
-    /// How many there are behind these: [`Handle::more`] tells of them.
+    /// Number of transcripts beyond this page; [`Handle::more`] requests the next.
     pub beyond: u64,
-    /// How many bytes those have.
+    /// Total size of those in bytes.
     pub bytes: u64,
 }
 
-/// Longest wait for an answer: a look at everything on a slow disk.
+/// Longest wait for an answer, sized for a full scan on a slow disk.
 pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
 /// Reaches the watcher.
@@ -83,7 +82,7 @@ pub(crate) const LOOK: Duration = Duration::from_secs(60);
 pub struct Handle(Slot<Msg>, Arc<AtomicU64>);
 
 impl Handle {
-    /// Starts a watcher, linked to its supervisor, in place of the one before.
+    /// Starts a watcher linked to its supervisor, replacing the previous incarnation.
     pub(crate) async fn start(&self, options: Options, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
         let (actor, _) = Actor::spawn_linked(None, WatcherActor, (options, self.1.clone()), supervisor).await?;
         self.0.put(actor.clone());
@@ -96,132 +95,129 @@ impl Handle {
         self.0.get().map(|actor| actor.get_cell())
     }
 
-    /// Looks at every transcript that may have changed, and answers those that no session has read to their present end,
-    /// newest first.
-    /// Sessions are not told: the caller does what it wants done.
+    /// Looks at all transcripts that may have changed, and returns those not read to their current end, newest first.
+    /// Does not notify their sessions.
     pub async fn refresh(&self) -> Result<Vec<FileSeen>, CallError> {
         Ok(self.newest(usize::MAX, LOOK).await?.files)
     }
 
-    /// The same within so long and of so many, for whoever cannot wait. An error: nobody knows what has changed by now.
+    /// Like [`Self::refresh`], but returns at most `most` files and waits at most `within`. On an error it is unknown
+    /// what has changed.
     pub async fn newest(&self, most: usize, within: Duration) -> Result<Unread, CallError> {
         self.0.ask(|reply| Msg::Refresh(most, reply), within).await
     }
 
-    /// Whether there are so many transcripts, read or not, as far as somebody has looked, that a look at all of them takes its
-    /// time.
+    /// True if there are so many transcripts that a full scan takes a while, as far as the last scan has counted.
     pub fn is_large(&self) -> bool {
         self.come_by() > limits::LOOKED_AT_ONCE
     }
 
-    /// How many transcripts, read or not, the last look at everything has come by so far.
+    /// Number of transcripts, read or not, counted by the last or running full scan.
     pub fn come_by(&self) -> u64 {
         self.1.load(Ordering::Relaxed)
     }
 
-    /// What was unread when somebody last looked. Nothing is looked at.
+    /// Returns what was unread at the last look, without a new one.
     pub async fn unread(&self, most: usize, within: Duration) -> Result<Unread, CallError> {
         self.0.ask(|reply| Msg::Unread(most, reply), within).await
     }
 
-    /// A session has read a file as far as it went when it was seen like this.
+    /// Records that a session has read the file as far as it went in this state.
     pub fn checked(&self, file: FileSeen) {
         self.0.cast(Msg::Checked(file));
     }
 
-    /// A session that works there, as far as is known, has not read a file, because these settings say so: others may say
-    /// otherwise.
+    /// Records that a session has skipped the file because of these settings. `place` is where the session works, if
+    /// known.
     pub fn passed_over(&self, file: FileSeen, under: Arc<Settings>, place: Option<Place>) {
         self.0.cast(Msg::PassedOver(file, under, place));
     }
 
-    /// Every transcript whose session's id begins with this text, whether read or not.
+    /// Returns every transcript, read or not, whose session id starts with this text.
     ///
     /// # Errors
     ///
-    /// [`CallError::TimedOut`] also where none was found and not every root could be looked at.
+    /// [`CallError::TimedOut`] also if nothing was found and some root could not be scanned.
     pub async fn find(&self, id: &str) -> Result<Vec<FileSeen>, CallError> {
         self.0.ask(|reply| Msg::Find(id.to_owned(), reply), LOOK).await?.ok_or(CallError::TimedOut)
     }
 
-    /// Somebody says that a transcript was written to: it is looked at soon, as if change notification had said so.
+    /// Treats a transcript as changed, as if notification had announced it.
     pub fn look(&self, path: PathBuf) {
         self.0.cast(Msg::Look(path));
     }
 
-    /// A file claims a session that is read from another one.
+    /// Records that a file claims a session that is read from another file.
     pub fn second_file(&self, file: &FileSeen) {
         self.0.cast(Msg::SecondFile(file.clone()));
     }
 
-    /// Has the supervisor told of the next of what is unread.
+    /// Sends the next page of unread transcripts to the backlog.
     pub fn more(&self) {
         self.0.cast(Msg::More);
     }
 
-    /// What is watched, and how.
+    /// Returns what is watched, and how.
     pub async fn overview(&self) -> Result<Overview, CallError> {
         self.0.ask(Msg::Overview, LOOK).await
     }
 }
 
-/// Transcripts that no session has read to their present end.
+/// Transcripts that no session has read to their current end.
 #[derive(Clone, Debug, Default)]
 pub struct Unread {
-    /// As many of them as were asked for, newest first.
+    /// At most as many as requested, newest first.
     pub files: Vec<FileSeen>,
-    /// How many more there are.
+    /// Number of further ones.
     pub beyond: u64,
-    /// Roots of which that is not known, because they do not answer.
+    /// Roots that do not answer, whose changes are unknown.
     pub hung: Vec<PathBuf>,
 }
 
-/// What is watched, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
-    /// Each root.
+    /// The roots.
     pub roots: Vec<RootSeen>,
-    /// How often everything is looked at, whatever is announced.
+    /// Interval of full scans.
     pub swept_every: Duration,
-    /// Transcripts found.
+    /// Number of transcripts found.
     pub transcripts: u64,
-    /// Files of one session beside the one that is read, by path.
+    /// Paths of files that claim a session that is read from another file.
     pub second_files: Vec<String>,
-    /// What could not be looked at, with the reason.
+    /// Paths that could not be scanned, with the reason.
     pub unreachable: Vec<String>,
-    /// Transcripts beyond the bound, not looked at.
+    /// Transcripts beyond the limit, which are ignored.
     pub left_out: u64,
-    /// Folders and transcripts whose name is no UTF-8, which are passed over: the first ones, as far as they can be shown.
+    /// Folders and transcripts whose name is not UTF-8, which are ignored: the first ones, lossily printed.
     pub nameless: Vec<String>,
-    /// How many those are.
+    /// Total number of those.
     pub nameless_count: u64,
-    /// Whether everything was looked at at least once.
+    /// True if a full scan has completed while the roots were watched.
     pub looked: bool,
 }
 
-/// How a root is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootSeen {
-    /// The directory.
+    /// The root directory.
     pub path: PathBuf,
-    /// Whether it is there.
+    /// True if the directory exists.
     pub exists: bool,
-    /// Why changes in it are not announced, if they are not; `None` for one that is not there.
+    /// Why changes below it are not announced; `None` if they are or if it does not exist.
     pub swept: Option<Swept>,
 }
 
 enum Msg {
-    /// Look at everything and tell the supervisor.
+    /// Scan everything and report to the backlog.
     Sweep,
     /// Change notification has something.
     Changed,
-    /// It has had time to gather what belongs together.
+    /// Related changes had time to arrive: look at them.
     Gathered,
     Refresh(usize, RpcReplyPort<Unread>),
     Unread(usize, RpcReplyPort<Unread>),
-    /// The supervisor has room for more.
+    /// The backlog has room for another page.
     More,
-    /// A look at everything has come to its end.
+    /// A full scan has ended.
     Walked(Box<Walked>),
     /// Settings or roots have changed.
     Reconfigured,
@@ -229,7 +225,7 @@ enum Msg {
     Checked(FileSeen),
     PassedOver(FileSeen, Arc<Settings>, Option<Place>),
     SecondFile(FileSeen),
-    /// A file may have changed.
+    /// This file may have changed.
     Look(PathBuf),
     Overview(RpcReplyPort<Overview>),
 }
@@ -238,34 +234,34 @@ struct WatcherActor;
 
 struct State {
     options: Options,
-    /// The roots as they were when everything was last looked at.
+    /// The roots of the last full scan.
     roots: Vec<Root>,
     changes: Changes,
     known: Known,
     last: Scan,
-    /// How long the last look at everything took.
+    /// Duration of the last full scan.
     took: Duration,
-    /// Whether everything was looked at while it was watched: then what was told since is all there is.
+    /// True if everything was scanned while it was watched: then only announced changes are unknown.
     covered: bool,
     looked: bool,
-    /// Whether everything was looked at once, watched or not.
+    /// True if everything was scanned once, watched or not.
     glanced: bool,
     walks: Walks,
-    /// The look at everything that is under way.
+    /// The full scan in progress.
     walk: Option<Walk>,
-    /// Roots that did not answer.
+    /// Roots that do not answer.
     hung: Vec<Root>,
-    /// A look at what has changed that has not come back.
+    /// A look at changes that has not returned in time.
     looking: Option<JoinHandle<Look>>,
     finding: Finding,
-    /// Who waits for the first look at everything.
+    /// Callers that wait for the first watched scan.
     early: Vec<RpcReplyPort<Overview>>,
 }
 
 impl Actor for WatcherActor {
     type Msg = Msg;
     type State = State;
-    /// With the count that its [`Handle`] shows.
+    /// The second is the count that [`Handle::come_by`] reads.
     type Arguments = (Options, Arc<AtomicU64>);
 
     async fn pre_start(
@@ -312,7 +308,7 @@ impl Actor for WatcherActor {
                 state.walk(&myself, seen, |walk| walk.tells = true).await;
             }
             Msg::Walked(walked) => state.walked(&myself, *walked).await,
-            // Not slept away here: a search that comes meanwhile asks for a look of its own, and must not wait.
+            // Delayed by message rather than by sleeping, so that a search in between is not held up.
             Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
             Msg::Gathered => state.gathered(&myself).await,
             Msg::Refresh(most, reply) => state.refresh(&myself, most, reply).await,
@@ -321,7 +317,8 @@ impl Actor for WatcherActor {
             Msg::Find(id, reply) => state.find(id, reply).await,
             Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.now()) && !state.is_reconfigured() {
-                    // Where projects decide, one that does not say yet where it works may still say so.
+                    // Where switches depend on projects, a session that has not named its directory yet may still do
+                    // so.
                     let is_settled = place.is_some() || !under.switches.depend_on_project();
                     state.known.passed_over(file, if is_settled { Until::OtherSettings } else { Until::Change });
                 }
@@ -339,12 +336,12 @@ impl Actor for WatcherActor {
 }
 
 impl State {
-    /// Whether something was passed over under settings that are others now.
+    /// True if the settings have changed since files were skipped.
     fn is_reconfigured(&self) -> bool {
         self.options.settings.has_changed()
     }
 
-    /// Whether what was told since the last look at everything is all there is.
+    /// True if everything but the announced changes is known.
     fn is_covered(&self, seen: &RootsSeen) -> bool {
         self.covered
             && !self.is_reconfigured()
@@ -352,7 +349,7 @@ impl State {
             && seen.answered.iter().map(|looked| &looked.root).eq(&self.roots)
     }
 
-    /// Looks at whatever may have changed, and answers when that is done.
+    /// Looks at everything that may have changed, and then answers.
     async fn refresh(&mut self, myself: &ActorRef<Msg>, most: usize, reply: RpcReplyPort<Unread>) {
         let seen = self.options.roots.look().await;
         if self.is_covered(&seen)
@@ -362,7 +359,7 @@ impl State {
         {
             let unread = self.unread(most);
             if unread.beyond > 0 {
-                // Whoever asks is told of the newest alone.
+                // The caller gets only the newest.
                 self.options.backlog.add(changed);
             }
             let _ = reply.send(unread);
@@ -371,7 +368,7 @@ impl State {
         self.walk(myself, seen, |walk| walk.waiting.push((most, reply))).await;
     }
 
-    /// Change notification has gathered something.
+    /// Handles the changes gathered by notification.
     async fn gathered(&mut self, myself: &ActorRef<Msg>) {
         match (self.changes.take(), &mut self.walk) {
             (Some(taken), _) if self.covered => {
@@ -386,13 +383,13 @@ impl State {
         }
     }
 
-    /// What is unread, and where that is not known.
+    /// Returns the newest unread transcripts and the roots that do not answer.
     fn unread(&mut self, most: usize) -> Unread {
         let hung = self.hung.iter().map(|root| root.projects.clone()).collect();
         Unread { hung, ..self.known.unread(most) }
     }
 
-    /// Has the transcripts of a session looked for, in every root that answers.
+    /// Searches all roots that answer for the transcripts of a session.
     async fn find(&mut self, id: String, reply: RpcReplyPort<Option<Vec<FileSeen>>>) {
         let seen = self.options.roots.look().await;
         let all = seen.answered.len() + seen.hung.len();
@@ -430,12 +427,12 @@ impl State {
     }
 }
 
-/// When everything is looked at again after a look that took so long: looking may not become what the machine is busy with.
+/// Delay before the next full scan: scanning must not take up a large share of the machine's time.
 fn pause_after(took: Duration) -> Duration {
     (took * limits::SWEEP_SHARE).clamp(limits::SWEEP, limits::SWEEP_MAX)
 }
 
-/// Tells the watcher when something that it goes by is another than before, as long as it lives.
+/// Reports changes of the settings or roots to the watcher, as long as it lives.
 async fn follow(watcher: ActorRef<Msg>, mut settings: SettingsReader, mut roots: tokio::sync::watch::Receiver<u64>) {
     loop {
         tokio::select! {
@@ -448,7 +445,7 @@ async fn follow(watcher: ActorRef<Msg>, mut settings: SettingsReader, mut roots:
     }
 }
 
-/// The notification thread's way to say that something is there.
+/// Called by the notification thread when it has changes.
 type Nudge = Arc<dyn Fn() + Send + Sync>;
 
 #[cfg(test)]

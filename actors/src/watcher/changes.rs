@@ -1,18 +1,17 @@
-//! Change notification: what may have changed since one last looked. The thread of `notify` does nothing but put paths in
+//! Change notification: which paths may have changed since the last look. The thread of `notify` only adds paths to
 //! bounded sets.
 //!
-//! Where it can be relied upon ([`Changes::trusts`]) nobody need look at everything: after [`Changes::barrier`] every change
-//! made before is among what was gathered. Its events come in the order in which things happened, so a marker file whose own
-//! event has come has everything else behind it. That holds for inotify on file systems of this machine, while no event was
-//! lost and every folder could be watched.
+//! Where notification is reliable ([`Changes::trusts`]) no full scan is needed: after [`Changes::barrier`] every
+//! earlier change has been gathered. Events arrive in the order of the changes, so once the event of a newly made
+//! marker file arrives, everything before it has arrived too. That holds for inotify on local file systems, as long as
+//! no event was lost and every folder could be watched.
 //!
 //! # Hazards
 //!
-//! - notify misses files in directories made a moment ago, and watches a new folder only behind its event:
-//!   every query looks for itself, a sweep every 30 s covers the rest, and a look waits for the event of a new
-//!   folder.
-//! - At inotify's limit notify keeps half a tree watched: it is unwatched at once and tried again after a
-//!   while, never by a query. notify wakes for every directory that is opened, also by our own sweep.
+//! - notify misses files in directories that were just created, and watches a new folder only after its event: every
+//!   query looks for itself, a sweep every 30 s covers the rest, and a look waits for the event of a new folder.
+//! - At inotify's limit notify leaves half a tree watched: the root is unwatched at once and tried again after a while,
+//!   never by a query. notify wakes for every directory that is opened, also by our own sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -34,16 +33,16 @@ use baton_base::limits;
 pub(super) struct Changes {
     gathered: Arc<Gathered>,
     make: Make,
-    /// What tells of changes, and the markers by which it is trusted; or why there is none.
+    /// The notifier with its markers, or why there is none.
     told_by: Result<TellsOf, Swept>,
-    /// The roots that are watched, each with the folder that was there then.
+    /// The watched roots, each with the identity of the directory when it was watched.
     watched: BTreeMap<PathBuf, FileIdentity>,
-    /// Roots that could not be watched, and why.
+    /// Roots that could not be watched, with the reason.
     failed: BTreeMap<PathBuf, Swept>,
-    /// When what failed is tried again, and how long it is waited after that.
+    /// When failed roots are tried again, and the delay after that.
     retry_at: Instant,
     pause: Duration,
-    /// The last marker did not come through.
+    /// True if the last marker's event did not arrive.
     mute: bool,
 }
 
@@ -52,11 +51,11 @@ struct TellsOf {
     markers: Markers,
 }
 
-/// Makes what tells of changes; it hands each to the function it is given.
+/// Creates a notifier that passes each event to the given handler.
 pub(super) type Make = Box<dyn Fn(Handler) -> notify::Result<Box<dyn Watcher + Send>> + Send>;
 type Handler = Box<dyn Fn(notify::Result<notify::Event>) + Send>;
 
-/// The one that the system has.
+/// The operating system's notifier.
 pub(super) fn of_the_system() -> Make {
     Box::new(|handler| {
         let watcher = notify::recommended_watcher(handler)?;
@@ -64,25 +63,25 @@ pub(super) fn of_the_system() -> Make {
     })
 }
 
-/// What is worth a look.
+/// Paths to look at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Taken {
-    /// Transcripts that were made, changed, renamed or removed.
+    /// Transcripts that were created, changed, renamed or removed.
     pub(super) files: BTreeSet<PathBuf>,
-    /// Folders that were made, renamed or removed, and what may be one.
+    /// Folders that were created, renamed or removed, and paths that may be folders.
     pub(super) folders: BTreeSet<PathBuf>,
 }
 
 struct Gathered {
     taken: Mutex<Taken>,
-    /// Something happened that paths do not tell: look at everything.
+    /// True if paths do not tell what changed, so that everything must be scanned.
     everything: AtomicBool,
-    /// Something could not be watched.
+    /// True if something could not be watched.
     broken: AtomicBool,
-    /// A nudge is on its way.
+    /// True if the watcher was nudged and has not taken the paths yet.
     nudged: AtomicBool,
     nudge: Nudge,
-    /// The folder of the markers, and the last one that came through.
+    /// The markers' folder, and below it the number of the last marker whose event arrived.
     markers: PathBuf,
     reached: watch::Sender<u64>,
 }
@@ -111,7 +110,7 @@ impl Changes {
         }
     }
 
-    /// Watches every root that is there and is neither watched yet nor known to fail, and no other any more.
+    /// Watches every existing root that is neither watched yet nor known to fail, and unwatches all others.
     pub(super) async fn watch(&mut self, roots: &[Looked]) {
         if self.told_by.is_err() {
             return;
@@ -122,7 +121,7 @@ impl Changes {
         self.watched.retain(|watched, _| {
             let wanted = is_wanted(watched);
             if !wanted {
-                // It may have gone with its directory.
+                // Unwatching fails if the watch went with its directory, which is fine.
                 off.push(watched.clone());
             }
             wanted
@@ -135,7 +134,7 @@ impl Changes {
             if self.watched.get(&root.projects) == Some(identity) || self.failed.contains_key(&root.projects) {
                 continue;
             }
-            // Another folder of that name has taken its place: what was told of the old one is not told of this one.
+            // A new directory has replaced the one watched, whose events do not cover it.
             if self.watched.remove(&root.projects).is_some() {
                 off.push(root.projects.clone());
             }
@@ -149,12 +148,12 @@ impl Changes {
             off.iter().for_each(|path| drop(watcher.unwatch(path)));
             let watch = |path: PathBuf| {
                 let watched = watcher.watch(&path, RecursiveMode::Recursive);
-                // What of it is watched takes the place of what others may watch.
+                // Release a partial watch: it uses up watches that other roots need.
                 watched.inspect_err(|_| drop(watcher.unwatch(&path)))
             };
             paths.into_iter().map(watch).collect::<Vec<_>>()
         });
-        // One that hangs is not to take the others along again.
+        // A hanging root must not affect the others again at the next try.
         let hung = || on.iter().map(|_| Err(notify::Error::generic("its file system does not answer"))).collect();
         let results = asked.await.unwrap_or_else(hung);
         for ((path, identity), result) in on.into_iter().zip(results) {
@@ -168,8 +167,8 @@ impl Changes {
         }
     }
 
-    /// Has what tells of changes do something that it may wait for. `None`: it did not in [`limits::ROOT_WALK`], and a new one
-    /// is made in its place after a while.
+    /// Runs a blocking call on the notifier. Returns `None` if it took longer than [`limits::ROOT_WALK`]; the notifier
+    /// is then replaced after a while.
     async fn ask<T: Send + 'static>(
         &mut self,
         what: impl FnOnce(&mut (dyn Watcher + Send)) -> T + Send + 'static,
@@ -192,8 +191,8 @@ impl Changes {
         }
     }
 
-    /// Begins anew with what told nothing any more, and, once in a while, with what could not be watched. Everything has
-    /// to be looked at afterwards.
+    /// Recovers a notifier that went silent and, after a growing delay, roots that could not be watched. A full scan
+    /// must follow.
     pub(super) async fn mend(&mut self, roots: &[Looked]) {
         self.mute = false;
         if self.gathered.broken.swap(false, Ordering::SeqCst) {
@@ -219,7 +218,7 @@ impl Changes {
         }
     }
 
-    /// Why changes below a root that is there are not announced, if they are not.
+    /// Returns why changes below an existing root are not announced, or `None` if they are.
     pub(super) fn swept(&self, looked: &Looked) -> Option<Swept> {
         let root = &looked.root.projects;
         if let Err(why) = &self.told_by {
@@ -234,7 +233,7 @@ impl Changes {
         self.gathered.broken.load(Ordering::SeqCst)
     }
 
-    /// Whether all that changes below the roots is told, in order.
+    /// True if all changes below the roots are announced, in order.
     pub(super) fn trusts(&self, roots: &[Looked]) -> bool {
         let is_whole = |looked: &Looked| self.watched.get(&looked.root.projects).copied() == looked.identity;
         cfg!(target_os = "linux")
@@ -244,7 +243,7 @@ impl Changes {
             && roots.iter().all(|looked| is_whole(looked) && looked.shared.is_none())
     }
 
-    /// Comes back when everything that happened before is gathered. `false`: that cannot be said.
+    /// Resolves once all earlier changes are gathered. Returns `false` if that cannot be guaranteed.
     pub(super) async fn barrier(&mut self) -> bool {
         let Ok(TellsOf { markers, .. }) = &mut self.told_by else { return false };
         let mut reached = self.gathered.reached.subscribe();
@@ -262,22 +261,22 @@ impl Changes {
         came
     }
 
-    /// Comes back when the folders that were told of so far are watched themselves: `notify` does that behind their events.
+    /// Resolves once all folders announced so far are watched; `notify` watches them only after their events.
     pub(super) async fn settle(&mut self) {
         let markers = self.gathered.markers.clone();
-        // Anything that its thread has to answer will do.
+        // Any request that notify's thread must answer will do.
         let _ = self.ask(move |watcher| drop(watcher.watch(&markers, RecursiveMode::NonRecursive))).await;
     }
 
-    /// Somebody else says that a file may have changed.
+    /// Adds a path that another source reports as changed.
     pub(super) fn tell(&self, path: PathBuf) {
         let kind = EventKind::Modify(ModifyKind::Data(notify::event::DataChange::Any));
         self.gathered.take_in(Ok(notify::Event::new(kind).add_path(path)));
     }
 
-    /// What was gathered; `None` when only a look at everything will do.
+    /// Takes the gathered paths. Returns `None` if only a full scan will do.
     pub(super) fn take(&self) -> Option<Taken> {
-        // In this order: what comes after the first line nudges again.
+        // Reset the flag first, so that whatever arrives afterwards nudges again.
         self.gathered.nudged.store(false, Ordering::SeqCst);
         let everything = self.gathered.everything.swap(false, Ordering::SeqCst);
         let taken = std::mem::take(&mut *self.gathered.lock());
@@ -308,7 +307,7 @@ impl Gathered {
 
     fn take_in(&self, event: notify::Result<notify::Event>) {
         let worth_a_look = match event {
-            // Our own reading makes access events.
+            // Our own reads cause access events.
             Ok(event) if matches!(event.kind, EventKind::Access(_)) => false,
             Ok(event) if event.paths.iter().any(|path| path.starts_with(&self.markers)) => {
                 self.pass_marker(&event);
@@ -347,7 +346,7 @@ impl Gathered {
             EventKind::Create(kind) => kind != CreateKind::File,
             EventKind::Remove(kind) => kind != RemoveKind::File,
             EventKind::Modify(ModifyKind::Data(_)) => false,
-            // A folder may have become readable: then nothing in it is watched.
+            // A folder may have become readable, and nothing in it is watched yet.
             EventKind::Modify(ModifyKind::Metadata(_)) if event.paths.iter().any(|path| path.is_dir()) => {
                 self.broken.store(true, Ordering::SeqCst);
                 return self.look_at_everything();

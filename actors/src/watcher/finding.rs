@@ -1,4 +1,5 @@
-//! Looks for the transcripts of one session in every root: one look at a time in each, for it may hang, and keeps its thread.
+//! Finds the transcripts of one session in all roots. At most one search per root runs at a time, because it may hang
+//! and keep its thread.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,15 +13,15 @@ use super::scan;
 use baton_base::transcript_file::FileSeen;
 use baton_base::transcript_root::Root;
 
-/// Longest look: what the other roots say must be known before nobody waits any more.
+/// Time limit, below the caller's: the results of the roots that answered must arrive before the caller gives up.
 const FIND: Duration = Duration::from_secs(30);
 
-/// Whose turn it is in each root.
+/// One lock per root.
 #[derive(Default)]
 pub(super) struct Finding(BTreeMap<PathBuf, Arc<Mutex<()>>>);
 
 impl Finding {
-    /// Transcripts of sessions whose id begins so, and whether every root has answered.
+    /// Returns the transcripts of sessions whose id starts with `id`, and whether every root has answered.
     pub(super) fn find(
         &mut self,
         roots: Vec<Root>,

@@ -1,12 +1,12 @@
-//! What is known of each transcript: how it was when its session had read it to the end, and which have changed since.
+//! The state of each transcript when its session last read it to the end, and which have changed since.
 //!
 //! # Hazards
 //!
-//! - `stat` is believed for files that this process has not read yet: same size and inode as recorded counts as
-//!   read. From then on the time of change counts too.
-//! - Two subagents with the same short id in one root share a stream: the second file is passed over and named
-//!   in `status`. A live transcript may move and leave a stub: what moved (same inode) comes before what lies
-//!   in its place.
+//! - For files that this process has not read yet, an unchanged size and inode count as read. From then on the
+//!   modification time counts too.
+//! - Two subagents with the same short id in one root share a stream: the second file is skipped and named in `status`.
+//!   A live transcript may move and leave a stub: the moved file (same inode) is handled before whatever lies at its
+//!   old path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -24,29 +24,29 @@ use baton_journal::session_table::TableReader;
 
 pub(super) struct Known {
     table: TableReader,
-    /// Each transcript by path, as it was when a session had last read it to its end.
+    /// Transcripts by path, in the state in which a session last read them to the end.
     checked: BTreeMap<Arc<str>, FileStat>,
-    /// Transcripts that are not as they were then, or that nobody has read, as they were last seen.
+    /// Transcripts that changed since or were never read, in the state last seen.
     unread: BTreeMap<Arc<str>, Seen>,
-    /// The same by their time of change: a query asks for the newest, and there may be hundreds of thousands.
+    /// The same ordered by modification time: queries ask for the newest, and there may be hundreds of thousands.
     by_time: BTreeSet<Place>,
-    /// The last one of the last page that was given.
+    /// The last entry of the last page handed out.
     paged: Option<Place>,
-    /// Files that claim another file's session, as they were when that was found out.
+    /// Files that claim another file's session, in the state in which that was found.
     second: BTreeMap<Arc<str>, FileStat>,
-    /// Transcripts that were not read because of the settings, by path, as they were then; checked as well.
+    /// Transcripts skipped because of the settings; their paths are also in `checked`.
     passed_over: BTreeMap<Arc<str>, PassedOver>,
 }
 
-/// Where a transcript stands among those that are unread: the newest last.
+/// Order of unread transcripts, newest last.
 type Place = (FileStat, Arc<str>);
 
-/// A file as it was seen, but for its path, in little room.
+/// A compact [`FileSeen`] without its path.
 struct Seen {
     stat: FileStat,
     identity: FileIdentity,
     agent: Agent,
-    /// Its session and what that is, where the path does not say so: mostly it is the file's name.
+    /// The session and its kind, unless the file name says both, as it usually does.
     named: Option<Box<(SessionId, Kind)>>,
 }
 
@@ -71,12 +71,12 @@ fn stem(path: &str) -> Option<&str> {
     path.rsplit(['/', '\\']).next()?.strip_suffix(".jsonl")
 }
 
-/// Until when a transcript need not be looked at again.
+/// How long a skipped transcript need not be looked at again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// Until it changes.
+    /// Until the file changes.
     Change,
-    /// Until the settings do: however it grows, it is known where its session works.
+    /// Until the settings change: it is known where the session works, however the file grows.
     OtherSettings,
 }
 
@@ -87,7 +87,7 @@ struct PassedOver {
 }
 
 impl PassedOver {
-    /// Whether the file, as it is now, is passed over still: it is the same one, and has only grown.
+    /// True if the file is still to be skipped: it is the same file and has only grown.
     fn covers(&self, file: &FileSeen) -> bool {
         self.until == Until::OtherSettings && self.identity == file.identity && self.size <= file.stat.size
     }
@@ -106,27 +106,27 @@ impl Known {
         }
     }
 
-    /// A session has read a file as far as it went when it was seen like this.
+    /// Records that a session has read the file to its end in this state.
     pub(super) fn checked(&mut self, file: FileSeen) {
         self.second.remove(&file.path);
         self.passed_over.remove(&file.path);
         self.keep(file);
     }
 
-    /// A file claims a session that is read from another one: nobody reads it.
+    /// Records a file that claims a session that is read from another file. No session reads it.
     pub(super) fn second(&mut self, file: FileSeen) {
         self.second.insert(file.path.clone(), file.stat);
         self.keep(file);
     }
 
-    /// A file was not read, because the settings say so.
+    /// Records a file that was skipped because of the settings.
     pub(super) fn passed_over(&mut self, file: FileSeen, until: Until) {
         let passed_over = PassedOver { until, identity: file.identity, size: file.stat.size };
         self.passed_over.insert(file.path.clone(), passed_over);
         self.keep(file);
     }
 
-    /// The settings are others: what was passed over is to be seen anew.
+    /// Makes skipped files unread again after a change of the settings.
     pub(super) fn reconsider(&mut self) {
         for path in std::mem::take(&mut self.passed_over).keys() {
             self.checked.remove(path);
@@ -134,7 +134,7 @@ impl Known {
     }
 
     fn keep(&mut self, file: FileSeen) {
-        // It may have changed since, and been seen.
+        // Keep it unread if a newer state has been seen since.
         if self.unread.get(&file.path).is_some_and(|unread| unread.stat <= file.stat) {
             self.take_out(&file.path);
         }
@@ -153,7 +153,7 @@ impl Known {
         self.unread.insert(file.path.clone(), Seen::of(file));
     }
 
-    /// These are all the transcripts there are, but for what lies in these folders, of which nothing is known.
+    /// Replaces all transcripts by these, except those below the folders in `but`, whose state is unknown.
     pub(super) fn replace(&mut self, files: Vec<FileSeen>, but: &[PathBuf]) {
         let present: BTreeSet<&str> = files.iter().map(|file| &*file.path).collect();
         let stays = |path: &str| present.contains(path) || but.iter().any(|folder| Path::new(path).starts_with(folder));
@@ -167,11 +167,11 @@ impl Known {
         }
     }
 
-    /// These are all the transcripts there are below a folder. What of them is unread.
+    /// Replaces all transcripts below a folder by these. Returns the unread ones.
     pub(super) fn replace_below(&mut self, folder: &Path, files: Vec<FileSeen>) -> Vec<FileSeen> {
         let present: BTreeSet<Arc<str>> = files.iter().map(|file| file.path.clone()).collect();
         let is_gone = |path: &str| !present.contains(path) && Path::new(path).starts_with(folder);
-        // Paths below a folder begin with its name, and so do those that stand between them in order.
+        // Paths below the folder, and some of its siblings, start with its name and are contiguous in the map.
         let first = transcript_file::path_text(folder).unwrap_or_default();
         let checked = self.checked.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
         let unread = self.unread.range::<str, _>((Included(first.as_str()), Unbounded)).map(|(path, _)| path);
@@ -182,7 +182,7 @@ impl Known {
         files.into_iter().filter_map(|file| self.see(file)).collect()
     }
 
-    /// A path was looked at. The file there, if it is unread.
+    /// Updates one path after a look at it. Returns its file if unread.
     pub(super) fn note(&mut self, path: &Path, file: Option<FileSeen>) -> Option<FileSeen> {
         if file.is_none()
             && let Some(path) = transcript_file::path_text(path)
@@ -199,7 +199,7 @@ impl Known {
         self.passed_over.remove(path);
     }
 
-    /// The file, if it is unread.
+    /// Updates the state of a file. Returns it if unread.
     fn see(&mut self, file: FileSeen) -> Option<FileSeen> {
         let is_passed_over = self.passed_over.get(&file.path).is_some_and(|passed_over| passed_over.covers(&file));
         let is_read = match self.checked.get(&file.path) {
@@ -219,8 +219,8 @@ impl Known {
         }
     }
 
-    /// Puts files that were moved since they were read before all others: what was left behind in their old place must not
-    /// be taken for what has become of them.
+    /// Sorts files that were moved since they were read to the front, so that what lies at their old path is not taken
+    /// for them.
     pub(super) fn moved_first(&self, files: &mut [FileSeen]) {
         let table = self.table.now();
         let is_moved = |file: &FileSeen| {
@@ -231,7 +231,7 @@ impl Known {
         files.sort_by_cached_key(|file| !is_moved(file));
     }
 
-    /// The newest of what is unread, and how many more there are; of these what was moved comes first.
+    /// Returns the newest unread files, moved ones first, and the number of further ones.
     pub(super) fn unread(&mut self, most: usize) -> Unread {
         let mut files = self.newest(None, most);
         self.moved_first(&mut files);
@@ -239,13 +239,13 @@ impl Known {
         Unread { files, beyond, hung: Vec::new() }
     }
 
-    /// The first page of what is unread, newest first.
+    /// Returns the first page of unread files, newest first.
     pub(super) fn first_page(&mut self, most: usize) -> Page {
         self.paged = None;
         self.next_page(most)
     }
 
-    /// The page behind the last one that was given. One that changes after its place was passed is told of by itself.
+    /// Returns the page after the last one. A file that changes after its position was passed is reported separately.
     pub(super) fn next_page(&mut self, most: usize) -> Page {
         let mut files = self.newest(self.paged.clone(), most);
         self.paged = files.last().map(|file| (file.stat, file.path.clone()));
@@ -255,9 +255,9 @@ impl Known {
         Page { files, beyond, bytes }
     }
 
-    /// The newest of what is unread, or of what stands behind one of it.
+    /// Returns the newest unread files, or those older than `behind`.
     fn newest(&mut self, behind: Option<Place>, most: usize) -> Vec<FileSeen> {
-        // Some that nobody had read may have been read meanwhile for another reason.
+        // Some may have been read meanwhile without a report.
         let table = self.table.now();
         let (mut files, mut read) = (Vec::new(), Vec::new());
         for (_, path) in self.by_time.range((Unbounded, behind.map_or(Unbounded, Excluded))).rev() {
@@ -275,22 +275,22 @@ impl Known {
         files
     }
 
-    /// How many transcripts there are.
+    /// Number of transcripts.
     pub(super) fn count(&self) -> u64 {
         let beside = self.unread.keys().filter(|path| !self.checked.contains_key(&***path)).count();
         (self.checked.len() + beside) as u64
     }
 
-    /// Files that claim another file's session, by path.
+    /// Paths of files that claim another file's session.
     pub(super) fn second_files(&self) -> Vec<String> {
         self.second.keys().map(ToString::to_string).collect()
     }
 }
 
-/// Whether the session has read this very file to its present end, as far as size and identity tell. Only asked of
-/// files that this process has not seen read.
+/// True if the session has read this file to its current end, judging by size and identity. Used only for files whose
+/// read this process has not seen.
 fn is_read(state: &SessionState, file: &FileSeen) -> bool {
-    // One that was gone was not read when it went, whatever its size says.
+    // A session whose file was gone had not read it, whatever the size says.
     state.phase != Phase::Unindexed(UnindexedReason::Gone)
         && state.transcript.as_ref().is_some_and(|known| {
             *known.path == *file.path && known.identity == file.identity && state.read.offset == file.stat.size
@@ -329,14 +329,14 @@ mod tests {
         known.replace(vec![file("/p/a/1.jsonl", 3), file("/p/b/2.jsonl", 3), file("/p/a-b/3.jsonl", 3)], &[]);
         assert_eq!((paths(&mut known).len(), known.count()), (0, 3));
 
-        // It changed while it was being read.
+        // The file changed while it was being read.
         known.note(Path::new("/p/a/1.jsonl"), Some(file("/p/a/1.jsonl", 5)));
         known.checked(file("/p/a/1.jsonl", 4));
         assert_eq!(paths(&mut known), ["/p/a/1.jsonl"]);
         known.checked(file("/p/a/1.jsonl", 5));
         assert!(paths(&mut known).is_empty());
 
-        // A folder of which one file is gone and one is new; its neighbour with a longer name is left alone.
+        // One file of a folder is gone and one is new; the sibling folder with a longer name is left alone.
         known.replace_below(Path::new("/p/a"), vec![file("/p/a/4.jsonl", 6)]);
         assert_eq!((paths(&mut known), known.count()), (vec!["/p/a/4.jsonl".to_owned()], 3));
         known.replace_below(Path::new("/p/a"), Vec::new());

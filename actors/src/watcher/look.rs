@@ -1,4 +1,4 @@
-//! Looks at a few files and folders that may have changed.
+//! Looks at the few files and folders that may have changed.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_base::transcript_root::Root;
 
-/// What a look at a few files and folders has found.
+/// The result of such a look.
 #[derive(Default)]
 pub(super) struct Look {
     files: Vec<(PathBuf, Option<FileSeen>)>,
     folders: Vec<(PathBuf, Vec<FileSeen>)>,
     stamps: Stamps,
     elsewhere: BTreeSet<PathBuf>,
-    /// Something that is not told of was met: everything has to be looked at from now on.
+    /// True if something was found whose changes are not announced, so that full scans are needed from now on.
     is_odd: bool,
 }
 
@@ -27,7 +27,7 @@ impl Look {
         let mut folders = taken.folders;
         folders.extend(scan::changed(&look.stamps));
         for folder in folders {
-            // What lies below one that was looked at was looked at with it.
+            // Skip folders below one that was already scanned.
             if look.folders.iter().any(|(above, _)| folder.starts_with(above)) {
                 continue;
             }
@@ -45,8 +45,8 @@ impl Look {
 }
 
 impl State {
-    /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread; `None`:
-    /// that is not known, and everything has to be looked at.
+    /// Looks at the announced paths, at files whose changes are not announced, and at folders with a new modification
+    /// time. Returns what is unread, or `None` if that is unknown and a full scan is needed.
     pub(super) async fn look_at(&mut self, taken: Taken) -> Option<Vec<FileSeen>> {
         if let Some(walk) = &mut self.walk {
             walk.missed(taken.clone());
@@ -55,7 +55,7 @@ impl State {
             self.changes.settle().await;
         }
         if self.looking.take_if(|looking| looking.is_finished()).is_none() && self.looking.is_some() {
-            // One hangs: another would hang beside it.
+            // The previous look hangs; another one would hang as well.
             self.covered = false;
             return None;
         }

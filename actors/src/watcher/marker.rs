@@ -1,4 +1,4 @@
-//! Marker files: each is made, and removed at once, to see its own event come by.
+//! Marker files: each is created and removed at once, to observe its own change event.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use baton_base::durable;
 
-/// A folder of our own that is watched together with the roots.
+/// A folder of ours that is watched together with the roots.
 pub(super) struct Markers {
     folder: PathBuf,
     last: u64,
 }
 
 impl Markers {
-    /// The markers of a folder, which is made (for the owner only) if need be, numbered from `last` on. What an earlier
-    /// process left there goes.
+    /// Opens the markers' folder, creating it with owner-only access if need be, and removes leftovers of an earlier
+    /// process. Numbering continues after `last`.
     pub(super) fn open(folder: &Path, last: u64) -> io::Result<Self> {
         durable::make_private_folder(folder)?;
         for entry in fs::read_dir(folder)?.flatten() {
@@ -25,17 +25,17 @@ impl Markers {
         Ok(Self { folder: folder.to_owned(), last })
     }
 
-    /// Makes the next marker: its number.
+    /// Creates the next marker and returns its number.
     pub(super) fn make(&mut self) -> io::Result<u64> {
         self.last += 1;
         let path = self.folder.join(self.last.to_string());
         drop(File::create(&path)?);
-        // One that stays is removed by the next process.
+        // If removal fails, the next process removes it.
         let _ = fs::remove_file(&path);
         Ok(self.last)
     }
 
-    /// The number of the marker at this path.
+    /// Returns the number of the marker at this path.
     pub(super) fn number(path: &Path) -> Option<u64> {
         path.file_name()?.to_str()?.parse().ok()
     }

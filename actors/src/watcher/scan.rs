@@ -1,9 +1,9 @@
-//! Finding transcripts: names and `stat`, never content.
+//! Finds transcripts by name and `stat`, without reading content.
 //!
 //! # Hazards
 //!
-//! - Links to files and folders are followed, also out of a root; circles end. Pipes, devices and folders named
-//!   `*.jsonl` are passed over. A transcript whose name begins with `memory:` belongs to no session.
+//! - Links to files and folders are followed, even out of a root; circles end. Pipes, devices and folders named
+//!   `*.jsonl` are skipped. A transcript whose name starts with `memory:` belongs to no session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,37 +20,38 @@ use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_base::transcript_root::Root;
 
-/// Unreachable paths that are named; further ones look alike. As many of those whose name is no text.
+/// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed paths that are not
+/// UTF-8.
 const UNREACHABLE_MAX: usize = 20;
 
-/// What a look found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     pub(super) files: Vec<FileSeen>,
     pub(super) unreachable: Vec<String>,
     pub(super) left_out: u64,
-    /// Folders and transcripts whose name is no UTF-8, the first ones as far as it can be shown: no session has such a path.
+    /// Folders and transcripts whose name is not UTF-8, the first ones, lossily printed. No session has such a path.
     pub(super) nameless: Vec<String>,
-    /// How many those are.
+    /// Total number of those.
     pub(super) nameless_count: u64,
-    /// Files that can be changed by another name, so that their folder is not told.
+    /// Files that can be changed through another path, which notification does not report below this root.
     pub(super) elsewhere: BTreeSet<PathBuf>,
-    /// A folder is reached by a link: what happens in it is not told by its name here.
+    /// True if a folder is reached through a link: its changes are not reported under this path.
     pub(super) linked: bool,
-    /// The time of change of each root and of the folders in it, from before they were looked into.
+    /// Modification times of each root and its folders, taken before they were read.
     pub(super) stamps: Stamps,
     counted: Arc<AtomicU64>,
 }
 
-/// Times of change of folders: a name was added or removed after an older one.
+/// Modification times of folders; a newer one means that an entry was added or removed.
 pub(super) type Stamps = BTreeMap<PathBuf, Option<SystemTime>>;
 
-/// Looks at every root. A root that is not there has no transcripts.
+/// Scans every root. A missing root has no transcripts.
 pub(super) fn everything(roots: &[Root]) -> Scan {
     counted(roots, Arc::default())
 }
 
-/// The same, and counts the transcripts as it comes by them.
+/// Like [`everything`], and counts the transcripts as it finds them.
 pub(super) fn counted(roots: &[Root], counted: Arc<AtomicU64>) -> Scan {
     let mut scan = Scan { counted, ..Scan::default() };
     for root in roots {
@@ -64,7 +65,7 @@ pub(super) fn counted(roots: &[Root], counted: Arc<AtomicU64>) -> Scan {
     scan
 }
 
-/// Looks at what is below a folder of a root.
+/// Scans a folder of a root.
 pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
     let mut scan = Scan::default();
     for root in roots {
@@ -86,7 +87,7 @@ pub(super) fn one(roots: &[Root], path: &Path) -> Option<FileSeen> {
     roots.iter().find_map(|root| see(root, path)).map(|(file, _)| file)
 }
 
-/// Folders whose time of change is another one than it was.
+/// Returns the folders whose modification time differs from the recorded one.
 pub(super) fn changed(stamps: &Stamps) -> Vec<PathBuf> {
     let is_changed = |(folder, stamp): &(&PathBuf, &Option<SystemTime>)| stamp_of(folder) != **stamp;
     stamps.iter().filter(is_changed).map(|(folder, _)| folder.clone()).collect()
@@ -147,7 +148,7 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
 }
 
 impl Scan {
-    /// What was found in another root.
+    /// Adds the result of another root.
     pub(super) fn add(&mut self, other: Self) {
         let room = limits::TRANSCRIPTS.saturating_sub(self.files.len());
         self.left_out += other.left_out + other.files.len().saturating_sub(room) as u64;
@@ -179,13 +180,14 @@ impl Scan {
     }
 }
 
-/// Folders that agents fill with other things.
+/// False for folders that agents use for other things.
 fn worth_entering(root: &Root, path: &Path) -> bool {
     let passed_over = transcript::layout(root.agent).passed_over;
     !path.file_name().is_some_and(|name| passed_over.iter().any(|other| name == *other))
 }
 
-/// A link may lead in a circle, or to a folder that is also found directly.
+/// Returns false for a link to a folder already visited: links may form a circle, or lead to a folder that is also
+/// reached directly.
 fn is_new(path: &Path, is_link: bool, visited: &mut BTreeSet<(u64, u64)>) -> bool {
     if !is_link {
         return true;
@@ -196,7 +198,8 @@ fn is_new(path: &Path, is_link: bool, visited: &mut BTreeSet<(u64, u64)>) -> boo
     }
 }
 
-/// The file at `path`, if it is a transcript of this root, and how many names it has. Only regular files: opening a pipe would wait for ever.
+/// Returns the file at `path` if it is a transcript of this root, with its number of hard links. Accepts only regular
+/// files: opening a pipe would block for ever.
 fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
     let below = path.strip_prefix(&root.projects).ok()?.to_str()?;
     let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
@@ -206,7 +209,7 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
         return None;
     }
     let path_text = transcript_file::path_text(path)?;
-    // Compressed in place: while the plain one is there, that is the transcript.
+    // Skip a compressed copy as long as the plain transcript exists.
     if transcript::layout(root.agent).plain(&path_text).is_some_and(|plain| Path::new(plain).is_file()) {
         return None;
     }

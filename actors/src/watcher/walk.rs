@@ -1,10 +1,10 @@
-//! Looks at everything: each root on a thread of its own, for one may hang.
+//! Full scans: each root on a thread of its own, because one may hang.
 //!
 //! # Decisions
 //!
-//! - A root whose file system does not answer within a second is left out, named by `status` and by answers,
-//!   and taken up again when it answers. A look that hangs keeps its thread; there is at most one for each
-//!   root, and no caller waits for it twice.
+//! - A root whose file system does not answer within a second is left out, named by `status` and by answers, and taken
+//!   up again when it answers. A hanging scan keeps its thread; there is at most one per root, and no caller waits for
+//!   it twice.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,25 +21,25 @@ use crate::transcript_roots::Look as RootsSeen;
 use baton_base::limits;
 use baton_base::transcript_root::Root;
 
-/// A look at everything that is under way.
+/// A full scan in progress, or the next one.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// Who waits for it, and for how many transcripts.
+    /// Callers that wait for it, each with the number of transcripts it wants.
     pub(super) waiting: Vec<(usize, RpcReplyPort<Unread>)>,
-    /// Whether the supervisor is told what it finds unread.
+    /// True if the unread transcripts are reported to the backlog.
     pub(super) tells: bool,
-    /// Whether it is one of those that come by themselves, so that the next is set after it.
+    /// True for a periodic sweep, which schedules the next.
     pub(super) is_sweep: bool,
-    /// Whether everything was watched when it began.
+    /// True if everything was watched when the scan began.
     pub(super) is_watched: bool,
-    /// What has changed since it began: to be looked at once more when it ends.
+    /// Changes since it began, to be looked at again when it ends.
     pub(super) since: Taken,
-    /// The one that begins after it.
+    /// The scan to start after this one.
     pub(super) next: Option<Box<Walk>>,
 }
 
 impl Walk {
-    /// These may have changed behind its back.
+    /// Adds paths that may have changed after the scan passed them.
     pub(super) fn missed(&mut self, taken: Taken) {
         self.since.files.extend(taken.files);
         self.since.folders.extend(taken.folders);
@@ -51,7 +51,7 @@ impl Walk {
 }
 
 impl State {
-    /// Begins a look at everything. While one is under way, which may have passed what changes now, the next begins after it.
+    /// Starts a full scan. If one is running, it may have passed what changes now, so another one follows it.
     pub(super) async fn walk(&mut self, myself: &ActorRef<Msg>, seen: RootsSeen, ask: impl FnOnce(&mut Walk)) {
         if let Some(walk) = &mut self.walk {
             ask(walk.next.get_or_insert_default());
@@ -66,20 +66,20 @@ impl State {
         let roots: Vec<Root> = seen.answered.iter().map(|looked| looked.root.clone()).collect();
         self.covered &= !self.is_reconfigured() && roots == self.roots;
         if self.is_reconfigured() {
-            // What the settings had passed over is new again when they are others.
+            // Files skipped under the former settings are unread again.
             self.options.settings.mark_seen();
             self.known.reconsider();
         }
         (self.roots, self.hung) = (roots, seen.hung);
-        // The first look is there to say soon what there is; to watch all of it may take as long again.
+        // The first scan gives a quick overview; watching everything may take as long again.
         if self.glanced {
             self.changes.watch(&seen.answered).await;
             walk.is_watched = self.changes.trusts(&seen.answered);
         }
         match self.changes.take() {
-            // Whoever asks meanwhile is answered from what is told.
+            // Apply announced changes, so that callers meanwhile get current answers.
             Some(taken) if self.covered => drop(self.look_at(taken).await),
-            // What was told so far is seen now; what is told from now on may not be.
+            // The scan sees what was announced so far, but perhaps not what is announced from now on.
             _ => self.covered = false,
         }
         self.walk = Some(walk);
@@ -89,7 +89,7 @@ impl State {
 
     pub(super) async fn walked(&mut self, myself: &ActorRef<Msg>, walked: Walked) {
         let Some(mut walk) = self.walk.take() else { return };
-        // The next one is watched.
+        // The first scan is unwatched and followed by a watched one.
         self.looked = self.glanced;
         if !std::mem::replace(&mut self.glanced, true) {
             walk.next.get_or_insert_default().is_sweep = std::mem::take(&mut walk.is_sweep);
@@ -103,10 +103,10 @@ impl State {
         self.covered = walk.is_watched && is_whole;
         self.hung.extend(silent);
         self.last = scan;
-        // It may have passed them before they changed.
+        // The scan may have passed these before they changed.
         drop(self.look_at(walk.since).await);
         let mut tells = walk.tells || walk.is_sweep;
-        // Whoever could not wait is gone.
+        // Skip callers that have given up.
         for (most, reply) in walk.waiting.into_iter().filter(|(_, reply)| !reply.is_closed()) {
             let unread = self.unread(most);
             tells |= unread.beyond > 0;
@@ -129,29 +129,29 @@ impl State {
     }
 }
 
-/// What a look at everything came to.
+/// The result of a full scan.
 pub(crate) struct Walked {
     pub(super) scan: Scan,
-    /// Roots of which it is not known what is in them.
+    /// Roots that did not answer, whose contents are unknown.
     pub(super) silent: Vec<Root>,
     pub(super) took: Duration,
 }
 
-/// The looks that have not come back.
+/// The scans that have not returned.
 #[derive(Clone)]
 pub(super) struct Walks {
     at: Arc<Mutex<BTreeSet<PathBuf>>>,
-    /// How many transcripts the last ones have come by so far.
+    /// Number of transcripts counted by the last scan so far.
     counted: Arc<AtomicU64>,
 }
 
 impl Walks {
-    /// That count there what they come by.
+    /// Creates scans that add what they find to `counted`.
     pub(super) fn counting(counted: Arc<AtomicU64>) -> Self {
         Self { at: Arc::default(), counted }
     }
 
-    /// Looks at every root, but at those at which somebody still looks. Comes back within [`limits::ROOT_WALK`].
+    /// Scans every root, except those whose previous scan still runs. Resolves within [`limits::ROOT_WALK`].
     pub(super) fn begin(&self, roots: Vec<Root>) -> impl Future<Output = Walked> + Send + 'static {
         let began = Instant::now();
         let counted = self.counted.clone();
@@ -194,7 +194,7 @@ impl Walks {
     }
 }
 
-/// One that ends is not under way any more, however it ends.
+/// Frees the root when its scan ends, however it ends.
 struct UnderWay {
     walks: Walks,
     projects: PathBuf,

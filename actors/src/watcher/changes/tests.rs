@@ -8,17 +8,17 @@ use notify::ErrorKind;
 use baton_base::transcript_file;
 use baton_base::transcript_root::Root;
 
-/// A system whose change notification does as it is told.
+/// A fake notification system that fails on request.
 #[derive(Clone, Default)]
 struct System(Arc<Switches>);
 
 #[derive(Default)]
 struct Switches {
-    /// There is none at all.
+    /// True if there is no notification at all.
     none: AtomicBool,
-    /// No folder can be watched but that of the markers.
+    /// True if no folder but the markers' can be watched.
     full: AtomicBool,
-    /// How often a folder was to be watched.
+    /// Number of requests to watch a folder.
     asked: AtomicUsize,
     handler: Mutex<Option<Handler>>,
     markers: PathBuf,
@@ -94,7 +94,7 @@ impl World {
         self.changes.swept(&self.roots[0])
     }
 
-    /// As at a sweep, so long after the last one.
+    /// Sweeps after this pause.
     async fn sweep_after(&mut self, pause: Duration) {
         tokio::time::advance(pause).await;
         self.changes.mend(&self.roots).await;
