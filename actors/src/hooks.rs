@@ -1,8 +1,8 @@
-//! What hooks of agents say, taken in: from the socket, or from what they left in the spool while nobody answered.
+//! Takes in agents' hooks: from the socket, or from the spool where they are left while no daemon answers.
 //!
-//! A hook is a hint. It names a session, which need not be known yet, and something that happened to it. Starts, ends and
-//! compactions are recorded before they are acknowledged; that somebody is at work only has the transcript looked at, and
-//! is recorded at most once per check interval. Whatever is not of a transcript that is read here is ignored and counted.
+//! A hook is a hint. It names a session, which need not be known yet, and an event of it. Starts, ends and compactions
+//! are recorded before they are acknowledged; a sign of activity only triggers a look at the transcript, and is
+//! recorded at most once per check interval. A hook of anything that is not read here is ignored and counted.
 
 mod closes;
 mod drain;
@@ -46,32 +46,30 @@ use recent::Recent;
 use spool::Spool;
 use statistics::Statistics;
 
-/// How long a signal may take to become durable before its hook is told that it is not.
+/// Time limit for a signal to become durable before its hook is told that it failed.
 const RECORD: Duration = Duration::from_secs(10);
 
-/// What taking hooks in needs.
 pub struct Options {
-    /// The home: what works in there is Baton's own.
+    /// The home directory. Sessions that work in it are Baton's own.
     pub home: PathBuf,
-    /// Whose transcripts are read.
+    /// Transcript roots.
     pub roots: Arc<Roots>,
-    /// Switches.
     pub settings: SettingsReader,
-    /// What is known of sessions.
+    /// State of the sessions.
     pub table: TableReader,
-    /// The time.
+    /// Time source.
     pub clock: Arc<dyn Clock>,
     /// Finds sessions.
     pub supervisor: supervisor::Handle,
-    /// Is told which transcripts to look at.
+    /// Learns which transcripts to look at.
     pub watcher: watcher::Handle,
-    /// Whether the log takes writes.
+    /// Whether the log accepts writes.
     pub outage: Outage,
-    /// Whether the daemon is stopping.
+    /// True while the daemon is stopping.
     pub stopping: watch::Receiver<bool>,
 }
 
-/// See the module.
+/// Takes in hooks; see the module documentation.
 pub struct Hooks {
     options: Options,
     lineage: Lineage,
@@ -84,42 +82,42 @@ pub struct Hooks {
     offers: Offers,
 }
 
-/// What became of a hook.
+/// The result of taking in a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It is durable.
+    /// It is recorded and durable.
     Recorded(Told),
-    /// It was taken before.
+    /// It had been taken in before.
     Known(Told),
-    /// Somebody is at work; the transcript is looked at.
+    /// A sign of activity; the transcript will be looked at.
     Accepted(Told),
-    /// Nothing comes of it.
+    /// It has no effect.
     Ignored(Ignored),
-    /// It could not be recorded: it is worth another try.
+    /// It could not be recorded and should be tried again.
     Failed(String),
 }
 
-/// What a hook has said, checked.
+/// A checked hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The session.
     pub session: SessionId,
-    /// What happened.
+    /// The kind of event.
     pub kind: SignalKind,
-    /// What the agent said beside it.
+    /// The agent's detail of the event.
     pub detail: Option<SignalDetail>,
-    /// When, never later than now.
+    /// When it happened, at the latest now.
     pub at: Timestamp,
-    /// Where the session works, if that is known.
+    /// Where the session works, if known.
     pub place: Option<Place>,
-    /// Its transcript, as the watcher names it; the file may not be there yet.
+    /// The session's transcript as the watcher names it; the file need not exist yet.
     pub transcript: Option<PathBuf>,
-    /// The subagent that it is about, and its transcript, if that is there.
+    /// The subagent it is about, with its transcript, if that exists.
     pub subagent: Option<(SessionId, PathBuf)>,
 }
 
 impl Hooks {
-    /// Nothing has been said yet; what was counted before is read. Blocks for a short read.
+    /// Reads the previous counts; nothing else is kept across starts. Blocks for a short read.
     pub fn open(options: Options) -> Self {
         Self {
             lineage: Lineage::default(),
@@ -134,7 +132,7 @@ impl Hooks {
         }
     }
 
-    /// Takes in what a hook says.
+    /// Takes in a hook.
     pub async fn take(&self, hook: &HookParams) -> Taken {
         let taken = match self.examine(hook).await {
             Ok(told) => self.follow(&hook.id, told).await,
@@ -154,12 +152,12 @@ impl Hooks {
         taken
     }
 
-    /// How long a hook took, as it says itself.
+    /// Counts the time a hook took, as it measured itself.
     pub fn took(&self, took: &HookTook) {
         self.statistics.took(took);
     }
 
-    /// How fast hooks are answered, and what became of them.
+    /// Returns the latencies and counts of hooks.
     pub async fn shown(&self) -> HookStats {
         let (spooled, dropped) = self.blocking(Spool::waiting).await.unwrap_or_default();
         let counted = self.statistics.shown();
@@ -170,7 +168,7 @@ impl Hooks {
         HookStats { spooled, dropped: counted.dropped + dropped, last_recorded_at, ..counted }
     }
 
-    /// Keeps what was counted: if some time has passed since it was last kept, or `now`.
+    /// Saves the counts: after an interval since the last time, or `now`.
     pub async fn save(&self, now: bool) {
         if let Some(kept) = self.statistics.to_keep(now) {
             let home = self.options.home.clone();
@@ -178,7 +176,7 @@ impl Hooks {
         }
     }
 
-    /// Where hooks of a session were called, for one whose transcript has not said it yet.
+    /// Where a session's hooks were last called, for sessions whose transcript has not named a directory yet.
     pub fn place(&self, session: &SessionId) -> Option<Place> {
         self.recent.place(session)
     }
@@ -200,16 +198,16 @@ impl Hooks {
         taken
     }
 
-    /// Somebody is at work: that is acknowledged before it is recorded, if it is recorded at all.
+    /// Handles a sign of activity: acknowledges it first and records it, if at all, later.
     fn accept(&self, id: &str, told: Told) -> Taken {
         let interval_ms = self.options.settings.now().policy.check_interval_ms;
         let is_due = {
             let table = self.options.table.now();
-            // Of one that nothing is known of the transcript will tell.
+            // An unknown session will be found by its transcript.
             table.get(&told.session).is_some_and(|row| {
                 let signals = &row.state.signals;
                 let is_recent = signals.active_at.is_some_and(|at| told.at.since_ms(at) < interval_ms);
-                // The first sign of work after an end tells whether the next end is another one.
+                // Record the first activity after an end, because it makes the next end a new one.
                 let is_over = row.state.end.is_some_and(|end| signals.active_at.is_none_or(|at| at <= end.at));
                 signals.disconnected_at.is_some() || !is_recent || is_over
             })
@@ -226,7 +224,7 @@ impl Hooks {
         Taken::Accepted(told)
     }
 
-    /// Records what nobody waits for.
+    /// Records a signal that no caller waits for.
     fn signal_later(&self, session: SessionId, call: SignalCall) {
         let supervisor = self.options.supervisor.clone();
         tokio::spawn(async move {
@@ -239,7 +237,7 @@ impl Hooks {
     async fn record(&self, id: &str, told: Told) -> Taken {
         let follows = self.lineage(&told);
         let call = call(id, &told, follows.clone());
-        // The transcript is not read first: the acknowledgement must not wait for it.
+        // Do not read the transcript first: the acknowledgement must not wait for it.
         let signalled = self.options.supervisor.signal(&told.session, None, call, RECORD).await;
         let taken = match signalled {
             Ok(Signalled::Recorded) => {
@@ -261,7 +259,7 @@ impl Hooks {
         taken
     }
 
-    /// Which session this one takes the place of, if it begins; or that it has left its place to another.
+    /// Returns the session that a starting session follows, or notes that a session was left for another.
     fn lineage(&self, told: &Told) -> Option<SessionId> {
         let table = || self.options.table.now();
         match (told.kind, told.detail) {

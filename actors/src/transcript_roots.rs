@@ -1,10 +1,11 @@
-//! Which directories' transcripts are read: the daemon's own and those that clients have named, or those that the
-//! configuration names instead of both.
+//! Which directories transcripts are read from: the daemon's own and those that clients have named, or the configured
+//! ones instead of both.
 //!
-//! A client says where its agent writes. A repository's settings can make it say so: therefore a directory is taken only
-//! when it is this user's alone and lies in no work tree, in no tracked project and not where the client works, at most
-//! [`ROOTS_MAX`] of them; and it is recorded, so that a restart knows it, and shown with who named it. A project that is
-//! found later counts as well: then what lies in it is read no more.
+//! A client names the directory where its agent writes. A repository's settings can make it do so, therefore a
+//! directory is admitted only if it belongs to and is writable by this user alone and lies in no git work tree, in no
+//! tracked project and not where the client works. At most [`ROOTS_MAX`] are admitted. Each is recorded, so that a
+//! restart knows it, and shown with the kind of client that named it. A project tracked later counts as well:
+//! directories in it are no longer read.
 
 mod admission;
 mod holding;
@@ -36,38 +37,38 @@ use baton_config::settings::SettingsReader;
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
 
-/// Refused directories that are remembered.
+/// Limit of remembered refusals.
 const REFUSED_MAX: usize = 16;
-/// Longest path that is looked at.
+/// Longest path accepted, in bytes.
 const PATH_BYTES: usize = 4096;
 
-/// Places of one client that are looked at.
+/// Limit of working directories considered per client.
 const PLACES_MAX: usize = 4;
-/// Longest look at a directory that is named: a file system that does not answer keeps nobody waiting.
+/// Time limit for examining a named directory, because its file system may not answer.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// A directory that was not taken.
+/// A directory that was not admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// As it was named.
+    /// The path as named.
     pub config_dir: String,
     /// What kind of client named it.
     pub named_by: String,
-    /// Why not, and what to do.
+    /// The reason, and what to do.
     pub why: String,
 }
 
-/// See the module.
+/// The transcript roots; see the module documentation.
 pub struct Roots {
     own: Vec<Root>,
-    /// The directories of `own` and those that agents have by themselves, as they are written and without links above them.
+    /// The directories of `own` and the agents' default directories, as written and with links above them resolved.
     homes: Vec<PathBuf>,
     settings: SettingsReader,
     table: TableReader,
     journal: Arc<dyn Journal>,
     clock: Arc<dyn Clock>,
     known: Arc<Mutex<Known>>,
-    /// One at a time; whoever else writes to the stream is counted by the table.
+    /// Serialises additions. Events that others append to the stream are seen through the table's version.
     adding: tokio::sync::Mutex<()>,
     changed: watch::Sender<u64>,
     sight: Sight,
@@ -77,19 +78,20 @@ pub struct Roots {
 struct Known {
     state: home::State,
     version: SequenceNumber,
-    /// Recorded ones that are no longer as they must be.
+    /// Recorded directories that are no longer admissible.
     lapsed: Vec<String>,
-    /// Whose recorded ones are, by what they hold.
+    /// The agent of each recorded directory, judged by its content.
     agents: BTreeMap<String, Agent>,
-    /// Where the transcripts of recorded ones really lie.
+    /// The canonical transcript folder of each recorded directory.
     transcripts: BTreeMap<String, PathBuf>,
-    /// Looks at named ones that have not come back.
+    /// Named directories whose examination has not returned.
     under_way: BTreeSet<String>,
     refused: BTreeMap<String, Refused>,
 }
 
 impl Roots {
-    /// With the daemon's own roots, and what the log knows. Blocks for short disk reads; roots that do not answer are left out.
+    /// Opens the daemon's own roots and those recorded in the log. Blocks for short disk reads; roots that do not
+    /// answer are left out.
     pub fn open(
         own: Vec<Root>,
         settings: SettingsReader,
@@ -106,7 +108,7 @@ impl Roots {
             });
             let Some(last) = records.last() else { break };
             known.version = last.sequence;
-            // What clients of another home had named is not read in this one.
+            // Ignore directories named by clients of another home.
             for record in records.iter().filter(|record| record.position > imported.position()) {
                 match schema::home::decode(&record.kind, record.v, &record.data) {
                     Ok(event) => known.state = home::evolve(std::mem::take(&mut known.state), event),
@@ -115,7 +117,7 @@ impl Roots {
             }
         }
         let homes = homes_of(own.iter().cloned().chain(usual_roots()));
-        // Projects are looked at by whoever asks for the roots: they change.
+        // Tracked projects are checked on each query of the roots, because they change.
         let grounds = Grounds { own: homes.clone(), ..Grounds::default() };
         for root in known.state.roots.clone() {
             let (directory, grounds) = (PathBuf::from(&root.config_dir), grounds.clone());
@@ -142,7 +144,8 @@ impl Roots {
         roots
     }
 
-    /// Sessions of another home are left alone unless their transcripts are read here.
+    /// Tells the settings which roots are read, because sessions imported from another home are skipped unless their
+    /// transcripts lie here.
     fn tell_imported(&self) {
         let known = self.lock();
         let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
@@ -151,24 +154,25 @@ impl Roots {
         self.settings.now().imported.set_roots(roots);
     }
 
-    /// The roots as they are now, as far as somebody has [looked](Self::look). Looks at nothing.
+    /// Returns the current roots, as of the last [look](Self::look). Does not access the disk.
     pub fn now(&self) -> Vec<Root> {
         self.with_origin().into_iter().map(|(root, _)| root).collect()
     }
 
-    /// The roots as they are now, each with who named it: `default`, `config.json`, or a kind of client. Looks at nothing.
+    /// Returns the current roots, each with its origin: `default`, `config.json`, or a kind of client. Does not access
+    /// the disk.
     pub fn with_origin(&self) -> Vec<(Root, String)> {
         let all = self.listed().into_iter().map(|((projects, agent), by)| {
             let agent = agent.unwrap_or_else(|| self.sight.agent_of(&projects));
             (Root { agent, projects }, by)
         });
-        // Who has no Codex misses nothing.
+        // A missing default root of an agent other than Claude Code means that the agent is not installed.
         let is_configured = self.settings.now().watch_directories.is_some();
         let is_had = |root: &Root| root.agent == Agent::ClaudeCode || self.sight.is_there(&root.projects);
         all.filter(|(root, _)| is_configured || is_had(root)).collect()
     }
 
-    /// Looks at every root: at most [`limits::ROOT`] long, whatever their file systems do.
+    /// Examines every root, within [`limits::ROOT`] whatever their file systems do.
     pub async fn look(&self) -> Look {
         let is_configured = self.settings.now().watch_directories.is_some();
         let mut look = self.sight.look(self.named()).await;
@@ -177,8 +181,8 @@ impl Roots {
         look
     }
 
-    /// Whether a path lies in a root whose file system does not answer: whoever reads there may wait for ever. Looks at
-    /// nothing.
+    /// True if a path lies in a root whose file system does not answer, where reads may block for ever. Does not access
+    /// the disk.
     pub fn is_hung(&self, path: &Path) -> bool {
         self.sight.is_hung(path)
     }
@@ -187,7 +191,7 @@ impl Roots {
         self.listed().into_iter().map(|(named, _)| named).collect()
     }
 
-    /// Every directory that may be read, with who named it, there or not.
+    /// Returns every directory that may be read, with its origin, whether it exists or not.
     fn listed(&self) -> Vec<(Named, String)> {
         if let Some(directories) = &self.settings.now().watch_directories {
             return directories.iter().map(|projects| ((projects.clone(), None), "config.json".to_owned())).collect();
@@ -204,12 +208,12 @@ impl Roots {
         own.chain(others).collect()
     }
 
-    /// Completes when clients have named another one.
+    /// Changes whenever a client has added a root.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Directories that were not taken.
+    /// Returns the directories that were not admitted.
     pub fn refused(&self) -> Vec<Refused> {
         let overtaken = self.overtaken();
         let mut refused = self.lock().refused.clone();
@@ -217,7 +221,7 @@ impl Roots {
         refused.into_values().collect()
     }
 
-    /// Recorded ones in which a tracked project was found since: each may have come with it.
+    /// Returns the recorded directories that lie in a project tracked since: the project may have brought them.
     fn overtaken(&self) -> Vec<Refused> {
         let named: Vec<(NamedRoot, Option<PathBuf>)> = {
             let known = self.lock();
@@ -244,7 +248,7 @@ impl Roots {
         overtaken.collect()
     }
 
-    /// The projects of tracked sessions that are wanted.
+    /// Returns the projects of tracked sessions that satisfy `wanted`.
     fn tracked(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let (settings, table) = (self.settings.now(), self.table.now());
         let placed = table.iter().filter_map(|(_, row)| Some((&row.state, row.state.place.as_ref()?.project.as_str())));
@@ -255,13 +259,12 @@ impl Roots {
         projects
     }
 
-    /// A client that works in these directories names its agent's: it is read from now on, or the error says why it is
-    /// not.
+    /// Adds Claude Code's directory as named by a client that works in `works_in`. Returns why if it is not read.
     pub async fn name(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
         self.name_of(Agent::ClaudeCode, config_dir, named_by, works_in).await
     }
 
-    /// The same for any agent's.
+    /// Like [`Self::name`] for any agent.
     pub async fn name_of(
         &self,
         agent: Agent,
@@ -288,7 +291,7 @@ impl Roots {
     }
 
     fn is_read(&self, agent: Agent, config_dir: &Path) -> bool {
-        // One of its own is read as soon as it is there.
+        // One of the daemon's own roots needs no addition, even if it does not exist yet.
         let projects = config_dir.join(main_folder(agent));
         self.listed().iter().any(|((listed, _), _)| *listed == projects)
     }
@@ -302,14 +305,14 @@ impl Roots {
         let own: Vec<PathBuf> = self.now().into_iter().map(|root| root.projects).collect();
         let configured = self.settings.now().watch_directories.is_some();
         let named = PathBuf::from(config_dir);
-        // One that hangs keeps one thread, and is not waited for again.
+        // A hanging examination keeps one thread and is not waited for again.
         if !self.lock().under_way.insert(config_dir.to_owned()) {
             return Err(silent().into());
         }
         let under_way = UnderWay { known: self.known.clone(), config_dir: config_dir.to_owned() };
         let looking = tokio::task::spawn_blocking(move || {
             let _under_way = under_way;
-            // Another way to write one that is read already.
+            // The path may be another spelling of a root that is read already.
             let real = |path: &Path| std::fs::canonicalize(path).ok();
             let there = real(&named.join(main_folder(agent)));
             if there.is_some() && own.iter().any(|root| real(root) == there) {
@@ -322,7 +325,7 @@ impl Roots {
                     projects.display().to_string()
                 )));
             }
-            // Who has no Codex misses nothing, nor who has an agent that is not where agents are by themselves.
+            // Not a problem for an agent that is not installed, or for a default directory that does not exist.
             let may_miss =
                 agent == Agent::Codex || usual_roots().iter().any(|root| named.join("projects") == root.projects);
             let unread = |why| Unread { why, is_nothing: may_miss && holds_nothing(agent, &named) };
@@ -333,7 +336,7 @@ impl Roots {
         let Some(Admitted { config_dir, transcripts }) = admitted? else { return Ok(()) };
         let (state, version) = {
             let known = self.lock();
-            // Others write to the stream as well.
+            // Others append to the stream as well.
             (known.state.clone(), known.version.max(self.table.now().home().version))
         };
         let root = NamedRoot { config_dir, named_by: named_by.to_owned() };
@@ -358,7 +361,7 @@ impl Roots {
             known.state = events.into_iter().fold(state, home::evolve);
             known.agents.insert(root.config_dir.clone(), agent);
             known.transcripts.insert(root.config_dir.clone(), transcripts);
-            // It may be one that had not been as it must be.
+            // The directory may have been inadmissible before.
             known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
         }
         self.look().await;
@@ -375,7 +378,7 @@ impl Roots {
 /// Why a directory is not read.
 struct Unread {
     why: String,
-    /// There is nothing to be read, and nobody needs to be told.
+    /// True if there is simply nothing to read, which is not worth reporting.
     is_nothing: bool,
 }
 
@@ -385,7 +388,7 @@ impl From<String> for Unread {
     }
 }
 
-/// A look at a named directory, until it has come back, however it ends.
+/// Marks a directory as being examined until it is dropped.
 struct UnderWay {
     known: Arc<Mutex<Known>>,
     config_dir: String,
@@ -411,26 +414,27 @@ fn silent() -> String {
     format!("its file system has not answered for {} s", LOOK.as_secs())
 }
 
-/// What a look comes to, if it does within [`LOOK`]. One that does not keeps its thread.
+/// Runs `look` on a thread. Returns `None` after [`LOOK`]; a hanging call keeps its thread.
 fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || drop(tell.send(look())));
     told.recv_timeout(LOOK).ok()
 }
 
-/// The folder by which an agent's directory is known.
+/// The folder by which an agent's directory is recognised.
 fn main_folder(agent: Agent) -> &'static str {
     layout(agent).folders.first().copied().unwrap_or_default()
 }
 
-/// What is read of a directory that a client named.
+/// Returns the roots in a directory that a client named.
 fn roots_of(known: &Known, root: &NamedRoot) -> Vec<Root> {
     let agent = known.agents.get(&root.config_dir).copied().unwrap_or(Agent::ClaudeCode);
     Root::of_agent(agent, Path::new(&root.config_dir))
 }
 
-/// Why a directory that a variable names is not read, by the rules of [`Roots::name`], for whoever is to start a daemon with
-/// it: only the projects are not known then. None: it is, or no transcript can lie there yet. Blocks for short disk reads.
+/// Returns why a directory named by an environment variable is not read, by the rules of [`Roots::name`] except for
+/// tracked projects, which are unknown before a daemon runs. Returns `None` if it is read or cannot hold transcripts
+/// yet. Blocks for short disk reads.
 pub fn unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<String> {
     if holds_nothing(agent, directory) {
         return None;
@@ -440,19 +444,19 @@ pub fn unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<Stri
     admission::check(agent, directory, &grounds).err()
 }
 
-/// Whether an agent's directory has none of the folders in which transcripts lie. Blocks for short disk reads.
+/// True if an agent's directory has none of its transcript folders. Blocks for short disk reads.
 pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
     Root::of_agent(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
 }
 
-/// The roots that agents have by themselves in the user's home.
+/// Returns the agents' default roots in the user's home directory.
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
     let of = |home: PathBuf| [(Agent::ClaudeCode, home.join(".claude")), (Agent::Codex, home.join(".codex"))];
     user.into_iter().flat_map(of).flat_map(|(agent, directory)| Root::of_agent(agent, &directory)).collect()
 }
 
-/// The directories of roots, as they are written and without links above them. Blocks for short disk reads.
+/// Returns the directories of roots, both as written and with links above them resolved. Blocks for short disk reads.
 fn homes_of(roots: impl IntoIterator<Item = Root>) -> Vec<PathBuf> {
     let mut homes = Vec::new();
     for root in roots {

@@ -1,4 +1,4 @@
-//! Waiting for sessions of a project that have just been left: what is told to the next one must have them in it.
+//! Waits for sessions of a project that have just ended, because a handoff to the next session must include them.
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 use super::{Hooks, Told};
 
-/// How long after its end a transcript may still come that nobody has seen yet.
+/// How long after a session's end its transcript may still appear.
 const TRANSCRIPT_MS: i64 = 2_000;
 
 impl Hooks {
-    /// Comes back when sessions of the same project that have ended by now are indexed, at the latest `until`. `false`: some
+    /// Waits until the ended sessions of the same project are indexed, at most until `until`. Returns `false` if some
     /// are not.
     pub async fn closed(&self, told: &Told, until: Instant) -> bool {
         let Some(place) = &told.place else { return true };
@@ -24,7 +24,7 @@ impl Hooks {
             };
             let now = self.options.clock.now();
             let others = table.iter().filter(|(id, row)| **id != told.session && is_closing(&row.state));
-            // One that ended a while ago without a transcript will never have one.
+            // A session that ended longer ago without a transcript will never have one.
             let others = others.filter(|(_, row)| {
                 let ended = row.state.end.map(|end| now.since_ms(end.at));
                 row.state.transcript.is_some() || ended.is_some_and(|ago| ago < TRANSCRIPT_MS)
@@ -40,7 +40,7 @@ impl Hooks {
     }
 }
 
-/// Whether a session is over and its episode is not there yet.
+/// True if a session has ended and its episode is not stored yet.
 fn is_closing(state: &State) -> bool {
     let ends = |reason: Option<CloseReason>| reason.is_some_and(CloseReason::ends_session);
     let is_indexing = state.phase == Phase::Indexing;

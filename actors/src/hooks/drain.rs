@@ -1,8 +1,8 @@
-//! Taking in what lies in the spool: when the daemon starts, and whenever the folder has changed since.
+//! Takes in the spool: when the daemon starts, and whenever the folder has changed.
 //!
 //! # Hazards
 //!
-//! - A session that alone takes nothing holds up no other; after five minutes its files are put aside in
+//! - A session that cannot record its signals does not block others; after five minutes its files are moved to
 //!   `spool/unreadable/`.
 
 use std::collections::BTreeMap;
@@ -16,39 +16,38 @@ use tokio::sync::watch;
 use super::spool::Unfit;
 use super::{Hooks, Taken};
 
-/// How often it is looked whether the folder has changed: one `stat`.
+/// How often the folder is checked for changes, with one `stat`.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long the log takes no signal before those in the spool are tried again.
+/// Delay before the spool is tried again after a failure.
 const RETRY: Duration = Duration::from_secs(5);
-/// How often in a row a session takes nothing that the log would take, before what waits of it is put aside: five minutes.
+/// Consecutive failures of one session, while the log accepts writes, before its files are put aside: five minutes.
 const TRIES: u32 = 60;
 
-/// What of the spool is known.
+/// What is known of the spool.
 #[derive(Default)]
 pub(super) struct Drained {
-    /// The folder as it was when there was nothing in it.
+    /// The folder's modification time when it was empty.
     stamp: Option<SystemTime>,
-    /// Whether it was looked into at all.
+    /// True once it was looked into.
     looked: bool,
-    /// Not before then.
+    /// Do not try again before this time.
     retry_at: Option<tokio::time::Instant>,
-    /// Sessions that took nothing the last time.
+    /// Sessions that failed the last time.
     stuck: Stuck,
 }
 
-/// Sessions whose own trouble it is that they take nothing, each with how often in a row that was tried. They hold up no
-/// other.
+/// Sessions that fail for reasons of their own, each with the number of consecutive tries. They do not block others.
 #[derive(Default)]
 struct Stuck(BTreeMap<String, u32>);
 
 impl Drained {
-    /// Whether nothing has come since there was nothing.
+    /// True if nothing was added since the spool was empty.
     fn is_as_it_was(&self, stamp: Option<SystemTime>) -> bool {
         self.looked && (stamp.is_none() || self.stamp == stamp)
     }
 }
 
-/// Looks after the spool until the daemon stops or nobody uses it any more.
+/// Drains the spool until the daemon stops or the hooks are dropped.
 pub(crate) async fn watch(hooks: Weak<Hooks>, mut stop: watch::Receiver<bool>) {
     loop {
         let Some(hooks) = hooks.upgrade() else { return };
@@ -63,15 +62,15 @@ pub(crate) async fn watch(hooks: Weak<Hooks>, mut stop: watch::Receiver<bool>) {
 }
 
 impl Hooks {
-    /// Takes in what lies in the spool, if that has changed. When it comes back, what was there before it was called is
-    /// taken in, as far as the log takes it.
+    /// Takes in the spool if it has changed. When this returns, everything spooled before the call has been taken in,
+    /// as far as the log accepts it.
     pub async fn drain(self: &Arc<Self>) {
-        // One `stat`, so that a hook which finds nothing there does not wait for a thread.
+        // One `stat`, so that a hook with an empty spool does not wait for a thread.
         if self.draining.try_lock().is_ok_and(|drained| drained.is_as_it_was(self.spool.stamp())) {
             return;
         }
         let hooks = self.clone();
-        // A task of its own: whoever waits may stop waiting, and a signal is not taken in halfway.
+        // In a task of its own, so that a caller that gives up does not interrupt it halfway.
         let _ = tokio::spawn(async move { hooks.drain_changed().await }).await;
     }
 
@@ -109,8 +108,8 @@ impl Hooks {
         *drained = Drained { stamp: listed.stamp, looked: true, ..Drained::default() };
     }
 
-    /// Takes in one file. `false`: the log takes nothing at the moment, and it stays where it is. So does one of a session that
-    /// alone takes nothing, until it was tried often enough.
+    /// Takes in one file. Returns `false` if the log accepts nothing at the moment; the file stays. The file of a
+    /// session that fails for reasons of its own stays until it was tried [`TRIES`] times.
     async fn take_file(&self, path: PathBuf, before: &Stuck, stuck: &mut Stuck) -> bool {
         let read = {
             let path = path.clone();
@@ -129,7 +128,7 @@ impl Hooks {
             None => return true,
         };
         if stuck.has(&hook.session_id) {
-            // Not before what came before it.
+            // Keep the order of the session's signals.
             return true;
         }
         let taken = self.take(&hook).await;
@@ -160,7 +159,7 @@ impl Hooks {
         self.blocking(move |spool| spool.put_aside(&path)).await;
     }
 
-    /// Runs something on the spool that blocks for short disk accesses.
+    /// Runs a blocking call on the spool.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         run: impl FnOnce(&super::spool::Spool) -> T + Send + 'static,
@@ -175,7 +174,7 @@ impl Stuck {
         self.0.contains_key(session)
     }
 
-    /// Something of the session was tried in vain. Whether it is to be tried again.
+    /// Counts a failed try of a session. Returns `true` if it is to be tried again.
     fn tried(&mut self, session: &str, before: &Self) -> bool {
         let tries = before.0.get(session).map_or(1, |tries| tries + 1);
         let is_tried_again = tries < TRIES;

@@ -1,15 +1,15 @@
-//! Whether a hook is of anything that is read here, and what it says then.
+//! Checks whether a hook concerns a session that is read here, and extracts its signal.
 //!
 //! # Hazards
 //!
-//! - Only `SubagentStop`, a subagent's transcript, or an agent's name on a transcript that is not the session's
-//!   own means a subagent. A session id from a hook must look like one that an agent gives, and match its
-//!   transcript's name.
+//! - Only `SubagentStop`, a subagent's transcript, or an agent's name on a transcript that is not the session's own
+//!   means a subagent. A session id from a hook must look like one that an agent gives, and match its transcript's
+//!   name.
 //!
 //! # Decisions
 //!
-//! - A hook may be 30 days old (a laptop that was off); an older one is ignored and counted. With hooks
-//!   switched off a running daemon still counts them, and nothing is spooled.
+//! - A hook may be 30 days old (a laptop that was off); an older one is ignored and counted. With hooks switched off a
+//!   running daemon still counts them, and nothing is spooled.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,40 +28,40 @@ use baton_base::project;
 
 /// Longest id of a hook, in bytes.
 const ID_BYTES: usize = 128;
-/// Longest id of a session that an agent gives, in bytes; theirs are UUIDs.
+/// Longest session id accepted from an agent, in bytes; theirs are UUIDs.
 const SESSION_ID_BYTES: usize = 128;
-/// Sessions of which nothing was ever read that are taken at a hook's mere word, without a transcript's name.
+/// Limit of sessions known from hooks alone, without the name of a transcript.
 const UNSEEN: usize = 256;
-/// A hook that is older says nothing any more: by then agents have deleted the transcript.
+/// Maximum age of a hook; older transcripts have been deleted by the agent.
 const AGE_MS: i64 = 30 * 24 * 3600 * 1000;
-/// Longest look at what a hook names: a file system that does not answer keeps nobody waiting.
+/// Time limit for examining the paths of a hook, because a file system may not answer.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Why nothing comes of a hook.
+/// Why a hook has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
-    /// The configuration says so.
+    /// Hooks are switched off in the configuration.
     SwitchedOff,
-    /// It names no session, none that could be one, or another than its transcript is of.
+    /// It names no valid session, or another than its transcript's.
     Malformed,
-    /// It works in the home: it is Baton's own doing.
+    /// It works in the home directory, so it is caused by Baton itself.
     Own,
-    /// Its transcript lies below no directory that is read.
+    /// Its transcript lies in no root.
     OutsideRoots,
-    /// It names no transcript, and its session is not known.
+    /// It names no transcript, and its session is unknown.
     UnknownSession,
-    /// As above, and of so many nothing but a hook was ever seen.
+    /// The same, and the limit of sessions known from hooks alone is reached.
     TooMany,
     /// Its project is excluded, or its tracking switched off.
     NotTracked,
-    /// It was called too long ago.
+    /// It is too old.
     TooOld,
-    /// The session's own rules say no: it is forgotten, or its tracking was stopped.
+    /// A rule refuses it: the session is forgotten or untracked.
     Refused,
 }
 
 impl Ignored {
-    /// As answers say it.
+    /// The name used in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SwitchedOff => "switched_off",
@@ -77,18 +77,18 @@ impl Ignored {
     }
 }
 
-/// What of a hook takes a look at the disk.
+/// The parts of a hook that need a look at the disk.
 struct Looked {
-    /// `Some(None)`: one is named, and it lies outside all roots.
+    /// `Some(None)` if the hook names a transcript outside all roots.
     transcript: Option<Option<Named>>,
     subagent: Option<(SessionId, PathBuf)>,
     place: Option<Place>,
 }
 
-/// A transcript that a hook names.
+/// A transcript named by a hook.
 struct Named {
     path: PathBuf,
-    /// Whose it is by its name; `None`: it is the one that its session is read from.
+    /// The session by the file's name; `None` if it is the file that the session is read from.
     whose: Option<Located>,
 }
 
@@ -97,19 +97,19 @@ impl Named {
         Self { path: PathBuf::from(path), whose: None }
     }
 
-    /// Whether it is this session's. A subagent's is told of in its parent's name.
+    /// True if it is the session's own or one of its subagents': those are reported in the parent's name.
     fn is_of(&self, session: &SessionId) -> bool {
         self.is_own(session) || self.whose.as_ref().is_some_and(|whose| whose.kind != transcript::Kind::Main)
     }
 
-    /// Whether it is this session's own.
+    /// True if it is the session's own.
     fn is_own(&self, session: &SessionId) -> bool {
         self.whose.as_ref().is_none_or(|whose| whose.session == *session)
     }
 }
 
 impl Hooks {
-    /// What a hook says, or why nothing comes of it.
+    /// Extracts the signal of a hook, or returns why it has no effect.
     pub(super) async fn examine(&self, hook: &HookParams) -> Result<Told, Ignored> {
         let settings = self.options.settings.now();
         if !settings.hooks.enabled {
@@ -144,7 +144,7 @@ impl Hooks {
             return Err(Ignored::TooMany);
         }
         let stop = match known {
-            // What its transcript says counts; before that, where the hook was called.
+            // The directory in the transcript counts; before that, where the hook was called.
             Some(state) if state.place.is_some() => settings.stop_of(state),
             known => {
                 let place = looked.place.clone();
@@ -163,12 +163,12 @@ impl Hooks {
         Ok(Told { session, kind, detail, at, place: looked.place, transcript, subagent: looked.subagent })
     }
 
-    /// How many sessions there are of which nothing was ever read.
+    /// Returns the number of sessions of which nothing was ever read.
     fn unseen(&self) -> usize {
         self.options.table.now().iter().filter(|(_, row)| row.state.is_unseen()).count()
     }
 
-    /// Looks at what a hook names. What is known of the session needs no look.
+    /// Examines the paths of a hook on disk, except those that match what is known of the session.
     async fn look_up(&self, hook: &HookParams, known: Option<&State>) -> Looked {
         let known_path = known.and_then(|state| Some(state.transcript.as_ref()?.path.as_str()));
         let known_place = known.and_then(|state| state.place.clone());
@@ -176,7 +176,7 @@ impl Hooks {
         let in_place =
             hook.cwd.is_none() || known_place.as_ref().map(|place| place.cwd.as_str()) == hook.cwd.as_deref();
         if is_known && in_place && hook.agent_transcript_path.is_none() {
-            // None is named: the one that is known will do.
+            // If the hook names no transcript, use the known one.
             let transcript = known_path.map(|path| Some(Named::known(path)));
             return Looked { transcript, subagent: None, place: known_place };
         }
@@ -193,7 +193,7 @@ impl Hooks {
                 }
                 _ => known_path.map(|path| Some(Named::known(&path))),
             };
-            // Some hooks name a subagent's transcript that never is.
+            // Some hooks name a subagent's transcript that is never created.
             let subagent = agent_path.as_deref().and_then(locate).filter(|(path, _)| path.is_file());
             let subagent = subagent.map(|(path, whose)| (whose.session, path));
             Looked { transcript, subagent, place: cwd.map(|cwd| project::resolve(&cwd)) }
@@ -201,8 +201,8 @@ impl Hooks {
         looking.await.unwrap_or_else(|| self.without_look(hook, known_named, known_place))
     }
 
-    /// What can be said of a hook when nobody can say what it names: a transcript counts as one if it is written like that.
-    /// Nothing is looked for there.
+    /// Judges a hook by its paths alone when the disk does not answer: a transcript is accepted if its path has the
+    /// right form.
     fn without_look(&self, hook: &HookParams, known: Option<Named>, place: Option<Place>) -> Looked {
         let is_known = |path: &String| known.as_ref().is_some_and(|known| known.path == Path::new(path));
         let transcript = match &hook.transcript_path {
@@ -217,14 +217,15 @@ impl Hooks {
     }
 }
 
-/// Whether an agent gives such ids to its sessions. Any other text may be anything, and would stand in the log for ever.
+/// True if the id looks like one that an agent gives. Other text could be anything and would stay in the log for ever.
 fn is_given(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     id.len() <= SESSION_ID_BYTES && id.bytes().all(is_plain) && redact(id) == id
 }
 
-/// What happened. Whatever happens to a subagent, its session only goes on. A session that works as a named agent says so
-/// with everything that happens to itself: `of_itself` says that the hook names the session's own transcript.
+/// Determines the kind of signal. Events of a subagent only show that its session is active. A session that runs as a
+/// named agent gives the agent's name with all its own events: `of_itself` is true if the hook names the session's own
+/// transcript.
 fn kind(hook: &HookParams, of_itself: bool) -> SignalKind {
     let kind = SignalKind::from_hook_name(&hook.event);
     let is_said = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
@@ -291,7 +292,7 @@ mod tests {
         for (event, transcript, agent, agent_transcript, expected) in [
             ("SessionEnd", main, None, None, SessionEnd),
             ("SessionEnd", None, None, None, SessionEnd),
-            // The whole session works as a named agent.
+            // The whole session runs as a named agent.
             ("SessionEnd", main, Some("reviewer"), None, SessionEnd),
             ("SessionStart", main, Some("reviewer"), Some(""), SessionStart),
             ("PreCompact", main, Some("reviewer"), None, PreCompact),

@@ -1,4 +1,4 @@
-//! Which session takes the place of which: `/clear` and `/resume` end one and begin another in the same terminal, and no
+//! Which session follows which: `/clear` and `/resume` end one session and start another in the same terminal, and no
 //! hook says which belong together.
 
 use std::collections::VecDeque;
@@ -8,12 +8,12 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, Place};
 
-/// Longest time from the end of one to the start of the next.
+/// Longest time from the end of one session to the start of the next.
 const WITHIN_MS: i64 = 10_000;
-/// Ends that are remembered: what is older than [`WITHIN_MS`] is of no use.
+/// Limit of remembered ends; those older than [`WITHIN_MS`] are useless.
 const LEFT: usize = 256;
 
-/// Sessions that were left a moment ago. One that is told of here needs no transcript: it may have been cleared at once.
+/// Sessions that were just left. They need no transcript: a session may be cleared at once.
 #[derive(Default)]
 pub(super) struct Lineage(Mutex<VecDeque<Left>>);
 
@@ -25,18 +25,18 @@ struct Left {
     followed_by: Option<SessionId>,
 }
 
-/// A session that begins in the place of another.
+/// A session that starts in the place of another.
 pub(super) struct Start<'a> {
     pub(super) session: &'a SessionId,
-    /// How the other one must have ended.
+    /// How the other must have ended.
     pub(super) after: CloseReason,
     pub(super) place: &'a Place,
     pub(super) at: Timestamp,
 }
 
 impl Lineage {
-    /// A session was left for another one. Its end may be told again, also by another hook: whoever has taken its place keeps
-    /// it, unless the session was begun again since.
+    /// Records that a session was left for another. The end may be reported again, also by another hook: its follower
+    /// stays the same, unless the session was started again since.
     pub(super) fn left(
         &self,
         table: &SessionTable,
@@ -52,7 +52,7 @@ impl Lineage {
         if known.is_some_and(|known| known.at == at || is_said(known)) {
             return;
         }
-        // By what another daemon has seen.
+        // Find a follower recorded by an earlier daemon.
         let followed_by = table.iter().find_map(|(id, row)| {
             let follows = row.state.signals.follows.as_ref().filter(|follows| follows.session == *session)?;
             begun_at.is_none_or(|begun| begun <= follows.at).then(|| id.clone())
@@ -64,7 +64,7 @@ impl Lineage {
         left.push_back(Left { session: session.clone(), reason, place: place.cloned(), at, followed_by });
     }
 
-    /// The session whose place this one takes, if only one can be meant; it is then nobody else's to take.
+    /// Returns the session that this one follows, if it is unambiguous, and reserves it.
     pub(super) fn follows(&self, table: &SessionTable, start: &Start<'_>) -> Option<SessionId> {
         let mut left = self.lock();
         let mut candidates: Vec<(SessionId, Place)> = Vec::new();
@@ -79,7 +79,7 @@ impl Lineage {
                 candidates.push((known.session.clone(), place.clone()));
             }
         }
-        // Those that another daemon has seen end.
+        // Add the ends recorded by an earlier daemon.
         for (id, row) in table.iter() {
             let Some((end, place)) = row.state.end.as_ref().zip(row.state.place.as_ref()) else { continue };
             let is_new = end.reason == start.after && in_time(end.at) && left.iter().all(|known| known.session != *id);
@@ -113,7 +113,7 @@ impl Lineage {
         Some(only.clone())
     }
 
-    /// A session has not begun after all.
+    /// Releases a reservation because the session did not start after all.
     pub(super) fn unfollow(&self, session: &SessionId) {
         for known in self.lock().iter_mut().filter(|known| known.followed_by.as_ref() == Some(session)) {
             known.followed_by = None;
@@ -125,15 +125,15 @@ impl Lineage {
     }
 }
 
-/// The session that a process serves which was started in `session` at a time: whichever took its place since, and its
-/// place since that. Without a time it is so now.
+/// Follows the successors of `session` since a time: returns the session that a process started in it serves now.
+/// Returns `session` itself without a time.
 pub(crate) fn now(table: &SessionTable, session: SessionId, since: Option<i64>) -> SessionId {
     let Some(since) = since else { return session };
     let follows = table.iter().filter_map(|(id, row)| Some((id, row.state.signals.follows.as_ref()?)));
     let mut steps: Vec<(Timestamp, &SessionId, &SessionId)> =
         follows.map(|(id, follows)| (follows.at, &follows.session, id)).collect();
     steps.sort();
-    // In the order of time: each is taken once, so there is no circle.
+    // In order of time, each step once, so circles end.
     let mut current = &session;
     for (at, before, after) in &steps {
         if at.0 >= since && *before == current {
@@ -143,8 +143,8 @@ pub(crate) fn now(table: &SessionTable, session: SessionId, since: Option<i64>) 
     current.clone()
 }
 
-/// Whether a session was left for another since a process was started in it. It is asked of the last one that [`now`]
-/// finds: nobody knows for which.
+/// True if a session was left for another, unknown one since a process was started in it. Meant for the session that
+/// [`now`] returns.
 pub(crate) fn is_left(table: &SessionTable, session: &SessionId, since: Option<i64>) -> bool {
     let Some((since, row)) = since.zip(table.get(session)) else { return false };
     let Some(end) = row.state.end else { return false };
@@ -153,7 +153,7 @@ pub(crate) fn is_left(table: &SessionTable, session: &SessionId, since: Option<i
     matches!(end.reason, CloseReason::HookClear | CloseReason::HookResume) && end.at.0 >= since && !went_on
 }
 
-/// Whether another session has taken the place of this one since.
+/// True if another session than `but` has followed this one since.
 fn is_followed(table: &SessionTable, id: &SessionId, since: Timestamp, but: &SessionId) -> bool {
     table.iter().any(|(other, row)| {
         let follows = row.state.signals.follows.as_ref();
@@ -176,7 +176,7 @@ mod tests {
         Place { cwd: cwd.to_owned(), project: format!("/{}", cwd.split('/').nth(1).unwrap()) }
     }
 
-    /// A table of events, each of a session.
+    /// A session table after these events.
     fn table(events: &[(&str, Event)]) -> SessionTable {
         let mut table = SessionTable::default();
         for (number, (id, event)) in (1..).zip(events) {
@@ -210,7 +210,7 @@ mod tests {
             for (id, reason, cwd, at) in left {
                 told.left(&SessionTable::default(), &session(id), *reason, Some(&place(cwd)), Timestamp(*at));
             }
-            // The same with what a daemon knows that has seen none of it.
+            // The same for a daemon that has seen none of it and knows only the log.
             let recorded: Vec<_> = left
                 .iter()
                 .flat_map(|(id, reason, cwd, at)| [(*id, located(cwd)), (*id, ended(*reason, *at))])
@@ -262,7 +262,8 @@ mod tests {
         assert_eq!(start("z", 3_000), None);
         lineage.unfollow(&session("y"));
         assert_eq!(start("z", 3_000), Some(session("x")), "the other did not begin");
-        // The same end told again changes nothing, by another hook a moment later neither; an end of what was begun again does.
+        // A repeated report of the same end changes nothing, nor does another hook's a moment later; an end after a new
+        // start does.
         for at in [1_000, 1_005] {
             lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(at));
             assert_eq!(start("w", 3_000), None, "{at}");
@@ -270,7 +271,7 @@ mod tests {
         let again = table(&[("x", started(None, 0)), ("x", ended(CLEAR, 1_000)), ("x", started(None, 3_500))]);
         lineage.left(&again, &session("x"), CLEAR, Some(&place), Timestamp(4_000));
         assert_eq!(start("w", 5_000), Some(session("x")));
-        // What another daemon has recorded counts as well.
+        // A follower recorded by an earlier daemon counts as well.
         let recorded = table(&[("x", located("/p/a")), ("x", ended(CLEAR, 1_000)), ("y", started(Some("x"), 1_500))]);
         let z = session("z");
         let start = Start { session: &z, after: CLEAR, place: &place, at: Timestamp(2_000) };
@@ -291,10 +292,10 @@ mod tests {
             ("y", started(Some("x"), 2_000)),
             ("z", started(Some("y"), 3_000)),
             ("other", started(None, 2_500)),
-            // Back to an older one, and on from there.
+            // Back to an older session, and on from there.
             ("x", started(Some("z"), 4_000)),
             ("w", started(Some("x"), 5_000)),
-            // Each other's: a damaged history, or clocks that were set.
+            // Following each other: a damaged history, or clocks that were changed.
             ("a", started(Some("b"), 7_000)),
             ("b", started(Some("a"), 7_000)),
         ]);

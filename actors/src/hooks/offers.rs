@@ -1,4 +1,4 @@
-//! Who takes over what it was told of, and who was not told what is recorded as told.
+//! Handoffs: which session claims an offer, and which recorded offers were never delivered.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
@@ -11,7 +11,7 @@ use crate::session::{HandOver, Signalled};
 use baton_base::limits;
 use baton_views::claim::claimer;
 
-/// Sessions that are remembered as not told. One that is forgotten is told nothing.
+/// Limit of sessions remembered as undelivered; those dropped are not offered anything again.
 const UNDELIVERED: usize = 256;
 
 #[derive(Default)]
@@ -27,12 +27,12 @@ impl Offers {
 }
 
 impl Hooks {
-    /// Whoever holds this is the only one that hands over.
+    /// Serialises handoffs.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.offers.turn.lock().await
     }
 
-    /// An offer may be recorded whose text nobody was given.
+    /// Notes that a recorded offer may not have been delivered.
     pub(crate) fn not_delivered(&self, session: &SessionId) {
         let mut undelivered = self.offers.undelivered();
         if undelivered.len() >= UNDELIVERED {
@@ -41,12 +41,12 @@ impl Hooks {
         undelivered.insert(session.clone());
     }
 
-    /// Whether that is so. Whoever asks gives the text now.
+    /// Returns true if an offer was undelivered. The caller delivers it now.
     pub(crate) fn deliver(&self, session: &SessionId) -> bool {
         self.offers.undelivered().remove(session)
     }
 
-    /// Records that a session has taken over what it was told of, unless another has.
+    /// Records that a session claims what it was offered, unless another session has.
     pub(crate) async fn claim(&self, session: &SessionId) {
         let _turn = self.turn().await;
         let Some(told) = self.unclaimed(session) else { return };
@@ -60,7 +60,8 @@ impl Hooks {
         }
     }
 
-    /// A hook has come by the spool: nobody heard what it was answered. A prompt takes over what its session was told of; a
+    /// Handles a hook from the spool, whose answer was lost. A prompt claims what its session was offered; an offer to
+    /// a start was not delivered.
     /// start that was made an offer was not given it.
     pub(super) async fn came_late(&self, told: &Told) {
         let Some(handoff) = self.unclaimed(&told.session) else { return };

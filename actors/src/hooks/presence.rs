@@ -1,5 +1,5 @@
-//! Which MCP servers of agents are there: each holds a connection for as long as its agent lives, and its end is seen even
-//! when the agent was killed.
+//! Which MCP servers are connected: each holds a connection for as long as its agent lives, so its end is noticed even
+//! if the agent is killed.
 //!
 //! # Hazards
 //!
@@ -7,8 +7,8 @@
 //!
 //! # Decisions
 //!
-//! - A server whose calls name their sessions holds a connection for each of the last 16; one whose environment
-//!   names its session, one.
+//! - A server whose calls name their sessions holds a connection for each of the last 16; one whose environment names
+//!   its session, one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,11 +21,11 @@ use uuid::Uuid;
 use super::{Hooks, RECORD, lineage};
 use crate::session::SignalCall;
 
-/// Who is there, by a number of the connection.
+/// The connected servers by connection number.
 #[derive(Default)]
 pub(super) struct Presences(Mutex<BTreeMap<u64, Caller>>);
 
-/// One connection of an MCP server. Dropped when it ends, however it does.
+/// One connection of an MCP server, until it is dropped.
 pub struct Present {
     hooks: Arc<Hooks>,
     number: u64,
@@ -38,7 +38,7 @@ impl Presences {
 }
 
 impl Hooks {
-    /// An MCP server is there. It serves whichever session takes the place of the one that it was started in.
+    /// Records a new connection. The server serves whichever session follows the one in which it was started.
     pub fn arrive(self: &Arc<Self>, caller: Caller) -> Present {
         let number = {
             let mut there = self.presences.lock();
@@ -46,7 +46,7 @@ impl Hooks {
             there.insert(number, caller.clone());
             number
         };
-        // One that comes back within the grace was not gone.
+        // A server that reconnects within the grace period had not gone.
         if let Some(session) = self.served(&caller)
             && self.options.table.now().get(&session).is_some_and(|row| row.state.signals.disconnected_at.is_some())
         {
@@ -55,12 +55,12 @@ impl Hooks {
         Present { hooks: self.clone(), number }
     }
 
-    /// How many are there.
+    /// Number of connected servers.
     pub fn present(&self) -> u64 {
         self.presences.lock().len() as u64
     }
 
-    /// The session that a caller works in now, by what its environment says and by what hooks said since.
+    /// Returns the session that a caller works in now, from its environment and from what hooks reported since.
     fn served(&self, caller: &Caller) -> Option<SessionId> {
         let session = SessionId::new(caller.agent_session.as_deref()?)?;
         Some(lineage::now(&self.options.table.now(), session, caller.since))
@@ -74,7 +74,7 @@ impl Hooks {
             return;
         };
         let Some(session) = session else { return };
-        // Its servers end with the daemon's socket: that says nothing of the agent.
+        // Servers disconnect when the daemon stops, which says nothing about the agent.
         if *self.options.stopping.borrow() || others.iter().any(|other| self.served(other).as_ref() == Some(&session)) {
             return;
         }
@@ -85,8 +85,8 @@ impl Hooks {
         }
     }
 
-    /// Records something of a session that nobody waits for. That its server is gone says nothing of a session that has
-    /// ended already; whether it has gone on since its end its transcript tells, which is read first.
+    /// Records a signal that no caller waits for. A disconnect is not recorded for a session that has ended, unless its
+    /// transcript, which is read first, shows that it went on.
     fn notice(&self, session: SessionId, kind: SignalKind) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let signal = Signal { kind, detail: None, at: self.options.clock.now(), follows: None };

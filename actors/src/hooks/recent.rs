@@ -1,4 +1,4 @@
-//! What was taken in a moment ago: the same hook may come by socket and spool, and of activity little is recorded.
+//! Recently taken hooks: a hook may arrive by both socket and spool, and only some activity is recorded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard};
@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::Place;
 
-/// Hooks that are remembered: more than a spool holds. Those that are recorded are known for longer, by their session.
+/// Limit of remembered hook ids, larger than a spool. Sessions know the ids of recorded signals for longer.
 const IDS: usize = 8_192;
-/// Sessions whose last activity and place are remembered. What is forgotten of one is recorded once more, and of the other
-/// found in its transcript.
+/// Limit of sessions whose last activity and place are remembered. A dropped activity is recorded once more, and a
+/// dropped place is found in the transcript.
 const SESSIONS: usize = 4_096;
 
 #[derive(Default)]
@@ -24,12 +24,12 @@ struct Inner {
 }
 
 impl Recent {
-    /// Whether a hook was taken.
+    /// True if a hook was taken in.
     pub(super) fn has(&self, id: &str) -> bool {
         self.lock().ids.contains(id)
     }
 
-    /// A hook was taken.
+    /// Remembers a hook.
     pub(super) fn put(&self, id: &str) {
         let mut inner = self.lock();
         if !inner.ids.insert(id.into()) {
@@ -43,7 +43,7 @@ impl Recent {
         }
     }
 
-    /// Somebody is at work in a session. Whether that is to be recorded: nothing was for so long.
+    /// Notes activity of a session. Returns true if it is to be recorded, because none was within the interval.
     pub(super) fn activity(&self, session: &SessionId, at: Timestamp, interval_ms: i64) -> bool {
         let mut inner = self.lock();
         if inner.active.get(session).is_some_and(|last| at.since_ms(*last) < interval_ms) {
@@ -56,12 +56,12 @@ impl Recent {
         true
     }
 
-    /// The session has ended: the next sign of work in it is worth a record.
+    /// Notes the end of a session, so that the next activity is recorded.
     pub(super) fn ended(&self, session: &SessionId) {
         self.lock().active.remove(session);
     }
 
-    /// A hook of a session was called there.
+    /// Notes where a session's hook was called.
     pub(super) fn works_in(&self, session: &SessionId, place: &Place) {
         let mut inner = self.lock();
         if inner.places.len() >= SESSIONS && !inner.places.contains_key(session) {
@@ -70,7 +70,7 @@ impl Recent {
         inner.places.insert(session.clone(), place.clone());
     }
 
-    /// Where a hook of a session was last called, for one whose transcript has not said it yet.
+    /// Where a session's hook was last called, for sessions whose transcript has not named a directory yet.
     pub(super) fn place(&self, session: &SessionId) -> Option<Place> {
         self.lock().places.get(session).cloned()
     }

@@ -1,11 +1,11 @@
-//! What hooks have left in the home while nobody answered: a folder of small files, one for each signal. Each is taken in
-//! once, in the order of its time, and its file removed when it is durable. What cannot be one is put aside, and nothing is
-//! ever followed out of the folder.
+//! The spool: a folder of small files, one per signal, that hooks leave in the home while no daemon answers. Each is
+//! taken in once, in order of time, and removed when it is durable. Anything else is put aside, and no link is followed
+//! out of the folder.
 //!
 //! # Hazards
 //!
-//! - A folder's time of change may stand still for two changes within one tick, so it is believed only after
-//!   two seconds of rest.
+//! - A folder's modification time may be the same for two changes within one tick, so it is believed only after two
+//!   seconds of rest.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -16,41 +16,41 @@ use baton_protocol::{SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Sp
 
 use baton_base::durable;
 
-/// Newest shape of a file that is understood.
+/// Newest file version that is understood.
 const SHAPE: u32 = 1;
-/// Where files are put that cannot be read.
+/// Subfolder for files that cannot be read.
 const UNREADABLE: &str = "unreadable";
-/// Of these, the most that are kept, for a person to look at.
+/// Limit of files kept there for a person to look at.
 const UNREADABLE_MAX: usize = 64;
-/// Entries of the folder that are looked at in one go: hooks leave no more.
+/// Limit of entries examined per pass; hooks leave no more.
 const ENTRIES_MAX: usize = 2 * SPOOL_FILES_MAX;
-/// A file that was not given its name after so long was left by a hook that was killed.
+/// Age at which an unfinished file counts as abandoned by a killed hook.
 const UNFINISHED: Duration = Duration::from_secs(3600);
-/// A folder that was changed so shortly ago may be changed again without showing it.
+/// Age at which a folder's modification time is reliable.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// The spool of a home. Its functions block for short disk accesses.
+/// The spool of a home. All methods block for short disk accesses.
 pub(super) struct Spool {
     folder: PathBuf,
 }
 
-/// What lies in the spool.
+/// The content of the spool.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    /// Files to be taken in, in the order of their time.
+    /// Signal files, oldest first.
     pub(super) files: Vec<PathBuf>,
-    /// Files that were put aside.
+    /// Number of files that were put aside.
     pub(super) unreadable: u64,
-    /// The folder as it was before it was looked into, if that tells whether it has changed since.
+    /// The folder's modification time before it was read, if it shows later changes reliably.
     pub(super) stamp: Option<SystemTime>,
 }
 
 /// Why a file is not taken in.
 #[derive(Debug)]
 pub(super) enum Unfit {
-    /// It has gone, or cannot be read at the moment.
+    /// It is gone or cannot be read at the moment.
     NotNow(io::Error),
-    /// It is nothing that a hook has left there.
+    /// It is not a signal.
     Never(&'static str),
 }
 
@@ -59,12 +59,12 @@ impl Spool {
         Self { folder: home.join(SPOOL) }
     }
 
-    /// When a name in it was last added or removed; `None` where there is no spool.
+    /// When an entry was last added or removed; `None` without a spool.
     pub(super) fn stamp(&self) -> Option<SystemTime> {
         self.folder_metadata().and_then(|metadata| metadata.modified().ok())
     }
 
-    /// How many signals wait, and how many could not be left there.
+    /// Returns the number of waiting signals and of dropped ones.
     pub(super) fn waiting(&self) -> (u64, u64) {
         let names = self.folder_metadata().and_then(|_| fs::read_dir(&self.folder).ok()).into_iter().flatten();
         let is_signal = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| at_of(name).is_some());
@@ -72,7 +72,7 @@ impl Spool {
         (waiting, self.dropped())
     }
 
-    /// What lies there, oldest first. Puts aside what cannot be a signal, and removes what was never finished.
+    /// Lists the signals, oldest first. Puts aside what is not a signal, and removes abandoned files.
     pub(super) fn list(&self, now: SystemTime) -> io::Result<Listed> {
         let Some(metadata) = self.folder_metadata() else { return Ok(Listed::default()) };
         let is_settled = |at: &SystemTime| now.duration_since(*at).is_ok_and(|since| since >= SETTLED);
@@ -107,7 +107,7 @@ impl Spool {
         Ok(listed)
     }
 
-    /// Reads one file.
+    /// Reads one signal.
     pub(super) fn read(&self, path: &Path) -> Result<Spooled, Unfit> {
         let file = open(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Unfit::NotNow(error),
@@ -129,7 +129,7 @@ impl Spool {
         }
     }
 
-    /// A signal was taken in.
+    /// Removes a signal that was taken in.
     pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -137,7 +137,7 @@ impl Spool {
         }
     }
 
-    /// Keeps a file that is no signal where it is in nobody's way. With too many of them it is removed.
+    /// Moves a file that is not a signal to the subfolder, or removes it if that is full.
     pub(super) fn put_aside(&self, path: &Path) {
         let folder = self.folder.join(UNREADABLE);
         let kept = fs::read_dir(&folder).map_or(0, |entries| entries.take(UNREADABLE_MAX).count());
@@ -153,8 +153,8 @@ impl Spool {
         }
     }
 
-    /// How many signals hooks could not leave here, for want of a session or of room: one byte each. Counted from now on by
-    /// the caller.
+    /// Returns and resets the number of signals that hooks had to drop, for want of a session or of room; the file has
+    /// one byte for each.
     pub(super) fn take_dropped(&self) -> u64 {
         let dropped = self.dropped();
         if dropped > 0 {
@@ -168,20 +168,20 @@ impl Spool {
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
 
-    /// The folder, if it is one of our own and no link to another.
+    /// Metadata of the folder, if it belongs to this user and is no link.
     fn folder_metadata(&self) -> Option<Metadata> {
         fs::symlink_metadata(&self.folder).ok().filter(|metadata| metadata.is_dir() && is_ours(metadata))
     }
 }
 
-/// What the name of a signal tells of its time.
+/// The time of a signal by its file name.
 enum At {
     Ms(u128),
-    /// When the file was written will do.
+    /// Use the file's modification time.
     Written,
 }
 
-/// `None`: it is not the name of a signal.
+/// Returns `None` if the name is not that of a signal.
 fn at_of(name: &str) -> Option<At> {
     let stem = name.strip_suffix(".json")?;
     if stem.strip_prefix("activity-").is_some_and(|session| !session.is_empty()) {
@@ -192,7 +192,7 @@ fn at_of(name: &str) -> Option<At> {
     (is_time && !id.is_empty()).then(|| at.parse().ok().map(At::Ms))?
 }
 
-/// Whether a name is one that a hook gives a file until it is whole.
+/// True if the name is a temporary one.
 fn is_unfinished(name: &str) -> bool {
     name.starts_with('.') || name.ends_with(".tmp")
 }
@@ -202,7 +202,7 @@ fn written_ms(metadata: &Metadata) -> u128 {
     since.map_or(0, |since| since.as_millis())
 }
 
-/// Opens a file and nothing that stands for one: no link is followed, no pipe waited for.
+/// Opens a regular file: does not follow links or wait for pipes.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!((names(&listed.files), listed.unreadable), (expected.to_vec(), 5));
         assert!(spool.folder.join("unreadable/notes.txt").exists() && spool.folder.join("new.tmp").exists());
         assert_eq!((listed.stamp, spool.take_dropped(), spool.take_dropped()), (None, 2, 0));
-        // What its writer has not finished for an hour is nobody's.
+        // An unfinished file is removed after an hour.
         let listed = spool.list(later()).unwrap();
         assert_eq!((listed.files.len(), listed.unreadable), (3, 0));
         assert!(!spool.folder.join("new.tmp").exists() && !spool.folder.join(".x.tmp").exists());
@@ -316,7 +316,7 @@ mod tests {
         let listed = spool.list(SystemTime::now()).unwrap();
         assert_eq!((listed.files.len(), listed.unreadable), (0, 1));
         assert!(outside.exists() && spool.folder.join("unreadable/1700000000001-a.json").is_symlink());
-        // A spool that is itself a link is none.
+        // A spool that is itself a link is ignored.
         fs::rename(&spool.folder, home.path().join("real")).unwrap();
         symlink(home.path().join("real"), &spool.folder).unwrap();
         fs::write(home.path().join("real/1700000000002-b.json"), "{}").unwrap();

@@ -1,4 +1,4 @@
-//! How often hooks come, how fast they are answered, and what becomes of them.
+//! Counts of hooks, their latencies, and their results.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,26 +15,26 @@ use serde::{Deserialize, Serialize};
 
 use baton_base::durable;
 
-/// Times of an event that are kept.
+/// Limit of latencies kept per event.
 const TIMES: usize = 1_000;
-/// Events that are told apart; an agent has some thirty.
+/// Limit of distinct events; an agent has some thirty.
 const EVENTS: usize = 64;
-/// Longest name of an event that is one.
+/// Longest name of an event.
 const NAME_BYTES: usize = 40;
-/// The file in the home; its loss is none.
+/// The file in the home; losing it does no harm.
 const FILE: &str = "hook_stats.json";
-/// Most of it that is read.
+/// Limit of bytes read from it.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// Least time between two writings.
+/// Shortest interval between two writes.
 const KEEP: Duration = Duration::from_secs(10);
-/// Why a signal was left in the spool.
+/// Known reasons why a signal was left in the spool.
 const WHY: [&str; 5] = [ABSENT, "timeout", "refused", "garbled", "other_version"];
-/// There was no daemon.
+/// No daemon was running.
 const ABSENT: &str = "absent";
-/// Where further events are counted.
+/// Key for all further events and reasons.
 const OTHERS: &str = "other";
 
-/// See the module.
+/// The counts; see the module documentation.
 pub(super) struct Statistics(Mutex<Counted>);
 
 struct Counted {
@@ -43,7 +43,7 @@ struct Counted {
     ignored: BTreeMap<String, u64>,
     unreadable: u64,
     dropped: u64,
-    /// Whether something was counted since it was last kept, and when that was.
+    /// True if something was counted since the last save, and when that was.
     is_new: bool,
     kept_at: Option<Instant>,
 }
@@ -56,7 +56,7 @@ struct Event {
     last_at: Option<Timestamp>,
 }
 
-/// What is counted, as it lies in the home: what is answered, and the times that it is made of.
+/// The stored form: the answer, and the latencies that it is computed from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Kept {
@@ -75,7 +75,7 @@ impl Event {
 }
 
 impl Statistics {
-    /// What was counted before, as far as it can be read: it is no loss. Blocks for a short read.
+    /// Reads the saved counts, as far as possible. Blocks for a short read.
     pub(super) fn open(home: &Path, now: Timestamp) -> Self {
         let mut text = Vec::new();
         let read = baton_base::transcript_file::open(&home.join(FILE))
@@ -84,7 +84,7 @@ impl Statistics {
         Self(Mutex::new(Counted::of(kept.unwrap_or_default(), now)))
     }
 
-    /// A hook came.
+    /// Counts a hook.
     pub(super) fn called(&self, event: &str, at: i64) {
         let mut counted = self.lock();
         let event = counted.event(event);
@@ -92,8 +92,8 @@ impl Statistics {
         event.last_at = event.last_at.max(Some(Timestamp(at)));
     }
 
-    /// One that came from the spool was there for this reason, after its hook had waited so long. Without a daemon it has
-    /// waited for nobody.
+    /// Counts a hook from the spool with the reason why it was left there and how long it had waited. Without a daemon
+    /// it did not wait.
     pub(super) fn failed(&self, event: &str, why: &str, took_us: u64) {
         let why = if WHY.contains(&why) { why } else { OTHERS };
         let mut counted = self.lock();
@@ -104,33 +104,33 @@ impl Statistics {
         }
     }
 
-    /// One was ignored.
+    /// Counts an ignored hook.
     pub(super) fn ignored(&self, why: &str) {
         let mut counted = self.lock();
         counted.is_new = true;
         *counted.ignored.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// Files of the spool were put aside.
+    /// Counts files of the spool that were put aside.
     pub(super) fn unreadable(&self, files: u64) {
         let mut counted = self.lock();
         counted.is_new |= files > 0;
         counted.unreadable += files;
     }
 
-    /// Signals were lost.
+    /// Counts dropped signals.
     pub(super) fn dropped(&self, signals: u64) {
         let mut counted = self.lock();
         counted.is_new |= signals > 0;
         counted.dropped += signals;
     }
 
-    /// How long a hook took.
+    /// Records how long a hook took.
     pub(super) fn took(&self, took: &HookTook) {
         self.lock().event(&took.event).took(took.us);
     }
 
-    /// What is to be kept, if something is: at most every [`KEEP`], or `now`.
+    /// Returns what is to be saved, if anything was counted: at most once per [`KEEP`], or `now`.
     pub(super) fn to_keep(&self, now: bool) -> Option<Kept> {
         {
             let mut counted = self.lock();
@@ -144,7 +144,7 @@ impl Statistics {
         Some(Kept { shown: self.shown(), times_us: times })
     }
 
-    /// As it is answered, without what lies in the spool.
+    /// Returns the counts as answered, without what lies in the spool.
     pub(super) fn shown(&self) -> HookStats {
         let counted = self.lock();
         let event = |event: &Event| {
@@ -169,7 +169,7 @@ impl Statistics {
     }
 }
 
-/// Keeps it. Blocks for a short write.
+/// Saves the counts. Blocks for a short write.
 pub(super) fn keep(home: &Path, kept: &Kept) {
     let written = serde_json::to_vec(kept).map_err(std::io::Error::other);
     if let Err(error) = written.and_then(|text| durable::write_file(&home.join(FILE), &text)) {
@@ -191,7 +191,7 @@ impl Counted {
         };
         for (name, was) in shown.events.into_iter().take(EVENTS) {
             if matches!(redact(&name), Cow::Owned(_)) {
-                // An earlier version took whatever was written there for a name.
+                // Drop names that an earlier version accepted unchecked.
                 counted.is_new = true;
                 continue;
             }
@@ -203,7 +203,7 @@ impl Counted {
         counted
     }
 
-    /// An event's counts. Whatever is written there, there are few of them.
+    /// Returns the counts of an event. Names that are odd or too many share one entry.
     fn event(&mut self, name: &str) -> &mut Event {
         self.is_new = true;
         let is_name = name.len() <= NAME_BYTES
@@ -218,7 +218,7 @@ impl Counted {
     }
 }
 
-/// The least of sorted values that so many in a hundred do not exceed.
+/// Returns the smallest value that `percent` of the sorted values do not exceed.
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()

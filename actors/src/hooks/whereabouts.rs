@@ -1,4 +1,4 @@
-//! Whether a path that a hook names is a transcript that is read here, whether it is there yet or not.
+//! Checks whether a path in a hook is a transcript that is read here, whether the file exists yet or not.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -8,16 +8,17 @@ use baton_conversation::transcript::Located;
 
 use baton_base::transcript_root::Root;
 
-/// Longest path that is looked at, in bytes.
+/// Longest path accepted, in bytes.
 const PATH_BYTES: usize = 4_096;
 
-/// The path as the watcher names it and whose transcript it is, if it is of one below one of these roots: absolute or below
-/// `~`, without `..`, and with all links followed still there. Blocks for short disk reads.
+/// Returns the path as the watcher names it, and the session it belongs to, if it is a transcript below one of these
+/// roots: absolute or below `~`, without `..`, and below the root after links are resolved. Blocks for short disk
+/// reads.
 pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) -> Option<(PathBuf, Located)> {
     let path = expanded(written, user_home)?;
     let real = real(&path)?;
     roots.iter().find_map(|root| {
-        // The first session of an agent begins before there is a folder of transcripts.
+        // An agent's first session starts before its transcript folder exists.
         let within = real.strip_prefix(self::real(&root.projects)?).ok()?;
         let below = within.to_str()?;
         let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
@@ -26,7 +27,7 @@ pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) ->
     })
 }
 
-/// Whose transcript a path is by the way it is written, if it is one below one of these roots. Looks at nothing.
+/// Returns the session of a path by its spelling alone, if it is below one of these roots. Does not access the disk.
 pub(super) fn written_below(roots: &[Root], written: &str, user_home: Option<&Path>) -> Option<Located> {
     let path = expanded(written, user_home)?;
     roots.iter().find_map(|root| {
@@ -35,7 +36,7 @@ pub(super) fn written_below(roots: &[Root], written: &str, user_home: Option<&Pa
     })
 }
 
-/// Absolute, without `.` and `..`.
+/// Expands `~/`. Returns `None` unless the path is absolute and without `..`.
 pub(super) fn expanded(written: &str, user_home: Option<&Path>) -> Option<PathBuf> {
     if written.len() > PATH_BYTES || written.contains('\0') {
         return None;
@@ -48,7 +49,7 @@ pub(super) fn expanded(written: &str, user_home: Option<&Path>) -> Option<PathBu
     (path.is_absolute() && is_plain).then(|| path.components().collect())
 }
 
-/// With links followed, as far as it is there: the rest of it cannot be a link. A link to nowhere is nothing.
+/// Resolves links in the part of the path that exists; the rest cannot contain any. Returns `None` for a dangling link.
 fn real(path: &Path) -> Option<PathBuf> {
     let mut missing: Vec<OsString> = Vec::new();
     let mut there = path;
@@ -87,7 +88,7 @@ mod tests {
         symlink(top.join("nowhere"), projects.join("-p/dangling.jsonl")).unwrap();
         symlink(top.join("home"), top.join("same")).unwrap();
         let root = Root::claude_code(&top.join("home/.claude"));
-        // A root that is itself reached by a link is named as it is configured.
+        // A root reached through a link is named as configured.
         let linked = Root::claude_code(&top.join("same/.claude"));
         let at = |path: &str| top.join(path).to_str().unwrap().to_owned();
         for (written, located) in [
@@ -131,7 +132,7 @@ mod tests {
         }
         assert!(locate(&[], &at("home/.claude/projects/-p/there.jsonl"), None).is_none());
 
-        // A root that is not there yet, and one that leads nowhere.
+        // A root that does not exist yet, and a dangling one.
         symlink(top.join("nowhere"), top.join("gone")).unwrap();
         for (folder, expected) in [("fresh/.claude", true), ("gone", false)] {
             let root = Root::claude_code(&top.join(folder));

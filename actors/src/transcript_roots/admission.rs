@@ -1,13 +1,12 @@
-//! Whether a directory that a client named may be read. Whoever can write into it can put words into the memory.
+//! Decides whether a directory named by a client may be read. Whoever can write into it can put words into the memory.
 //!
 //! # Decisions
 //!
-//! - A named root is refused where the client works and in any tracked project, also one found later; what
-//!   holds the daemon's own root counts as a home and is exempt. A refused directory that a variable names
-//!   stops a person's command; nothing is read in its place, and no daemon is started with it. One that a hook
-//!   or the MCP server starts leaves it out: it reads `~/.claude` and `~/.codex` if its home is `~/.baton`,
-//!   otherwise nothing of that agent. Where the directory of one agent is named, the default of the other is
-//!   not read.
+//! - A named root is refused where the client works and in any tracked project, also one tracked later; a directory
+//!   that holds the daemon's own root counts as a home and is exempt. A refused directory that a variable names stops a
+//!   person's command; nothing is read in its place, and no daemon is started with it. A daemon started by a hook or
+//!   the MCP server leaves it out: it reads `~/.claude` and `~/.codex` if its home is `~/.baton`, otherwise nothing of
+//!   that agent. Where the directory of one agent is named, the default of the other is not read.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -17,28 +16,28 @@ use baton_conversation::transcript::layout;
 
 use baton_base::transcript_file;
 
-/// What a directory must not lie in: whatever came with a project lies there.
+/// Where a directory must not lie, because a project may have brought it along.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grounds {
     /// Projects whose sessions are tracked.
     pub(super) projects: Vec<String>,
-    /// Where the client works.
+    /// Working directories of the client.
     pub(super) works_in: Vec<String>,
-    /// The daemon's own directories. What holds one of them is a home, and no project that could have brought another.
+    /// The daemon's own directories. A directory that holds one of them is a user's home, not a project.
     pub(super) own: Vec<PathBuf>,
 }
 
 /// A directory that may be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Admitted {
-    /// As it is recorded: canonical.
+    /// The canonical path, as recorded.
     pub(super) config_dir: String,
-    /// Where its transcripts lie, canonical.
+    /// The canonical path of its transcripts.
     pub(super) transcripts: PathBuf,
 }
 
 impl Grounds {
-    /// The tracked project that a canonical directory lies in. Looks at nothing.
+    /// Returns the tracked project that a canonical directory lies in. Does not access the disk.
     pub(super) fn project_of(&self, directory: &Path) -> Option<&str> {
         self.projects.iter().map(String::as_str).find(|project| self.holds(Path::new(project), directory))
     }
@@ -48,14 +47,14 @@ impl Grounds {
     }
 }
 
-/// The directory as it is to be recorded, or why it is not taken and what to do. Looks at the disk.
+/// Returns the canonical directory, or why it is not admitted and what to do. Accesses the disk.
 pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Admitted, String> {
     if !named.is_absolute() {
         return Err("its path is not absolute".to_owned());
     }
     let real = fs::canonicalize(named).map_err(|error| format!("it cannot be looked at: {error}"))?;
     let path = transcript_file::path_text(&real).ok_or("its path is no UTF-8")?;
-    // A link may lead somewhere else altogether: both must be as they have to be.
+    // The transcript folder may be a link to elsewhere, so both directories must be admissible.
     let folder = layout(agent).folders.first().copied().unwrap_or_default();
     let transcripts = real.join(folder);
     let transcripts = fs::canonicalize(&transcripts).map_err(|_| format!("it holds no directory `{folder}`"))?;
@@ -81,7 +80,7 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
     Ok(Admitted { config_dir: path, transcripts })
 }
 
-/// Why what lies in a tracked project is not read.
+/// The reason for refusing a directory in a tracked project.
 pub(super) fn in_project(project: &str) -> String {
     format!("it lies in the tracked project {project}")
 }
@@ -98,7 +97,7 @@ fn is_private(metadata: &Metadata) -> Result<(), String> {
     }
 }
 
-/// What protects a directory here is the list of its owner's home.
+/// Elsewhere the access control list of the user's home protects the directory.
 #[cfg(not(unix))]
 fn is_private(_metadata: &Metadata) -> Result<(), String> {
     Ok(())

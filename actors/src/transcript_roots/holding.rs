@@ -1,4 +1,4 @@
-//! Whose transcripts a directory holds, by what lies in it: configurations and clients name directories, not agents.
+//! Recognises the agent of a directory by its content: configurations and clients name directories, not agents.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
 
-/// Entries of a directory that are looked at: any of them tells.
+/// Number of directory entries examined; any of them suffices.
 const ENTRIES: usize = 32;
 
-/// Whose the transcripts below a directory are. One that tells nothing is known by its name.
+/// Returns the agent whose transcripts lie below a directory. An empty directory is judged by its name.
 pub(super) fn agent_of(transcripts: &Path) -> Agent {
     let entries = fs::read_dir(transcripts).into_iter().flatten().flatten().take(ENTRIES);
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -21,7 +21,7 @@ pub(super) fn agent_of(transcripts: &Path) -> Agent {
     }
 }
 
-/// The same by the directory's name alone. Looks at nothing.
+/// Returns the agent by the directory's name alone. Does not access the disk.
 pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
     match transcripts.file_name().is_some_and(|name| layout(Agent::Codex).folders.iter().any(|it| name == *it)) {
         true => Agent::Codex,
@@ -29,7 +29,8 @@ pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
     }
 }
 
-/// Whose a directory of an agent is. Claude Code's may hold a folder named as Codex' is; not the other way round.
+/// Returns the agent of a configuration directory. Claude Code's may hold a folder named like Codex's, but not the
+/// other way round.
 pub(super) fn agent_with(directory: &Path) -> Agent {
     let holds = |agent: &Agent| layout(*agent).folders.first().is_some_and(|folder| directory.join(folder).is_dir());
     Agent::ALL.into_iter().find(holds).unwrap_or(Agent::ClaudeCode)

@@ -1,5 +1,5 @@
-//! What the roots look like. A file system that does not answer keeps one thread for each of its roots: whoever looks
-//! waits [`limits::ROOT`] for it the first time and not at all after that, and until it answers its roots are left out.
+//! Examines the roots. A file system that does not answer keeps one thread per root: callers wait [`limits::ROOT`] for
+//! it the first time and not at all after that, and its roots are left out until it answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,34 +20,34 @@ use baton_base::transcript_root::Root;
 /// A root that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
-    /// Which one.
+    /// The root.
     pub root: Root,
-    /// The directory that is there.
+    /// Identity of the directory, if it exists.
     pub identity: Option<FileIdentity>,
-    /// Why what changes there may not be announced, by its file system.
+    /// Set if its file system does not announce all changes.
     pub shared: Option<Swept>,
 }
 
-/// The roots, as they were a moment ago.
+/// The roots as last examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Those that answered.
+    /// Roots that answered.
     pub answered: Vec<Looked>,
-    /// Those that did not.
+    /// Roots that did not answer.
     pub hung: Vec<Root>,
 }
 
-/// A directory of which it may not be known yet whose transcripts it holds.
+/// A directory, with the agent if it is known.
 pub(super) type Named = (PathBuf, Option<Agent>);
 
-/// Is called with each path before the disk is asked: a test makes it hang.
+/// Called with each path before the disk is accessed, so that tests can make it hang.
 pub(super) type Reach = Arc<dyn Fn(&Path) + Send + Sync>;
 
-/// See the module.
+/// The last look at the roots; see the module documentation.
 pub(super) struct Sight {
     reach: Reach,
     seen: Mutex<Seen>,
-    /// Looks that have not come back.
+    /// Looks that have not returned.
     under_way: tokio::sync::Mutex<BTreeMap<PathBuf, JoinHandle<Looked>>>,
 }
 
@@ -68,7 +68,7 @@ impl Sight {
         Self { reach, seen: Mutex::default(), under_way: tokio::sync::Mutex::default() }
     }
 
-    /// Looks at these directories. The others are forgotten.
+    /// Examines these directories and forgets all others.
     pub(super) async fn look(&self, named: Vec<Named>) -> Look {
         let mut under_way = self.under_way.lock().await;
         for (path, agent) in &named {
@@ -88,7 +88,7 @@ impl Sight {
             match timeout_at(until, looking).await {
                 Ok(looked) => {
                     under_way.remove(path);
-                    // One that broke is looked at again by whoever asks next.
+                    // A look that panicked is repeated by the next caller.
                     look.answered.extend(looked.ok());
                 }
                 Err(_) => {
@@ -102,7 +102,7 @@ impl Sight {
         look
     }
 
-    /// The same before there is a runtime: whoever starts a daemon waits as long as for any look.
+    /// The same without a runtime, when the daemon starts; waits as long as for any look.
     pub(super) fn look_first(&self, named: &[Named]) {
         let (tell, told) = std::sync::mpsc::channel();
         for (path, agent) in named.iter().cloned() {
@@ -132,18 +132,17 @@ impl Sight {
         seen.known = look.answered.iter().map(|looked| (looked.root.projects.clone(), looked.clone())).collect();
     }
 
-    /// Whose transcripts a directory holds, as far as somebody has looked. Looks at nothing.
+    /// Returns the agent of a directory, as of the last look. Does not access the disk.
     pub(super) fn agent_of(&self, path: &Path) -> Agent {
         self.lock().known.get(path).map_or_else(|| holding::agent_by_name(path), |looked| looked.root.agent)
     }
 
-    /// Whether a directory was there when somebody last looked; one that nobody has looked at counts as there. Looks at
-    /// nothing.
+    /// True if a directory existed at the last look, or was never looked at. Does not access the disk.
     pub(super) fn is_there(&self, path: &Path) -> bool {
         self.lock().known.get(path).is_none_or(|looked| looked.identity.is_some())
     }
 
-    /// Whether a path lies in a root that does not answer. Looks at nothing.
+    /// True if a path lies in a root that does not answer. Does not access the disk.
     pub(super) fn is_hung(&self, path: &Path) -> bool {
         self.lock().hung.iter().any(|root| path.starts_with(root))
     }

@@ -1,4 +1,4 @@
-//! Why a root is looked at again and again instead of being told of, and what helps.
+//! Why changes below a root are found by sweeping instead of notification, and what helps.
 
 use std::io;
 use std::path::Path;
@@ -6,40 +6,40 @@ use std::time::Duration;
 
 use notify::ErrorKind;
 
-/// Where Linux says how many watches, and how many instances, one user may have.
+/// Where Linux publishes the limits of watches and instances per user.
 const WATCHES: &str = "/proc/sys/fs/inotify/max_user_watches";
 const INSTANCES: &str = "/proc/sys/fs/inotify/max_user_instances";
-/// The least that is worth setting: what current distributions have by themselves.
+/// The least values worth setting: the defaults of current distributions.
 const ENOUGH_WATCHES: u64 = 524_288;
 const ENOUGH_INSTANCES: u64 = 1_024;
-/// `EMFILE`: no more instances for this user, or no more open files for this process.
+/// `EMFILE`: the user has no more instances, or the process no more open files.
 const TOO_MANY: i32 = 24;
 
 /// Why changes below a root are not announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swept {
-    /// The user's watches are used up; how many the machine allows, if it says so.
+    /// The user's watches are used up; holds the machine's limit, if known.
     NoMoreWatches(Option<u64>),
-    /// The user's instances of change notification are used up; how many the machine allows, if it says so.
+    /// The user's notification instances are used up; holds the machine's limit, if known.
     NoMoreInstances(Option<u64>),
-    /// The file system, by its name, is shared with others, and what they change is not announced here.
+    /// The named file system is shared, and changes made by others are not announced here.
     Shared(String),
-    /// Change notification was interrupted, or did not answer.
+    /// Change notification was interrupted or does not answer.
     Silent,
-    /// The root's file system does not answer: it is left out.
+    /// The root's file system does not answer; the root is left out.
     Hung,
-    /// It failed otherwise; what the system says.
+    /// Notification failed for another reason, in the system's words.
     Failed(String),
 }
 
 impl Swept {
-    /// By the file system that a root lies on, if what is changed there may be changed past this machine's kernel. Blocks for
-    /// a short look.
+    /// Returns a reason if the root's file system may be changed without this machine's kernel noticing. Blocks for a
+    /// short look.
     pub(super) fn of_file_system(folder: &Path) -> Option<Self> {
         shared(folder).map(Self::Shared)
     }
 
-    /// By what change notification says.
+    /// Classifies an error of change notification.
     pub(crate) fn of(error: &notify::Error) -> Self {
         match &error.kind {
             ErrorKind::MaxFilesWatch => Self::NoMoreWatches(limit(WATCHES)),
@@ -49,7 +49,7 @@ impl Swept {
         }
     }
 
-    /// The reason alone: `the file system is shared (nfs)`.
+    /// The bare reason, such as `its file system (nfs) may be changed from elsewhere`.
     pub fn why(&self) -> String {
         let allowed = |limit: &Option<u64>| limit.map_or(String::new(), |limit| format!(" ({limit})"));
         match self {
@@ -62,7 +62,7 @@ impl Swept {
         }
     }
 
-    /// What is wrong with a root.
+    /// Describes the problem of a root.
     pub fn what(&self, root: &Path) -> String {
         match self {
             Self::Hung => format!("{} is left out: {}", root.display(), self.why()),
@@ -70,7 +70,7 @@ impl Swept {
         }
     }
 
-    /// What helps, and what is done meanwhile: everything is looked at so often.
+    /// Says what helps, and that everything is swept at this interval in the meantime.
     pub fn fix(&self, every: Duration) -> String {
         let more = |name: &str, limit: &Option<u64>, enough: u64| {
             let wanted = limit.map_or(enough, |limit| enough.max(limit.saturating_mul(4)));
@@ -97,21 +97,21 @@ fn limit(file: &str) -> Option<u64> {
     std::fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// The name of a root's file system, if what is changed there may be changed past this machine's kernel: of what others
-/// change on a shared one nothing is told. A kind that is not known here is taken to be shared.
+/// Returns the name of a root's file system if it may be changed without this machine's kernel noticing. Unknown kinds
+/// count as shared.
 #[cfg(target_os = "linux")]
 fn shared(folder: &Path) -> Option<String> {
-    // What is not there has no changes.
+    // A missing directory has no changes.
     rustix::fs::statfs(folder).ok().and_then(|kind| shared_kind(u64::from(kind.f_type as u32)))
 }
 
-/// Elsewhere nobody is asked.
+/// Other systems are not asked.
 #[cfg(not(target_os = "linux"))]
 fn shared(_folder: &Path) -> Option<String> {
     None
 }
 
-/// By the number that `statfs` gives a file system.
+/// Classifies by the `statfs` magic number.
 #[cfg(target_os = "linux")]
 fn shared_kind(kind: u64) -> Option<String> {
     // ext, btrfs, xfs, tmpfs, overlay, f2fs, zfs, bcachefs, ramfs.

@@ -30,7 +30,7 @@ impl World {
         Roots::open(own, self.settings.subscribe().into(), self.table.subscribe().into(), self.journal.clone(), clock)
     }
 
-    /// A session says that it works there.
+    /// Records that a session works in a project.
     fn locate(&self, project: &Path) {
         let project = fs::canonicalize(project).unwrap().to_str().unwrap().to_owned();
         let place = Place { cwd: project.clone(), project };
@@ -38,7 +38,7 @@ impl World {
         self.table.send_modify(|table| table.apply(Position(1), &id, SequenceNumber(1), &Event::Located { place }));
     }
 
-    /// A directory that may be read, as it is written canonically.
+    /// Creates an admissible directory and returns its canonical path.
     fn make(&self, name: &str) -> String {
         let directory = self.temp.path().join(name);
         fs::create_dir_all(directory.join("projects")).unwrap();
@@ -127,7 +127,7 @@ async fn what_lies_where_the_client_works_is_refused_but_not_below_a_home() {
     assert!(why.contains("where the client that names it works"), "{why}");
     assert_eq!(origins(&roots), ["own default"]);
     assert_eq!(roots.refused()[0].config_dir, unpacked);
-    // `own` lies in the home as well: it is no project that has brought anything.
+    // `own` lies in the home as well, which is no project.
     assert_eq!(roots.name(&work, "cli", &[home]).await, Ok(()));
     assert_eq!(origins(&roots), ["own default", "claude-work cli"]);
 }
