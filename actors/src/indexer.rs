@@ -1,8 +1,8 @@
 //! The indexer: a bounded pool of index jobs, at most one per session, and the memory that follows the journal.
 //!
-//! Jobs run in the blocking pool and report to their session, which records the fact; the projector thread then takes it
-//! from the journal into the searchable memory. A job that breaks is reported as failed. If this actor fails, the jobs in
-//! flight are lost with it: their sessions still owe them, and hand them out again when they are woken.
+//! Jobs run in the blocking pool and report to their session, which records the outcome; the projector thread then
+//! takes it from the journal into the searchable memory. A job that panics is reported as failed. If this actor fails,
+//! its queued jobs are lost: their sessions still owe them and hand them out again.
 
 mod conversation_builder;
 mod covering;
@@ -56,81 +56,79 @@ use sweep::{Sweep, Swept};
 use sync_batch::Shelf;
 use under_way::UnderWay;
 
-/// What the indexer needs.
 #[derive(Clone)]
 pub struct Options {
     /// The log that the memory follows.
     pub journal: Arc<dyn Journal>,
-    /// Which episode is current, and which jobs are owed.
+    /// Current episodes and owed jobs.
     pub table: TableReader,
-    /// What is stopped: a job that has waited meanwhile is let go.
+    /// Switches: a queued job of a session stopped meanwhile is dropped.
     pub settings: SettingsReader,
-    /// Conversations.
+    /// Stored conversations.
     pub chunks: Arc<ChunkStore>,
-    /// Directory of the memory.
+    /// Directory of the search index.
     pub memory: PathBuf,
-    /// Vectors beside it, which are rid of what is forgotten as the memory is; none where another owner sees to them.
+    /// Vectors to purge along with the memory; `None` if another owner does so.
     pub vectors: Option<Arc<Vectors>>,
-    /// Jobs that take a processor at once; more wait for the disk beside them.
+    /// Limit of jobs that use a processor at once; further ones may wait for the disk.
     pub jobs_at_once: usize,
-    /// What work in the background gives way to.
+    /// Makes background work give way to questions.
     pub throttle: Throttle,
 }
 
-/// One job, as a session hands it out.
+/// An index job of a session.
 pub struct JobRequest {
-    /// The session.
     pub session: SessionId,
-    /// Who wrote the transcript.
+    /// The agent that wrote the transcript.
     pub agent: Agent,
-    /// Whether the whole file is a subagent's.
+    /// True if the whole file is a subagent's.
     pub subagent: bool,
-    /// What to read.
+    /// The job owed.
     pub job: IndexJob,
-    /// Filter to use.
+    /// Version of the filter to apply.
     pub filter_version: u32,
-    /// Whether to make the conversation anew from its first line on, whatever is stored; of a transcript that is gone, by
-    /// today's redaction of what is stored.
+    /// True to rebuild the conversation from its first line, whatever is stored. If the transcript is gone, the stored
+    /// conversation is redacted again instead.
     pub anew: bool,
-    /// Whether anybody waits for it.
+    /// Whether a caller waits for it.
     pub urgency: Urgency,
-    /// Is called once with what became of it.
+    /// Called once with the outcome.
     pub reply: Reply,
 }
 
-/// How a job is answered; it must not block.
+/// Answers a job. Must not block.
 pub type Reply = Arc<dyn Fn(JobOutcome) + Send + Sync>;
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Clone, Debug)]
 pub enum JobOutcome {
-    /// The conversation is stored, or unchanged.
+    /// The conversation is stored or unchanged.
     Complete(Box<Complete>),
     /// It could not be read or stored.
     Failed {
-        /// The job.
+        /// The job's id.
         effect: EffectId,
-        /// Why.
+        /// The kind of failure.
         why: FailureReason,
-        /// In words.
+        /// A description.
         reason: String,
     },
     /// The file no longer continues what was observed.
     Rewritten {
-        /// The job.
+        /// The job's id.
         effect: EffectId,
-        /// The file as it is now.
+        /// Identity of the current file.
         identity: FileIdentity,
     },
-    /// When its turn came it was owed no more, or its session was stopped: nothing was read.
+    /// Nothing was read, because the job was no longer owed or its session was stopped when its turn came.
     LetGo {
-        /// The job.
+        /// The job's id.
         effect: EffectId,
     },
 }
 
 impl JobOutcome {
-    /// The job it is of.
+    /// The job's id.
     pub fn effect(&self) -> EffectId {
         match self {
             Self::Complete(complete) => complete.effect,
@@ -143,7 +141,7 @@ impl JobOutcome {
 #[derive(Clone)]
 pub struct Handle {
     slot: ActorAddress<Msg>,
-    /// The memory of the current incarnation.
+    /// The memory's thread in the current incarnation.
     port: Arc<watch::Sender<Option<Port>>>,
     chunks: Arc<ChunkStore>,
     large: Arc<Large>,
@@ -153,7 +151,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// A handle to an indexer that is still to be started.
+    /// Creates a handle to an indexer that is started later.
     pub fn new(chunks: Arc<ChunkStore>) -> Self {
         Self {
             slot: ActorAddress::default(),
@@ -166,7 +164,7 @@ impl Handle {
         }
     }
 
-    /// Starts an indexer, linked to its supervisor, in place of the one before.
+    /// Starts an indexer linked to its supervisor, replacing the previous incarnation.
     pub(crate) async fn start(&self, options: Options, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
         let arguments = Arguments { options, handle: self.clone() };
         let (actor, _) = Actor::spawn_linked(None, IndexerActor, arguments, supervisor).await?;
@@ -180,11 +178,11 @@ impl Handle {
         self.slot.get().map(|actor| actor.get_cell())
     }
 
-    /// Removes all files of conversations that no event names any more, but of sessions that are being indexed. Whoever waits is
-    /// told when it is done.
+    /// Removes all conversation files that no event names, except those of sessions that are being indexed. Waits until
+    /// that is done.
     pub(crate) async fn sweep(&self) -> Result<Swept, CallError> {
         let chunks = self.chunks.clone();
-        // Before the table is looked at: a session is known before anything of it is stored.
+        // List the folders before reading the table: a session is in the table before anything of it is stored.
         let folders = tokio::task::spawn_blocking(move || chunks.folders()).await;
         let folders = folders.ok().and_then(Result::ok).ok_or(CallError::Gone)?;
         let (reply, swept) = oneshot::channel();
@@ -196,17 +194,17 @@ impl Handle {
         }
     }
 
-    /// Hands out a job.
+    /// Queues a job.
     pub(crate) fn index(&self, request: JobRequest) {
         self.slot.cast(Msg::Index(Box::new(request)));
     }
 
-    /// Somebody waits for a session's job, which was handed out when nobody did.
+    /// Makes a queued or starting background job urgent, because a caller waits for it.
     pub(crate) fn hurry(&self, session: &SessionId) {
         self.slot.cast(Msg::Hurry(session.clone()));
     }
 
-    /// No event will name what a job has stored: it can go.
+    /// Tells that no event will name what a job has stored, so that it can be collected.
     pub(crate) fn unwanted(&self, session: &SessionId, effect: EffectId) {
         self.slot.cast(Msg::Unwanted(session.clone(), effect));
     }
@@ -215,23 +213,23 @@ impl Handle {
         self.port.borrow().clone().ok_or(CallError::Gone)
     }
 
-    /// Asks the memory as of the last time it caught up.
+    /// Returns a searcher on the last committed state of the memory.
     pub fn searcher(&self) -> Result<Searcher, CallError> {
         self.port()?.searcher().ok_or(CallError::Gone)
     }
 
-    /// How far searches cover the log, and what is wrong with the memory. While one that broke is followed by the next,
-    /// they cover nothing, and nothing is known to be wrong.
+    /// Returns how far searches cover the log, and what is wrong with the memory. Between two incarnations of it,
+    /// returns position 0 and no problem.
     pub fn memory(&self) -> (Position, Option<String>) {
         self.port().map_or((Position(0), None), |port| port.state())
     }
 
-    /// What keeps conversations from being stored, while something does.
+    /// Why conversations cannot be stored at the moment, if so.
     pub fn not_storing(&self) -> Option<String> {
         self.storing.describe()
     }
 
-    /// Makes the memory durable and lets go of it. Jobs in flight are not waited for: they are owed still.
+    /// Commits and closes the memory. Does not wait for running jobs, which remain owed.
     pub async fn close(&self) {
         if let Ok(port) = self.port() {
             port.close().await;
@@ -241,33 +239,32 @@ impl Handle {
 
 enum Msg {
     Index(Box<JobRequest>),
-    /// Somebody waits for a job that was in no hurry.
+    /// A caller waits for this session's background job.
     Hurry(SessionId),
-    /// A job that somebody waits for takes no processor any more: another may begin.
+    /// An urgent job no longer needs a processor: another may start.
     Finished,
-    /// A job of the background takes no processor any more: another may begin.
+    /// A background job no longer needs a processor: another may start.
     Prepared(SessionId),
-    /// A job or collection that an earlier incarnation had begun is over: its session may have another.
+    /// A job or collection of an earlier incarnation has ended: its session may have another.
     GoOn,
-    /// The memory has taken in a newer episode of the session: what it no longer names can go.
+    /// The memory has committed a newer episode of this session: superseded chunks can be collected.
     Collect(SessionId),
-    /// What is forgotten needs no job.
+    /// Drop queued jobs of these forgotten sessions.
     Forget(Vec<SessionId>),
-    /// Nor does an event name what this job has stored.
+    /// No event will name what this job has stored.
     Unwanted(SessionId, EffectId),
-    /// It has gone.
+    /// One session was collected.
     Collected(Removed),
-    /// Folders of no session are gone.
+    /// Folders without a session were removed.
     Discarded(Removed),
-    /// Every session that has one of these folders is to be collected.
+    /// Collect every session that has one of these folders, and remove the other folders.
     Sweep(BTreeSet<String>, oneshot::Sender<Swept>),
-    /// The memory's thread is gone: start over with a new one.
+    /// The memory's thread has ended: fail, so that a new incarnation starts.
     MemoryBroke,
 }
 
 struct IndexerActor;
 
-/// What the actor is started with.
 struct Arguments {
     options: Options,
     handle: Handle,
@@ -276,31 +273,32 @@ struct Arguments {
 struct State {
     options: Options,
     fresh: Arc<Fresh>,
-    /// Room for jobs that take a processor.
+    /// Limits the jobs that use a processor.
     at_work: Arc<Semaphore>,
-    /// Jobs that somebody waits for: they go before all others.
+    /// Queued urgent jobs; they precede all others.
     asked: VecDeque<Box<JobRequest>>,
-    /// How many of those are at work or on their way to the shelf.
+    /// Number of urgent jobs that have started and are not queued for storing yet.
     asked_under_way: usize,
-    /// Jobs that nobody waits for.
+    /// Queued background jobs.
     behind: VecDeque<Box<JobRequest>>,
-    /// Those of them that have begun and are not on the shelf yet, each with the way to hurry it.
+    /// Background jobs that have started and are not queued for storing yet, each with a way to hurry it.
     preparing: BTreeMap<SessionId, Arc<Notify>>,
-    /// Conversations of such jobs, to be made durable together.
+    /// Conversations of background jobs, to be made durable together.
     shelf: Shelf,
-    /// The same for jobs that somebody waits for: they do not stand behind others.
+    /// The same for urgent jobs, which must not queue behind the others.
     asked_shelf: Shelf,
     under_way: UnderWay,
-    /// Where its successor will be.
+    /// Reaches the next incarnation.
     slot: ActorAddress<Msg>,
-    /// Sessions that may have chunks which no event names any more: at first all, for a crash may have left some.
+    /// Sessions that may have chunks which no event names: all at the start, because a crash may have left some.
     superseded: BTreeSet<SessionId>,
-    /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
+    /// True while one of them is being collected. One at a time suffices: there are thousands after a backfill, and
+    /// none is urgent.
     collecting: bool,
     left_out: Arc<LeftOut>,
-    /// Whether the disk takes conversations.
+    /// Whether conversations can be stored.
     storing: Arc<Condition>,
-    /// All conversations are being looked through.
+    /// The sweep in progress, if any.
     sweep: Sweep,
 }
 
@@ -312,7 +310,7 @@ impl Actor for IndexerActor {
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { options, handle } = arguments;
         let fresh = Arc::new(Fresh::default());
-        // The thread of an incarnation that has failed holds the memory still.
+        // The thread of a failed incarnation still holds the memory.
         let former = handle.port.send_replace(None);
         if let Some(port) = former {
             port.close().await;
@@ -331,7 +329,7 @@ impl Actor for IndexerActor {
         handle.port.send_replace(Some(port));
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
         let storing = handle.storing.clone();
-        // A crash between a conversation and its event has left files that no event names.
+        // A crash between storing a conversation and its event leaves files that no event names.
         let superseded = options.table.now().iter().map(|(session, _)| session.clone()).collect();
         let _ = myself.send_message(Msg::Collected(Removed::default()));
         Ok(State {
@@ -357,7 +355,7 @@ impl Actor for IndexerActor {
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Index(request) => {
-                // A session that was rewritten or restarted hands out anew what it owes; only the newest counts.
+                // A rewritten or restarted session hands out its job again; only the newest counts.
                 state.asked.retain(|waiting| waiting.session != request.session);
                 state.behind.retain(|waiting| waiting.session != request.session);
                 match request.urgency {
@@ -398,8 +396,8 @@ impl Actor for IndexerActor {
     }
 }
 
-/// Tells the incarnation that has begun something that it is over, or its successor, which counts it not and may have
-/// waited for it.
+/// Reports to the incarnation that started the work, or wakes its successor, which has not counted the work but may
+/// have waited for it.
 fn report(begun_by: &ActorRef<Msg>, slot: &ActorAddress<Msg>, over: Msg) {
     if begun_by.send_message(over).is_err() {
         slot.cast(Msg::GoOn);
@@ -412,7 +410,7 @@ fn broken(effect: EffectId) -> JobOutcome {
 }
 
 impl State {
-    /// Removes chunks that no event names, of one session at a time. Counts as a job, so that no other writes chunks of
+    /// Removes chunks that no event names, one session at a time. Counts as a job, so that no other writes chunks of
     /// the session meanwhile.
     fn collect(&mut self, myself: &ActorRef<Msg>) {
         while !self.collecting
@@ -424,12 +422,12 @@ impl State {
             let row = table.get(&session);
             let running = row.and_then(|row| row.state.job.map(|job| job.effect));
             let is_forgotten = row.is_some_and(|row| row.state.phase == Phase::Forgotten);
-            // What an event of a newer version names is not known.
+            // Events of a newer version may name chunks, so nothing can be collected.
             if table.skipped() > 0 {
                 self.sweep.unreadable(table.skipped());
                 continue;
             }
-            // The next index of the session will bring us here again.
+            // The session's next index adds it again.
             if waits || !self.under_way.begin_collecting(&session, &named, running) {
                 self.sweep.passed_over();
                 continue;
@@ -441,7 +439,8 @@ impl State {
             tokio::spawn(async move {
                 let id = session.clone();
                 let blocking = tokio::task::spawn_blocking(move || {
-                    // Whoever comes here has a new conversation, or was never looked at by this process.
+                    // Refresh the list of unreadable lines: the conversation is new, or this process has not seen it
+                    // yet.
                     left_out.look_at(&chunks, &id, named.first().filter(|_| !is_forgotten));
                     match is_forgotten {
                         true => chunks.forget(&id),
@@ -457,7 +456,7 @@ impl State {
                         let reason = if is_forgotten { "forgotten" } else { "superseded" };
                         tracing::info!(%session, %reason, files, bytes, "chunks deleted");
                     }
-                    // Who reads the conversation says so. With thousands of them that is one line too many.
+                    // Readers report this. For thousands of sessions a warning each would be too much.
                     Ok(Err(error @ (chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }))) => {
                         tracing::debug!(%session, %error, "superseded chunks not removed");
                     }

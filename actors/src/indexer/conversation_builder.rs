@@ -1,6 +1,6 @@
-//! What a job has of a conversation: its hash so far, and its items. Few of them are held, so that one whose content turns out
-//! to be unchanged writes nothing and the memory need not read them back; of more each is written as it comes, so that a
-//! conversation of any length takes one chunk.
+//! Gathers the items of a conversation for a job, with their hash. A small conversation is held in memory, so that
+//! nothing is written if it turns out to be unchanged, and the memory need not read it back. Items of a larger one are
+//! written as they come, so that any length needs the memory of one chunk.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use super::fresh::Held;
 use baton_store::chunks;
 use baton_store::chunks::{Append, Batch, ChunkStore, Header, ManifestId};
 
-/// Items that are held, by [`Item::weight`]: with as many jobs as wait for the disk together this is what they all take.
+/// Limit of items held, by [`Item::weight`]; multiplied by the number of jobs that wait for the disk together.
 const HELD_BYTES: usize = 1024 * 1024;
-/// Most lines that are named as unread.
+/// Limit of lines listed as unreadable.
 const UNREAD_NAMED: usize = 100;
 
-/// A conversation that is gathered.
+/// A conversation being gathered.
 pub(super) struct Gathered<'a> {
     session: &'a SessionId,
     batch: Batch,
     prior: Option<ManifestId>,
-    /// Of all items, those that are withdrawn included.
+    /// Hash of all items, including withdrawn ones.
     hasher: ContentHasher,
     withdrawn: Withdrawn,
     open: OpenCalls,
@@ -33,29 +33,29 @@ pub(super) struct Gathered<'a> {
     unread: Vec<u64>,
     withdraws: bool,
     state: State,
-    /// Why it can not be stored. What comes after that is only counted.
+    /// Why it cannot be stored. Later items are only counted.
     failed: Option<chunks::Error>,
 }
 
 enum State {
-    /// All items, of which the first `kept` are stored already.
+    /// All items are held; the first `kept` are already stored.
     Held { items: Vec<Item>, kept: usize, weight: usize },
-    /// Too many: all are stored already.
+    /// Too large to hold; all items so far are already stored.
     Kept,
-    /// Too many: what is new is written.
+    /// Too large to hold; new items are written.
     Written(Append),
 }
 
-/// A conversation that is written and not durable yet.
+/// A written conversation that is not durable yet.
 pub(super) struct Written {
     pub(super) batch: Batch,
     pub(super) manifest: ManifestId,
-    /// All its items, if they are few.
+    /// All items, if they are held.
     pub(super) held: Option<Held>,
 }
 
 impl<'a> Gathered<'a> {
-    /// Nothing yet, to be stored behind `prior`.
+    /// Starts an empty conversation that will continue `prior`.
     pub(super) fn new(chunks: &ChunkStore, session: &'a SessionId, prior: Option<ManifestId>) -> Self {
         Self {
             session,
@@ -72,7 +72,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Takes the next item of the prior conversation. All of them come before the first new one.
+    /// Adds the next item of the prior conversation. All of these must come before the first new item.
     pub(super) fn stored(&mut self, item: Item) {
         self.open.note(&item);
         self.note(&item);
@@ -95,28 +95,29 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// The lines that could not be read, the first of them.
+    /// The first lines that could not be read.
     pub(super) fn unread(&self) -> &[u64] {
         &self.unread
     }
 
-    /// Whether something new is withdrawn: no hash tells of that, and what never reached the agent is found.
+    /// True if a new item withdraws a prompt. The hash does not show that, and the withdrawn prompt would still be
+    /// found.
     pub(super) fn withdraws(&self) -> bool {
         self.withdraws
     }
 
-    /// The calls of the prior conversation that have no result yet.
+    /// The calls of the prior conversation without a result.
     pub(super) fn open_calls(&self) -> OpenCalls {
         self.open.clone()
     }
 
-    /// How many items there are.
+    /// Number of items.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The hash of all of them. Where prompts were withdrawn it is made of what was written, read back: which they are is known
-    /// only now.
+    /// Returns the hash of all items except withdrawn prompts. If there are any, computes it from the written chunks,
+    /// because the prompts are only known at the end.
     pub(super) fn hash(&mut self) -> Result<ContentHash, chunks::Error> {
         if self.withdrawn.is_empty() || self.failed.is_some() {
             return Ok(self.hasher.clone().finish());
@@ -179,7 +180,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Writes the new ones among the items that are held, and lets go of them.
+    /// Writes the new items that are held, and releases them.
     fn spill(&mut self) -> Result<(), chunks::Error> {
         let State::Held { items, kept, .. } = std::mem::replace(&mut self.state, State::Kept) else { return Ok(()) };
         let mut append = self.batch.begin(self.session, self.prior.as_ref())?;
@@ -231,7 +232,7 @@ mod tests {
         lines.map(item).collect()
     }
 
-    /// Written together, items are what they are written in pieces, whether they are held or not; only few are.
+    /// The stored conversation is the same however it is divided, and only small ones are held.
     #[test]
     fn a_conversation_is_the_same_in_whatever_pieces_it_is_gathered() {
         let session = SessionId::new("a").unwrap();
@@ -249,7 +250,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let chunks = ChunkStore::open(folder.path()).unwrap();
             let mut all = items(1..1 + kept + new, chars);
-            // A queued prompt among the old ones that only the last item withdraws.
+            // A stored prompt that the last new item withdraws.
             if withdraws {
                 all.insert(0, Item { body: Body::Prompt { text: "later".to_owned() }, line: 900, ..all[0].clone() });
                 all.push(Item { body: Body::Meta(Meta::Withdrawn(900)), ..all[0].clone() });

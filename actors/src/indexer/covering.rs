@@ -1,4 +1,4 @@
-//! Waiting for the memory, and how far it is.
+//! Waits until the memory has followed the log.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use tokio::sync::oneshot;
 use super::{Covered, Handle, Want};
 use baton_base::actor_address::CallError;
 
-/// Memories that one caller waits for: a conversation that breaks two is left out of the third.
+/// Incarnations of the memory that one caller waits for: a conversation that breaks two is left out of the third.
 pub(super) const MEMORIES: usize = 3;
 
 impl Handle {
-    /// Waits until searches cover the log up to `at_least`, and whatever else was taken in by then. If the memory breaks
-    /// meanwhile its successor is waited for, within the same time.
+    /// Waits until searches cover the log up to `at_least`, and returns the position covered. If the memory breaks
+    /// meanwhile, waits for its successor within the same time.
     pub async fn caught_up(&self, at_least: Position, within: Duration) -> Result<Position, CallError> {
         self.covers(at_least, Want::Whole, within).await
     }
 
-    /// The same, as far as it is wanted.
+    /// Like [`Self::caught_up`], optionally ignoring large conversations that are put off.
     pub(crate) async fn covers(&self, at_least: Position, want: Want, within: Duration) -> Result<Position, CallError> {
         let mut incarnations = self.port.subscribe();
         let covering = async {
@@ -40,7 +40,7 @@ impl Handle {
         tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
     }
 
-    /// How far searches cover the log, with and without what is put off.
+    /// How far searches cover the log, with and without large conversations.
     pub(crate) fn covered(&self) -> Covered {
         self.port().map_or_else(|_| Covered::default(), |port| port.covered())
     }

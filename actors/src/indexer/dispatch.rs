@@ -1,4 +1,4 @@
-//! Begins index jobs: those that somebody waits for first, the others as the memory and the processors keep up.
+//! Starts index jobs: urgent ones first, the others as far as the memory and the processors keep up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use baton_base::limits;
 use baton_base::throttle::{Pace, Room};
 
 impl State {
-    /// Puts a job that somebody waits for by now before those that nobody waits for.
+    /// Moves a background job that a caller now waits for to the urgent ones.
     pub(super) fn hurry(&mut self, session: &SessionId) {
         let index = self.behind.iter().position(|waiting| waiting.session == *session);
         if let Some(request) = index.and_then(|index| self.behind.remove(index)) {
@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// The first of these jobs whose session has none under way. From now on it has.
+    /// Takes the first job whose session has none running, and marks the session as busy.
     fn next(waiting: &mut VecDeque<Box<JobRequest>>, under_way: &UnderWay) -> Option<Box<JobRequest>> {
         let index = waiting.iter().position(|request| !under_way.holds(&request.session))?;
         let request = waiting.remove(index)?;
@@ -55,7 +55,7 @@ impl State {
         Leave { table: self.options.table.clone(), settings: self.options.settings.clone() }
     }
 
-    /// One job that somebody waits for: at work while there is a processor for it, then waiting for the disk beside others.
+    /// Starts an urgent job: waits for a processor, runs, and queues the result for storing.
     fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
         let (under_way, leave, slot) = (self.under_way.clone(), self.leave(), self.slot.clone());
@@ -69,7 +69,7 @@ impl State {
         });
     }
 
-    /// One job of the background: when it has had its processor its conversation goes to the shelf, and the next begins.
+    /// Starts a background job. The next one may start once its conversation is queued for storing.
     fn begin_behind(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let hurried = Arc::new(Notify::new());
         self.preparing.insert(request.session.clone(), hurried.clone());
@@ -85,7 +85,7 @@ impl State {
                 let (request, chunks, leave) = (request.clone(), chunks.clone(), leave.clone());
                 let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
                 drop(room);
-                // The others would fail alike, one after another: what nobody waits for waits here for room.
+                // Other background jobs would fail alike. Keep this one here until the disk has room.
                 match no_room(&prepared).filter(|_| !is_asked) {
                     Some(reason) => storing.met(reason),
                     None => break prepared,
@@ -101,8 +101,8 @@ impl State {
     }
 }
 
-/// Room for a job of the background: when the memory has followed and a processor of the background's is free, or as soon
-/// as somebody waits for it.
+/// Waits until the memory has caught up and a background processor is free. Returns `None` as soon as the job becomes
+/// urgent.
 async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<Room> {
     let in_turn = async {
         let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
@@ -114,7 +114,7 @@ async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<Room
     }
 }
 
-/// Why a job could not write, if the whole disk takes nothing.
+/// Returns the reason if a job could not write because the whole disk takes nothing.
 fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
     match prepared {
         Ok(Err(JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. }))

@@ -1,4 +1,4 @@
-//! Conversations that a job has just stored, kept until the memory takes them in: it need not read them back.
+//! Conversations that jobs have just stored, kept until the memory takes them in, to save reading them back.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,19 +13,19 @@ use baton_base::limits;
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) items: Arc<Vec<Item>>,
-    /// What they take, by [`Item::weight`].
+    /// Total size by [`Item::weight`].
     pub(super) weight: usize,
 }
 
 #[derive(Default)]
 pub(super) struct Fresh {
     kept: Mutex<VecDeque<(ContentHash, Held)>>,
-    /// One was taken out.
+    /// Notified when one was taken out.
     taken: Notify,
 }
 
 impl Fresh {
-    /// Keeps a conversation under its manifest's name. The oldest go when they take too much.
+    /// Keeps a conversation under its manifest's hash. The oldest are dropped beyond [`limits::FRESH_BYTES`].
     pub(super) fn put(&self, manifest: ContentHash, held: Held) {
         let mut kept = self.lock();
         kept.push_back((manifest, held));
@@ -39,23 +39,24 @@ impl Fresh {
         let mut kept = self.lock();
         let index = kept.iter().position(|(name, _)| name == manifest)?;
         let items = kept.remove(index).map(|(_, held)| held.items);
-        // Taken roughly in the order in which they came: what stands far before was superseded, and nobody comes for it.
+        // Conversations are taken roughly in order, so those far before this one were superseded and will not be asked
+        // for.
         kept.drain(..index.saturating_sub(limits::MEMORY_BEHIND / 2));
         drop(kept);
         self.taken.notify_waiters();
         items
     }
 
-    /// Lets go of all of them.
+    /// Drops all conversations.
     pub(super) fn clear(&self) {
         self.lock().clear();
         self.taken.notify_waiters();
     }
 
-    /// Completes when fewer than `count` conversations are kept: the memory has followed so far.
+    /// Resolves when fewer than `count` conversations are kept, that is, when the memory has caught up so far.
     pub(super) async fn below(&self, count: usize) {
         loop {
-            // Asked for before it is looked, so that nothing is missed in between.
+            // Register before checking, so that no notification is missed.
             let taken = self.taken.notified();
             if self.lock().len() < count {
                 return;

@@ -1,14 +1,14 @@
-//! One index job: the transcript's new part in, the stored conversation out.
+//! An index job: reads the new part of a transcript and stores the conversation.
 //!
-//! Reads from where the stored conversation ends, if the transcript still continues it and the filter is the same; else
-//! from the beginning. Unchanged content stores nothing. Runs in the blocking pool, in two steps: first what takes the
-//! processor, then what waits for the disk, so that jobs which wait do not keep others from working.
+//! Reads from where the stored conversation ends, if the transcript still continues it and the filter is the same;
+//! otherwise from the beginning. Unchanged content stores nothing. Runs in the blocking pool in two steps, first what
+//! needs the processor and then what waits for the disk, so that waiting jobs do not keep others from working.
 //!
 //! # Decisions
 //!
-//! - A job asks once more, when its turn has come, whether it is owed and may read. One that already runs may
-//!   end, and what no event names of it is collected at once. When a transcript moves under a job, that job is
-//!   void and a new one reads the new path.
+//! - When its turn comes, a job checks once more whether it is owed and may read. One that already runs may end, and
+//!   whatever no event names is collected at once. When a transcript moves under a job, that job is void and a new one
+//!   reads the new path.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
@@ -34,17 +34,17 @@ enum Stop {
     Rewritten(FileIdentity),
 }
 
-/// A job whose conversation is written and not yet durable.
+/// A finished job whose conversation is written but not durable yet.
 pub(super) struct Prepared {
     complete: Complete,
-    /// Absent when the content is unchanged.
+    /// Absent if the content is unchanged.
     written: Option<Written>,
 }
 
-/// Reads, filters, hashes and writes, if there is leave to. `Err` is the outcome of a job that ends here.
+/// Reads, filters, hashes and writes, if the job may still run. `Err` is the outcome of a job that ends here.
 pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
-    // What it continues is known only now: it may have been redacted since the job was asked for.
+    // Look up the episode to continue only now: it may have been redacted since the job was queued.
     let Some(row) = leave.taken(request) else { return Err(JobOutcome::LetGo { effect }) };
     index(request, row.state.episode.as_ref(), chunks).map_err(|stop| match stop {
         Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
@@ -52,7 +52,8 @@ pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) 
     })
 }
 
-/// Makes durable what was written, and only then says that it is complete. The outcomes stand in the same order.
+/// Makes the written conversations durable and returns the outcomes in the same order. A job is complete only if this
+/// succeeded.
 pub(super) fn store(all: Vec<Prepared>, fresh: &Fresh) -> Vec<JobOutcome> {
     let (mut batches, mut rest) = (Vec::new(), Vec::new());
     for Prepared { complete, written } in all {
@@ -64,7 +65,7 @@ pub(super) fn store(all: Vec<Prepared>, fresh: &Fresh) -> Vec<JobOutcome> {
     }
     let mut committed = Batch::commit_together(batches).into_iter();
     let outcome = |(complete, written)| match written {
-        // There is a result for each batch.
+        // There is one result per batch.
         Some((manifest, held)) => stored(complete, committed.next().unwrap_or(Ok(())), manifest, held, fresh),
         None => JobOutcome::Complete(Box::new(complete)),
     };
@@ -112,7 +113,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         stored,
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
-    // Lines that could not be read are in no hash, and must be told all the same. So must prompts that were never delivered.
+    // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
     let unread = gathered.unread().to_vec();
     if !request.anew && unread.is_empty() && !gathered.withdraws() && prior.filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
@@ -126,7 +127,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     };
     let written = gathered.written(header).map_err(not_stored)?;
     if prior.filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
-        // To the byte: what was written is not needed.
+        // Identical to the stored one; what was written is not needed.
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest: written.manifest, items };
@@ -154,8 +155,8 @@ fn beginning(request: &JobRequest) -> Start {
     }
 }
 
-/// The stored conversation and where its transcript was left, if this job continues it. A stored conversation that
-/// cannot be read is no reason to fail while the transcript is there.
+/// Returns the stored conversation and where its transcript was left, if this job continues it. If the stored
+/// conversation cannot be read, the job reads the transcript from the start.
 fn continued<'a>(
     request: &'a JobRequest,
     prior: Option<&EpisodeRef>,

@@ -1,16 +1,16 @@
-//! Conversations so large that the memory may take seconds over one of them: put off until it has nothing else to do, given
-//! up when somebody waits for something else, and let alone for a while after each time.
+//! Conversations so large that the memory may take seconds for one: put off until it has nothing else to do, abandoned
+//! when a caller waits for something else, and left alone for a while after each attempt.
 //!
-//! What is owed here is owed by the log: the memory's checkpoint stays before it, so a daemon that is killed comes to it again.
+//! Nothing is lost by that: the memory's checkpoint stays before them, so a daemon that was killed comes to them again.
 //!
 //! # Decisions
 //!
-//! - The memory goes through all of a conversation for every append. A large one (2,000 items, or 8 MB of
-//!   transcript) is put off until nothing else is to be taken in, and given up when somebody waits for
-//!   something else: at once, then after twice as long each time, up to 2 s; after ten minutes no more. It
-//!   rests ten times as long as it took, unless somebody waits for it. The checkpoint stays before what is put
-//!   off, so a killed daemon comes to it again. A query that waits for everything waits 1 s for one in which
-//!   somebody worked within five minutes; a close waits as long as it takes.
+//! - The memory goes through all of a conversation for every append. A large one (2,000 items, or 8 MB of transcript)
+//!   is put off until nothing else is to be taken in, and abandoned when a caller waits for something else: at first at
+//!   once, then after twice as long each time, up to 2 s; once it was put off for ten minutes, no more. It rests ten
+//!   times as long as it took, unless a caller waits for it. The checkpoint stays before what is put off, so a killed
+//!   daemon comes to it again. A query that waits for everything waits 1 s for one that was active within five minutes;
+//!   a close waits as long as it takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -22,30 +22,30 @@ use baton_events::session::EpisodeRef;
 use super::Handle;
 use baton_base::limits;
 
-/// How many times as long as it took a conversation is let alone: one that grows and grows takes a tenth of the time.
+/// Rest after an attempt as a multiple of its duration: a growing conversation takes a tenth of the time.
 const REST: u32 = 10;
 /// Longest rest.
 const REST_MAX: Duration = Duration::from_secs(600);
-/// After it was given up, how long the memory stays at a conversation at least; then twice as long as it was at it, …
+/// After it was abandoned, the shortest time that the memory stays at a conversation; then twice the last attempt, …
 const PATIENCE_MIN: Duration = Duration::from_millis(100);
-/// … and at most so long, for others wait, …
+/// … but at most this long, because others wait, …
 const PATIENCE_MAX: Duration = Duration::from_secs(2);
-/// … unless it was put off for so long: then it comes to its end.
+/// … unless it was put off for this long: then it is finished.
 const PUT_OFF_MAX: Duration = Duration::from_secs(600);
 
 impl Handle {
-    /// Sessions that the memory knows something new of and has put off, because they are so large.
+    /// Sessions whose new content the memory has put off because they are large.
     pub fn owed(&self) -> Vec<SessionId> {
         self.large.owed()
     }
 
-    /// Large sessions that no query has indexed again for the time being.
+    /// Large sessions that queries do not index again for the time being.
     pub fn let_alone(&self) -> BTreeSet<SessionId> {
         self.large.let_alone(Instant::now())
     }
 }
 
-/// Whether the memory may take seconds to take in a conversation.
+/// True if the memory may take seconds for this conversation.
 pub(crate) fn is_large(episode: &EpisodeRef) -> bool {
     episode.items > limits::LARGE_ITEMS || episode.to > limits::LARGE_BYTES
 }
@@ -55,7 +55,7 @@ pub(super) struct Large(Mutex<BTreeMap<SessionId, Entry>>);
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// The first event of it that the memory does not have, and when the memory came to it.
+    /// The first event that the memory lacks, and when the memory came to it.
     since: Option<(Position, Instant)>,
     rests_until: Option<Instant>,
     patience: Duration,
@@ -72,22 +72,22 @@ impl Entry {
 }
 
 impl Large {
-    /// The memory owes a session what an event says of it.
+    /// Puts off an event of a session.
     pub(super) fn owe(&self, session: &SessionId, event: Position) {
         self.lock().entry(session.clone()).or_default().since.get_or_insert_with(|| (event, Instant::now()));
     }
 
-    /// It owes nothing of a session any more.
+    /// Drops a session.
     pub(super) fn forget(&self, session: &SessionId) {
         self.lock().remove(session);
     }
 
-    /// It starts over, and comes to all of them again.
+    /// Drops everything, when the memory starts over and will come to it again.
     pub(super) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// The first event that it owes anything of.
+    /// The first event that was put off.
     pub(super) fn first(&self) -> Option<Position> {
         self.lock().values().filter_map(|entry| entry.since).map(|(event, _)| event).min()
     }
@@ -107,8 +107,8 @@ impl Large {
         all.keys().cloned().collect()
     }
 
-    /// The session that comes next, and how long the memory stays at it before it gives way: one that does not rest, or that
-    /// somebody waits for up to `awaited`.
+    /// Returns the next session and how long the memory may stay at it before it gives way. Skips sessions that rest,
+    /// unless a caller waits for them up to `awaited`.
     pub(super) fn next(&self, awaited: Position, now: Instant) -> Option<(SessionId, Duration)> {
         let all = self.lock();
         let owed = all.iter().filter_map(|(session, entry)| Some((entry.since?, session, entry)));
@@ -120,14 +120,14 @@ impl Large {
         })
     }
 
-    /// How long until the next one comes, if nobody waits for it.
+    /// Time until the next session is due if no caller waits.
     pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
         let all = self.lock();
         let owed = all.values().filter(|entry| entry.since.is_some());
         owed.map(|entry| entry.rests_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))).min()
     }
 
-    /// It is in the memory, which took so long.
+    /// Records that a session was taken in, and how long it took.
     pub(super) fn taken_in(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
         let entry = all.entry(session.clone()).or_default();
@@ -135,7 +135,7 @@ impl Large {
         entry.rest(took);
     }
 
-    /// It was given up for something else.
+    /// Records that an attempt was abandoned after this time.
     pub(super) fn gave_way(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
         let entry = all.entry(session.clone()).or_default();

@@ -1,6 +1,5 @@
-//! Conversations that the memory cannot take in, because it breaks over them or because they cannot be read: left out of
-//! searches and named in `status`, so that one of them does not hold up all others. A new episode of the session is tried
-//! anew.
+//! Conversations that the memory cannot take in, because they make it panic or cannot be read. They are left out of
+//! searches and named in `status`, so that one does not block all others. A new episode of the session is tried again.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,26 +12,26 @@ use baton_events::session::EpisodeRef;
 use super::Handle;
 use baton_store::chunks::{ChunkStore, ManifestId};
 
-/// Panics over one conversation after which it is left out. Errors do not count: they are the disk's, and pass.
+/// Panics caused by one conversation before it is left out. Errors do not count: they come from the disk and pass.
 const TRIES: u32 = 2;
 
 impl Handle {
-    /// Sessions whose conversation the memory cannot take in.
+    /// Sessions whose conversation is left out because it makes the memory panic.
     pub fn left_out(&self) -> Vec<SessionId> {
         self.left_out.sessions()
     }
 
-    /// Sessions whose stored conversation could not be read when the memory was to take it in, and why.
+    /// Sessions whose stored conversation could not be read, with the reason.
     pub fn unreadable(&self) -> Vec<(SessionId, String)> {
         self.left_out.all_unreadable()
     }
 
-    /// Sessions whose transcripts have lines over which the reader stumbled, with the first of these.
+    /// Sessions whose transcripts have lines that the reader could not handle, with the first of these.
     pub fn unread(&self) -> BTreeMap<SessionId, Vec<u64>> {
         self.left_out.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// Sessions whose words are searched, and what could not be made of them.
+    /// Sessions that are searchable, but some of whose parts could not be made.
     pub fn partly(&self) -> BTreeMap<SessionId, Vec<&'static str>> {
         self.left_out.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
@@ -43,8 +42,8 @@ impl Handle {
 pub(super) struct Parts(Vec<&'static str>);
 
 impl Parts {
-    /// What a pure step makes of a conversation; nothing where it panics. It has touched nothing of the memory, so the rest of
-    /// the conversation is taken in.
+    /// Runs a pure step on a conversation. Returns the default if it panics; the memory is untouched, so the rest of
+    /// the conversation can be taken in.
     pub(super) fn make<T: Default>(&mut self, part: &'static str, step: impl FnOnce() -> T) -> T {
         catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| {
             self.0.push(part);
@@ -53,29 +52,29 @@ impl Parts {
     }
 }
 
-/// Outlives the memory's thread.
+/// Kept across incarnations of the memory's thread.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    /// What was tried, and how often it ended in a panic.
+    /// The manifest tried last, and how often it ended in a panic.
     tried: Mutex<BTreeMap<SessionId, (ContentHash, u32)>>,
-    /// Whose stored conversation cannot be read, and why.
+    /// Sessions whose stored conversation cannot be read, with the reason.
     unreadable: Mutex<BTreeMap<SessionId, String>>,
-    /// Lines of transcripts over which the reader stumbled, the first of each: the rest of these sessions is searched.
+    /// The first lines of each transcript that the reader could not handle; the rest of the session is searchable.
     lines: Mutex<BTreeMap<SessionId, Vec<u64>>>,
-    /// What could not be made of a conversation whose words are in the memory.
+    /// Parts that could not be made of a searchable conversation.
     parts: Mutex<BTreeMap<SessionId, Vec<&'static str>>>,
 }
 
-/// Unreadable conversations that are named; with more the disk is at fault, not they.
+/// Limit of sessions listed; if there are more, the disk is at fault.
 const NAMED: usize = 1_000;
 
 impl LeftOut {
-    /// Whether this conversation is left out.
+    /// True if this conversation is left out.
     pub(super) fn holds(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
         self.lock().get(session).is_some_and(|(manifest, tries)| *manifest == episode.manifest && *tries >= TRIES)
     }
 
-    /// Counts a try before it is made.
+    /// Counts an attempt before it is made.
     pub(super) fn suspect(&self, session: &SessionId, episode: &EpisodeRef) {
         let mut all = self.lock();
         let entry = all.entry(session.clone()).or_insert((episode.manifest, 0));
@@ -85,18 +84,18 @@ impl LeftOut {
         entry.1 += 1;
     }
 
-    /// The try has ended without a panic, of a conversation that could be read.
+    /// Records that an attempt ended without a panic and the conversation was readable.
     pub(super) fn clear(&self, session: &SessionId) {
         self.readable(session);
         self.lock().remove(session);
     }
 
-    /// The sessions that searches do not find.
+    /// The sessions that are left out.
     pub(super) fn sessions(&self) -> Vec<SessionId> {
         self.lock().iter().filter(|(_, (_, tries))| *tries >= TRIES).map(|(session, _)| session.clone()).collect()
     }
 
-    /// A stored conversation cannot be read. Whether that is news.
+    /// Records that a stored conversation cannot be read. Returns true if that is new.
     pub(super) fn unreadable(&self, session: &SessionId, why: String) -> bool {
         let mut all = self.unread();
         let is_known = all.contains_key(session);
@@ -106,17 +105,17 @@ impl LeftOut {
         !is_known && all.len() <= NAMED
     }
 
-    /// It can, again.
+    /// Records that a stored conversation can be read.
     pub(super) fn readable(&self, session: &SessionId) {
         self.unread().remove(session);
     }
 
-    /// The sessions whose stored conversation cannot be read, and why.
+    /// The sessions whose stored conversation cannot be read, with the reason.
     pub(super) fn all_unreadable(&self) -> Vec<(SessionId, String)> {
         self.unread().iter().map(|(session, why)| (session.clone(), why.clone())).collect()
     }
 
-    /// Takes note of the lines of a session's transcript that its stored conversation lacks.
+    /// Records the transcript lines that the session's stored conversation lacks.
     pub(super) fn look_at(&self, chunks: &ChunkStore, session: &SessionId, current: Option<&ManifestId>) {
         let manifest = current.and_then(|current| chunks.manifest(session, current).ok());
         let lines = manifest.map(|manifest| manifest.header.unread).unwrap_or_default();
@@ -128,7 +127,7 @@ impl LeftOut {
         }
     }
 
-    /// These parts of a session, and no others, could not be made.
+    /// Records the parts of a session that could not be made, replacing earlier ones.
     pub(super) fn set_parts(&self, session: &SessionId, Parts(parts): Parts) {
         if !parts.is_empty() {
             tracing::error!(%session, left_out = %parts.join(", "), "a conversation is only partly in the memory");

@@ -1,5 +1,5 @@
-//! Whether a job may still read when its turn has come: between a session's wish and its job lie other jobs, and meanwhile
-//! somebody may have stopped the session, or its project.
+//! Checks whether a job may still run when its turn comes: the session or its project may have been stopped while it
+//! was queued.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub(super) struct Leave {
 }
 
 impl Leave {
-    /// The session as it is now, if it owes this very job and nothing stops it. A stop that was answered is seen here: the
-    /// table is published before anybody hears of an event.
+    /// Returns the session's current row if it still owes this job and nothing stops it. Sees every stop that was
+    /// acknowledged, because the table is published before any caller is answered.
     pub(super) fn taken(&self, request: &JobRequest) -> Option<Arc<Row>> {
         let row = self.table.now().get(&request.session).cloned()?;
         let owed = row.state.job.is_some_and(|job| job.effect == request.job.effect);

@@ -1,13 +1,13 @@
-//! The memory's own thread: takes what the journal says into the searchable memory, in order, and commits it together
-//! with how far it came.
+//! The memory's thread: applies the journal to the search index, in order, and commits it together with the position
+//! reached.
 //!
-//! It sleeps until the table changes or somebody waits. What it cannot take in is lag, shown in `status`; nothing else
-//! depends on it. After an error it throws away what is not committed and starts over from its checkpoint: seldom while
-//! nobody waits, for a disk that is full stays so for a while. A memory that cannot even be opened (no room, a file system
-//! that takes no writes) is tried again in the same way, and everything else goes on without it.
+//! It sleeps until the table changes or a caller waits. What it has not applied yet is lag, shown in `status`; nothing
+//! else depends on it. After an error it discards what is not committed and starts over from its checkpoint, with
+//! pauses that grow while no caller waits, because a full disk stays full for a while. A memory that cannot be opened
+//! (no room, a read-only file system) is retried in the same way, and everything else goes on without it.
 //!
-//! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
-//! at the start for all that is forgotten.
+//! Forgotten sessions are purged from its files when a caller waits for that, otherwise when it is idle, and once at
+//! the start.
 
 mod apply;
 mod backoff;
@@ -50,13 +50,13 @@ use reach::Reach;
 pub(crate) use reach::{Covered, Want};
 use way::Way;
 
-/// After this long without work the writer's memory is given back.
+/// After this long without work the writer's memory is released.
 const IDLE: Duration = Duration::from_secs(10);
-/// How long after a stored conversation could not be read it is tried again …
+/// Delay before unreadable conversations are tried again …
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// … and how many of them at once.
 const LOOKED_AT: usize = 32;
-/// Sessions of which it is remembered what was last put.
+/// Limit of sessions whose last entry is remembered.
 const REMEMBERED: usize = 10_000;
 
 pub(super) struct Projector<C> {
@@ -64,22 +64,22 @@ pub(super) struct Projector<C> {
     fresh: Arc<Fresh>,
     collect: C,
     store: Store,
-    /// The last event taken in, committed or not.
+    /// The last event applied, committed or not.
     applied: Position,
-    /// In no order: there are at most as many as connections.
+    /// Unordered: there are at most as many as connections.
     waiting: Vec<Wait>,
-    /// Waits for sessions to be purged, at most as many.
+    /// Callers that wait for a purge, equally few.
     purges: Vec<Purge>,
-    /// Sessions that were removed because they are forgotten, and may be in files still.
+    /// Sessions that were removed because they are forgotten, and may still be in files.
     forgotten: BTreeSet<SessionId>,
     dirty_since: Option<Instant>,
-    /// Since when the writer is open with nothing to write.
+    /// Since when the writer has been open without work.
     writer_since: Option<Instant>,
-    /// What of each session was put last, so that an append rewrites only its end.
+    /// The last entry of each session, so that an append rewrites only its end.
     put: BTreeMap<SessionId, Put>,
-    /// Sessions whose older chunks are superseded once the commit is through.
+    /// Sessions whose older chunks can be collected after the commit.
     superseded: Vec<SessionId>,
-    /// What is put off. The checkpoint stays before it.
+    /// Conversations put off. The checkpoint stays before them.
     large: Arc<Large>,
     left_out: Arc<LeftOut>,
     mender: Mender,
@@ -87,7 +87,7 @@ pub(super) struct Projector<C> {
     reach: Arc<Reach>,
     trouble: Arc<Condition>,
     failures: Failures,
-    /// When it was last looked whether the memory lacks a session.
+    /// When missing sessions were last looked for.
     made_whole: Option<Instant>,
 }
 
@@ -99,8 +99,8 @@ struct Put {
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Opens the memory and starts its thread. If it cannot be opened the thread tries again until it can be. `broke` is
-    /// called if the thread panics, after the memory was deleted: whatever it stumbled over, the log has it all.
+    /// Opens the memory and starts its thread, which retries if it cannot be opened. If the thread panics, the memory
+    /// is deleted, to be rebuilt from the log, and `broke` is called.
     pub(super) fn start(
         options: Options,
         fresh: Arc<Fresh>,
@@ -175,7 +175,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(port)
     }
 
-    /// Until it is closed. Whether the memory on disk is gone and has to be begun anew.
+    /// Runs until the memory is closed. Returns true if the memory on disk is gone and must be rebuilt.
     fn run(mut self, inbox: &Receiver<Command>) -> bool {
         let mut wait = Some(Duration::ZERO);
         loop {
@@ -186,7 +186,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             match command {
                 Ok(Command::Nudge) => self.nudged.store(false, Ordering::SeqCst),
                 Ok(Command::Ensure(wait)) => {
-                    // Who has stopped waiting asks again, or has gone.
+                    // Drop callers that have given up; they may ask again.
                     self.waiting.retain(|wait| !wait.reply.is_closed());
                     self.waiting.push(wait);
                 }
@@ -226,8 +226,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Takes in a few events and commits if it is time to. Answers how long to wait for the next command; `None`: until
-    /// there is one.
+    /// Applies a few events and commits if it is time to. Returns how long to wait for the next command; `None` for
+    /// ever.
     fn advance(&mut self) -> Result<Option<Duration>, Error> {
         let more = self.take_in()?;
         if !more {
@@ -236,7 +236,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let taken = self.taken_in();
         let wanted = self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want));
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
-        // What changes nothing in it is covered as it is.
+        // Without changes the commit only publishes the position.
         if wanted || ripe || self.dirty_since.is_none() {
             self.commit()?;
         }
@@ -252,17 +252,17 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(wait.map_or(pause, |wait| Some(pause.map_or(wait, |pause| pause.min(wait)))))
     }
 
-    /// How long to wait for the next command, but for what is put off; `None`: until there is one.
+    /// How long to wait for the next command, apart from what is put off; `None` for ever.
     fn wait(&mut self, more: bool) -> Result<Option<Duration>, Error> {
         Ok(match (more, self.dirty_since, self.writer_since) {
             (true, ..) => Some(Duration::ZERO),
             (false, Some(since), _) => Some(limits::MEMORY_COMMIT.saturating_sub(since.elapsed())),
-            // Nothing to do: keep the writer for a moment, then give its memory back and sleep.
+            // Idle: keep the writer for a moment, then release its memory and sleep.
             (false, None, Some(since)) if since.elapsed() < IDLE => Some(IDLE.saturating_sub(since.elapsed())),
             (false, None, Some(_)) => {
                 self.store.idle()?;
                 self.writer_since = None;
-                // Of subagents that came later, or where whoever waited has gone.
+                // Purge subagents that were forgotten later, and what a caller that gave up had asked for.
                 self.purge()?;
                 None
             }
@@ -274,10 +274,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         })
     }
 
-    /// Whether there is more to take in.
+    /// Applies the next events. Returns true if there are more.
     fn take_in(&mut self) -> Result<bool, Error> {
-        // The log can be read a moment before the table is published: what the table does not know yet is not judged by
-        // it. The publication nudges.
+        // The log may be ahead of the published table, which judges the events. Stop at the table's position; its
+        // publication nudges this thread.
         let known = self.options.table.now().position();
         let records = self.options.journal.read(self.applied.next(), limits::MEMORY_STEP)?;
         for record in records.iter().filter(|record| record.position <= known) {
@@ -285,7 +285,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.applied = record.position;
             self.reach.take(record.position);
         }
-        // A read may stop short of what it was asked for, but for the end it is never empty.
+        // A read may return fewer events than requested, but none only at the end of the log.
         Ok(!records.is_empty() && self.applied < known)
     }
 
@@ -293,7 +293,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.dirty_since.get_or_insert_with(Instant::now);
     }
 
-    /// Commits what was taken in, and answers whoever waited for it.
+    /// Commits what was applied and answers the callers that waited for it.
     fn commit(&mut self) -> Result<(), Error> {
         if self.dirty_since.is_some() {
             let position = self.taken_in().whole;
@@ -318,7 +318,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 }
 
-/// Opens the memory, and shows it to those who search.
+/// Opens the memory and publishes its searcher.
 fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError> {
     let opened = Store::open(&options.memory)?;
     if let Some(reason) = &opened.wiped {
@@ -339,7 +339,7 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
     Ok((store, applied))
 }
 
-/// Why the memory could not follow.
+/// Why the memory could not follow the log.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(transparent)]

@@ -1,7 +1,7 @@
-//! Forgetting, as far as the indexer owns files: conversations, notes, and the memory.
+//! Forgetting in the files that the indexer owns: conversations, notes, and the memory.
 //!
-//! The tombstones are recorded by then. What is owed is told by the table alone, so whatever is interrupted here is done by
-//! the next start: each forgotten session's folder is removed, and the memory is purged of all of them.
+//! The tombstones have been recorded. The table alone tells what is owed, so the next start completes whatever is
+//! interrupted here: the folder of each forgotten session is removed, and the memory is purged of all of them.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::{Handle, JobOutcome, Msg};
 use baton_base::limits;
 use baton_store::chunks::Removed;
 
-/// Between two looks whether a job that is void has ended.
+/// Interval at which a void job is checked for its end.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Handle {
-    /// Deletes what is stored of forgotten sessions, whose tombstones stand up to a position in the log: when it returns, no
-    /// file of conversations, notes or memory holds their text. The error says what may still be there; to ask again goes
-    /// on with it. `step` is told of each session whose conversation is gone.
+    /// Deletes what is stored of forgotten sessions, whose tombstones lie up to `at_least`. When it returns, no file of
+    /// conversations, notes or memory holds their text. On an error some text may remain; a repeated call continues.
+    /// `step` is called for each session whose conversation is gone.
     pub(crate) async fn purge(
         &self,
         sessions: &[SessionId],
@@ -29,13 +29,13 @@ impl Handle {
         self.slot.cast(Msg::Forget(sessions.to_vec()));
         let mut removed = self.unlink(sessions, &step).await?;
         self.purge_memory(sessions, at_least).await?;
-        // What the memory restored from a transcript, a moment before it heard of the tombstone.
+        // The memory may have restored a conversation just before it saw the tombstone.
         removed += self.unlink(sessions, &|| {}).await?;
         Ok(removed)
     }
 
-    /// Has the memory's files rid of what it said before of sessions and memos whose text has changed up to a position in the
-    /// log, and vectors of what nobody says any more.
+    /// Purges the memory's files of the former text of sessions and memos that changed up to a position in the log, and
+    /// the vectors of texts that no longer occur.
     pub(crate) async fn purge_changed(&self, changed: &[SessionId], at_least: Position) -> Result<(), String> {
         self.purge_memory(changed, at_least).await
     }
@@ -44,7 +44,7 @@ impl Handle {
         let mut removed = Removed::default();
         let until = tokio::time::Instant::now() + limits::PURGE;
         for session in sessions {
-            // It finds that it is owed no more.
+            // The job will find that it is no longer owed.
             self.hurry(session);
             let held = loop {
                 match self.under_way.hold_forgotten(session) {
@@ -75,7 +75,7 @@ impl Handle {
         Ok(removed)
     }
 
-    /// One that breaks over it, or cannot be purged, is followed by one that is filled anew and never had them.
+    /// If the memory breaks or cannot purge, its successor is rebuilt without the text.
     async fn purge_memory(&self, sessions: &[SessionId], at_least: Position) -> Result<(), String> {
         let mut incarnations = self.port.subscribe();
         let purging = async {
@@ -91,7 +91,7 @@ impl Handle {
                 match purged.await {
                     Ok(Ok(())) => return Ok(()),
                     Ok(Err(error)) => problem = error,
-                    // Another one comes, or this one is opened in a while.
+                    // Wait for the next incarnation, or for this one to be opened.
                     Err(_) => drop(tokio::time::timeout(limits::OUTAGE_PROBE, incarnations.changed()).await),
                 }
             }
@@ -104,7 +104,7 @@ impl Handle {
 }
 
 impl super::State {
-    /// Jobs of these sessions that have not begun are none any more.
+    /// Drops queued jobs of these sessions.
     pub(super) fn let_go(&mut self, sessions: &[SessionId]) {
         for waiting in [&mut self.asked, &mut self.behind] {
             let (gone, left): (Vec<_>, _) =

@@ -1,4 +1,4 @@
-//! A memory built anew beside the one in use, to compare the two: by the same projector, from the same log and conversations.
+//! Builds a second memory from the same log and conversations, to compare it with the one in use.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,23 +13,24 @@ use super::projector::{self, Port, Projector};
 use super::{Handle, Options};
 use baton_memory::Searcher;
 
-/// How often whoever waits is asked whether to go on.
+/// Interval at which a waiting caller is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A memory in a folder of its own, which belongs to whoever made it.
+/// A memory in a folder of its own, which the caller owns.
 pub(crate) struct Rebuilt(Port);
 
 impl Rebuilt {
-    /// Begins one in `folder`, which must be empty or missing, beside the work of an indexer.
+    /// Starts building one in `folder`, which must be empty or missing.
     pub(crate) fn begin(options: &Options, indexer: &Handle, folder: &Path) -> Result<Self, String> {
         let options = Options { memory: folder.to_owned(), vectors: None, ..options.clone() };
-        // Nothing is collected for a memory that nobody searches.
+        // Without a purge, nothing needs to be collected for this memory.
         let (fresh, left_out) = (Arc::new(Fresh::default()), Arc::new(LeftOut::default()));
         let port = Projector::start(options, fresh, Arc::default(), left_out, indexer.mender(), |_| {}, || {});
         port.map(Self).map_err(|error| error.to_string())
     }
 
-    /// Waits until it covers the log up to a position, and gives it as it is then. `go_on` is asked with how far it is. Blocks.
+    /// Waits until it covers the log up to a position and returns a searcher pinned there. `go_on` is asked with the
+    /// progress; returns `None` if it says no. Blocks.
     pub(crate) fn at(
         &self,
         position: Position,

@@ -1,7 +1,7 @@
-//! What is stored of a session, redacted again by the rules of this version: conversation, notes, answers of models.
+//! Redacts what is stored of a session again by the current rules: conversation, notes, answers of models.
 //!
-//! What changes is written beside what is there, durably; the caller has it recorded, and [`Handle::replaced`] removes what
-//! it stands for. Nothing else of the session is under way in between.
+//! New files are written durably beside the old ones; the caller records them, and [`Handle::replaced`] removes the old
+//! ones. The session is held in between, so that no job or collection runs.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
@@ -15,43 +15,43 @@ use baton_journal::session_table::TableReader;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
-/// Notes that one event replaces: it stays far below the bound of an event.
+/// Limit of notes replaced by one event, far below the size limit of an event.
 const NOTES: usize = 200;
-/// Why nothing is done about a session whose history is not known.
+/// Why a session with unreadable history is skipped.
 const NEWER: &str = "its history has events of a newer version";
 
-/// What was redacted again, until that is recorded.
+/// The result of a redaction, until it is recorded.
 pub(crate) struct Again {
-    /// What is to be recorded; nothing where only [`Again::rest`] is told.
+    /// The replacements to record; empty if only [`Again::rest`] is reported.
     pub(crate) redact: Redact,
-    /// How many further events its notes may take.
+    /// Number of further events needed for its notes.
     pub(crate) beyond: usize,
-    /// Why its conversation could not be redacted.
+    /// Why the conversation could not be redacted.
     pub(crate) rest: Option<Error>,
     held: Held,
 }
 
-/// Why what is stored could not be redacted again.
+/// Why stored text could not be redacted again.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// Something of the session is under way, or it has changed meanwhile.
+    /// A job or collection of the session is running, or it has changed meanwhile.
     #[error("something of it is under way")]
     Busy,
-    /// It will be the same the next time.
+    /// A repeated try would fail alike.
     #[error("{0}")]
     Lasting(String),
-    /// The disk refused, which may pass.
+    /// The disk failed, which may be temporary.
     #[error("{0}")]
     Refused(String),
 }
 
 impl Handle {
-    /// Whether today's rules redact more of what is stored of a session. Blocks for disk reads.
+    /// Returns true if the current rules redact more of what is stored of a session. Blocks for disk reads.
     pub(crate) fn holds_more_to_redact(&self, table: &TableReader, id: &SessionId) -> Result<bool, Error> {
         let Some(row) = table.now().get(id).cloned().filter(|row| row.state.phase != Phase::Forgotten) else {
             return Ok(false);
         };
-        // Notes first: they lie beside any conversation.
+        // Check notes first, because they may exist without a conversation.
         if self.notes_hold_more(id).map_err(of_disk)? {
             return Ok(true);
         }
@@ -81,13 +81,13 @@ impl Handle {
         Ok(false)
     }
 
-    /// Redacts what is stored of a session again. `None`: nothing of it changes. Blocks for the disk.
+    /// Redacts what is stored of a session again. Returns `None` if nothing changes. Blocks for the disk.
     pub(crate) fn redact_again(&self, table: &TableReader, id: &SessionId) -> Result<Option<Again>, Error> {
         let held = self.under_way.hold(id).ok_or(Error::Busy)?;
         let now = table.now();
         let Some(row) = now.get(id).filter(|row| row.state.phase != Phase::Forgotten) else { return Ok(None) };
         if now.unreadable_events(id) > 0 {
-            // Nothing can be recorded on top of what is not known.
+            // No event can be recorded on top of an unreadable history.
             return Err(Error::Lasting(NEWER.to_owned()));
         }
         let (notes, beyond) = notes(&self.chunks, id)?;
@@ -115,17 +115,17 @@ impl Handle {
         Ok(Some(RedactedConversation { of: episode.manifest, hash: again.hash, stored: again.stored }))
     }
 
-    /// Lets go of what was redacted again. Where that is recorded, what it stands for is removed.
+    /// Releases the session. If the result was recorded, removes the notes it replaces.
     pub(crate) fn replaced(&self, id: &SessionId, again: Again, is_recorded: bool) -> Result<(), Error> {
         let old: Vec<ContentHash> = again.redact.notes.iter().map(|(old, _)| *old).collect();
         let removed = if is_recorded { self.chunks.remove_notes(id, &old).map(drop) } else { Ok(()) };
         drop(again.held);
-        // What no event names goes, and a job of the session may have waited.
+        // Collects chunks that no event names, and lets a queued job of the session start.
         self.slot.cast(Msg::Collect(id.clone()));
         removed.map_err(of_disk)
     }
 
-    /// Removes what no event names of a session's conversation, now. Blocks for the disk.
+    /// Removes chunks of a session's conversation that no event names. Blocks for the disk.
     pub(crate) fn collect_now(&self, table: &TableReader, id: &SessionId) -> Result<(), Error> {
         let now = table.now();
         let named = episode::named(&now, id);
@@ -133,7 +133,7 @@ impl Handle {
         if now.get(id).is_none_or(|row| row.state.phase == Phase::Forgotten) {
             return Ok(());
         }
-        // What those of other sessions name is not this one's.
+        // Only this session's unreadable events matter.
         if now.unreadable_events(id) > 0 {
             return Err(Error::Lasting(NEWER.to_owned()));
         }
@@ -147,7 +147,7 @@ impl Handle {
     }
 }
 
-/// Whether a refusal may pass.
+/// Classifies an error as lasting or temporary.
 pub(crate) fn of_disk(error: chunks::Error) -> Error {
     match error {
         chunks::Error::Missing { .. } | chunks::Error::Damaged { .. } | chunks::Error::Newer { .. } => {
@@ -157,7 +157,7 @@ pub(crate) fn of_disk(error: chunks::Error) -> Error {
     }
 }
 
-/// A note that is damaged or gone is no note of anybody's any more.
+/// Treats a damaged or missing note as absent.
 fn readable(note: Result<String, chunks::Error>) -> Result<Option<String>, chunks::Error> {
     match note {
         Err(chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }) => Ok(None),
@@ -165,7 +165,8 @@ fn readable(note: Result<String, chunks::Error>) -> Result<Option<String>, chunk
     }
 }
 
-/// Writes the notes that change, and tells what stands for which, and how many events those need that are beyond [`NOTES`].
+/// Writes the redacted notes. Returns pairs of old and new, and the number of further events needed for those beyond
+/// [`NOTES`].
 fn notes(chunks: &ChunkStore, id: &SessionId) -> Result<(Vec<(ContentHash, ContentHash)>, usize), Error> {
     let (mut replaced, mut beyond) = (Vec::new(), 0_usize);
     for old in chunks.notes(id).map_err(of_disk)? {
@@ -179,7 +180,7 @@ fn notes(chunks: &ChunkStore, id: &SessionId) -> Result<(Vec<(ContentHash, Conte
     Ok((replaced, beyond.div_ceil(NOTES)))
 }
 
-/// The lines of a chunk. Bytes that are no text are read as such.
+/// The lines of a chunk, lossily decoded.
 fn lines(chunk: &[u8]) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
     chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(String::from_utf8_lossy)
 }

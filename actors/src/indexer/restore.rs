@@ -1,12 +1,12 @@
-//! A stored conversation that cannot be read any more, restored from the transcript it was made of.
+//! Restores a stored conversation that cannot be read from its transcript.
 //!
-//! Nothing is believed but hashes: what the transcript gives must be the conversation that the log names, to the byte, or
-//! nothing is written. So this needs no event: the very same files stand there again.
+//! Only hashes are trusted: unless the transcript yields exactly the conversation that the log names, byte for byte,
+//! nothing is written. So no event is needed: the same files exist again.
 //!
 //! # Hazards
 //!
-//! - A conversation is restored only while nothing else of its session is under way: after 2 s the session is
-//!   left out and tried again after a minute.
+//! - A conversation is restored only while no job or collection of its session runs: after 2 s the session is left out
+//!   and tried again after a minute.
 
 use baton_memory::Searcher;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use baton_store::chunks::{ChunkStore, Header};
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::{Done, Pass, Start};
 
-/// Restores conversations, each while nothing else of its session is under way: a job, a collection, or its being forgotten,
-/// which deletes what another one writes at that moment, or fails over it.
+/// Restores conversations while nothing else runs for their session: no job, collection or forgetting, which would
+/// delete the new files or fail on them.
 #[derive(Clone)]
 pub(super) struct Mender {
     chunks: Arc<ChunkStore>,
@@ -36,14 +36,14 @@ pub(super) struct Mender {
     slot: ActorAddress<Msg>,
 }
 
-/// The indexer as the views know it.
+/// The indexer as seen by the views.
 pub struct Index {
     indexer: Handle,
     table: TableReader,
 }
 
 impl Index {
-    /// Of an indexer and the table whose conversations it keeps.
+    /// Combines an indexer with the session table.
     pub fn new(indexer: Handle, table: TableReader) -> Self {
         Self { indexer, table }
     }
@@ -64,8 +64,8 @@ impl Handle {
         Mender { chunks: self.chunks.clone(), under_way: self.under_way.clone(), slot: self.slot.clone() }
     }
 
-    /// Restores the conversation behind a session's current episode, whose files cannot be read, from its transcript if that
-    /// still says exactly the same; else says why not. Blocks for disk reads.
+    /// Restores the unreadable conversation of a session's current episode from its transcript, if that still yields
+    /// exactly the same. Returns why not otherwise. Blocks for disk reads.
     pub fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
         self.mender().mend(table, id, episode)?;
         tracing::warn!(session = %id, "stored conversation restored from its transcript");
@@ -75,10 +75,10 @@ impl Handle {
 }
 
 impl Mender {
-    /// As [`Handle::restore`].
+    /// Like [`Handle::restore`].
     pub(super) fn mend(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
         let held = self.under_way.hold(id).ok_or("it is being indexed")?;
-        // As it is now that nothing else is under way: what was forgotten meanwhile must not be written again.
+        // Read the table while the session is held: what was forgotten meanwhile must not be written again.
         let row = table.now().get(id).cloned();
         let restored = match row.filter(|row| is_current(&row.state, episode)) {
             Some(row) => mend(&self.chunks, id, &row.state, episode),
@@ -91,13 +91,13 @@ impl Mender {
     }
 }
 
-/// Whether a session's episode is this one.
+/// True if this is the session's current episode.
 pub(super) fn is_current(state: &State, episode: &EpisodeRef) -> bool {
     state.episode.as_ref().is_some_and(|now| now.manifest == episode.manifest)
 }
 
-/// Reads an episode's conversation from the session's transcript again and stores it as it was. `Err` says why that cannot
-/// be. Blocks for disk reads.
+/// Reads an episode's conversation from the transcript and stores it again. Returns why that is impossible otherwise.
+/// Blocks for disk reads.
 fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &EpisodeRef) -> Result<(), String> {
     let Some(transcript) = &state.transcript else { return Err("it has no transcript".to_owned()) };
     if state.generation != episode.generation {

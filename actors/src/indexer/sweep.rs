@@ -1,5 +1,5 @@
-//! A look through all conversations, for files that no event names any more: each session is collected as after an index, and
-//! folders that no session has are removed. Whoever asked for it is told what it came to.
+//! A sweep over all conversations for files that no event names: each session is collected as after an index, and
+//! folders without a session are removed.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,32 @@ use tokio::sync::oneshot;
 use super::Msg;
 use baton_store::chunks::{ChunkStore, Removed};
 
-/// What a sweep has come to.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Swept {
-    /// Sessions that were looked at.
+    /// Number of sessions examined.
     pub(crate) sessions: u64,
-    /// Sessions that were left alone because something of them is under way.
+    /// Number of sessions skipped because a job or collection was running.
     pub(crate) busy: u64,
-    /// Events that this version cannot read: nothing was removed, for what they name is not known.
+    /// Number of events that this version cannot read. If there are any, nothing was removed, because they may name
+    /// files.
     pub(crate) unreadable: u64,
     /// What was removed.
     pub(crate) removed: Removed,
 }
 
-/// What the sweep under way has come to so far, and who waits for it.
+/// The sweep in progress and its callers.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     swept: Swept,
     waiting: Vec<oneshot::Sender<Swept>>,
-    /// How often folders of no session are being removed.
+    /// Number of removals of folders in progress.
     discarding: usize,
 }
 
 impl Sweep {
-    /// Begins one, or joins the one that is under way: the sessions to be collected. `folders` are those that were there before
-    /// the table was looked at; those of them that no session has come second.
+    /// Starts a sweep or joins the running one. Returns the sessions to collect, and those of `folders` that belong to
+    /// no session. `folders` must have been listed before the table was read.
     pub(super) fn begin(
         &mut self,
         mut folders: BTreeSet<String>,
@@ -53,7 +54,7 @@ impl Sweep {
         };
         let sessions: Vec<SessionId> = table.iter().map(|(session, _)| session).filter(has_folder).cloned().collect();
         self.swept.sessions += sessions.len() as u64;
-        // They may be of sessions that only a newer version knows.
+        // The folders may belong to sessions that only a newer version knows.
         if table.skipped() > 0 {
             self.unreadable(table.skipped());
             folders.clear();
@@ -61,46 +62,47 @@ impl Sweep {
         (sessions, folders)
     }
 
-    /// Folders of no session are being removed: this is not done before they are gone.
+    /// Notes that folders are being removed; the sweep ends after that.
     pub(super) fn discarding(&mut self) {
         self.discarding += 1;
     }
 
-    /// They are gone.
+    /// Notes that they are gone.
     pub(super) fn discarded(&mut self, removed: Removed) {
         self.discarding = self.discarding.saturating_sub(1);
         self.swept.removed += removed;
     }
 
-    /// There are so many events that this version cannot read.
+    /// Notes the number of events that this version cannot read.
     pub(super) fn unreadable(&mut self, events: u64) {
         self.swept.unreadable = events;
     }
 
-    /// One session was collected.
+    /// Counts a collected session.
     pub(super) fn removed(&mut self, removed: Removed) {
         self.swept.removed += removed;
     }
 
-    /// One session was left alone.
+    /// Counts a skipped session.
     pub(super) fn passed_over(&mut self) {
         self.swept.busy += 1;
     }
 
-    /// Nothing is left to be collected.
+    /// Ends the sweep, unless folders are still being removed.
     pub(super) fn done(&mut self) {
         if self.discarding > 0 {
             return;
         }
         for reply in self.waiting.drain(..) {
-            // Whoever does not wait any more has its room back all the same.
+            // A caller that gave up gets its space back all the same.
             let _ = reply.send(self.swept);
         }
     }
 }
 
 impl super::State {
-    /// Removes folders that no session has. No job begins meanwhile: its session may have come since, and have such a folder.
+    /// Removes folders without a session. No job starts meanwhile, because its session may be new and own such a
+    /// folder.
     pub(super) fn discard(&mut self, folders: BTreeSet<String>, myself: &ActorRef<Msg>) {
         if folders.is_empty() {
             return;
@@ -116,7 +118,7 @@ impl super::State {
     }
 }
 
-/// Removes folders that no session has. Blocks for the disk.
+/// Removes folders without a session. Blocks for the disk.
 fn discard(chunks: &ChunkStore, folders: BTreeSet<String>) -> Removed {
     let mut gone = Removed::default();
     for folder in folders {

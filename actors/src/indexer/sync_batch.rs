@@ -1,5 +1,5 @@
-//! Conversations that are written and not durable yet: whatever stands here when the disk is free is made durable together,
-//! and then reported to the sessions, so that no event names what is not.
+//! Written conversations that are not durable yet: those waiting when the disk is free are made durable together, and
+//! only then reported to their sessions, so that events name only durable files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::{JobOutcome, JobRequest, Reply, broken};
 use baton_base::condition::Condition;
 use baton_base::limits;
 
-/// A job whose outcome its session waits for.
+/// A job whose session waits for the outcome.
 pub(super) struct Standing {
     session: SessionId,
     effect: EffectId,
@@ -30,40 +30,40 @@ impl Standing {
         Self { session, effect, reply: request.reply.clone(), under_way }
     }
 
-    /// Reports what became of it.
+    /// Reports the outcome.
     pub(super) fn done(self, outcome: JobOutcome) {
         let stored = match &outcome {
             JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| (self.effect, stored.manifest)),
             _ => None,
         };
-        // In this order, so that nothing is collected between the job's end and its session's word.
+        // In this order, so that nothing is collected between the job's end and the session's answer.
         self.under_way.end(&self.session, stored);
         (self.reply)(outcome);
     }
 }
 
-/// Where such conversations wait for the disk. Holds [`limits::STORED_TOGETHER`] of them beside those being stored.
+/// A queue of such conversations. Holds [`limits::STORED_TOGETHER`] beside those being stored.
 #[derive(Clone)]
 pub(super) struct Shelf {
     standing: mpsc::Sender<(Prepared, Standing)>,
-    /// Whether the disk takes conversations.
+    /// Whether conversations can be stored.
     storing: Arc<Condition>,
 }
 
 impl Shelf {
-    /// An empty shelf, cleared by a task of its own as long as anybody can put something there.
-    /// Before it is cleared it is waited for `gather` whether more comes.
+    /// Creates an empty queue, served by a task as long as a sender exists. The task waits `gather` for more before it
+    /// stores a batch.
     pub(super) fn new(fresh: Arc<Fresh>, storing: Arc<Condition>, gather: Duration) -> Self {
         let (shelf, standing) = mpsc::channel(limits::STORED_TOGETHER);
         tokio::spawn(clear(standing, fresh, storing.clone(), gather));
         Self { standing: shelf, storing }
     }
 
-    /// Takes what a job has come to: its conversation waits here for the disk, all else is reported at once. Waits when the
-    /// shelf is full.
+    /// Queues the prepared conversation of a job, waiting while the queue is full, or reports any other outcome at
+    /// once.
     pub(super) async fn take(&self, come_to: Result<Result<Prepared, JobOutcome>, JoinError>, standing: Standing) {
         match come_to {
-            // The task that clears the shelf ends only with its runtime.
+            // The receiving task ends only with the runtime.
             Ok(Ok(prepared)) => drop(self.standing.send((prepared, standing)).await),
             Ok(Err(outcome)) => {
                 note(&self.storing, &outcome);
@@ -77,7 +77,7 @@ impl Shelf {
     }
 }
 
-/// Whether the disk took what a job had to store.
+/// Notes whether the disk accepted what the job had to store.
 fn note(storing: &Condition, outcome: &JobOutcome) {
     match outcome {
         JobOutcome::Complete(complete) if complete.stored.is_some() => storing.succeeded(),

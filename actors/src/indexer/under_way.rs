@@ -1,5 +1,5 @@
-//! Which sessions have a job or a collection under way. Shared, because jobs outlive an indexer that is restarted: chunks
-//! that a job has written and no event names yet must not be collected by its successor.
+//! Which sessions have a job or collection running. Shared across incarnations, because jobs outlive a restarted
+//! indexer: its successor must not collect chunks that a job has written and no event names yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
 use baton_events::session::EffectId;
 
-/// How often a session that has something under way is looked at again, and how long after.
+/// How often a busy session is checked again, and at what interval.
 const LOOKS: u32 = 100;
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -19,9 +19,9 @@ pub(super) struct UnderWay(Arc<Mutex<Sessions>>);
 #[derive(Debug, Default)]
 struct Sessions {
     busy: BTreeSet<SessionId>,
-    /// How many hold all sessions.
+    /// Number of holders of all sessions.
     all: usize,
-    /// Conversations that jobs have stored and of which it is not known whether an event names them.
+    /// Stored conversations for which it is unknown yet whether an event names them.
     unanswered: BTreeMap<SessionId, (EffectId, ContentHash)>,
 }
 
@@ -35,7 +35,7 @@ impl UnderWay {
         self.lock().busy.insert(session.clone());
     }
 
-    /// A job or a collection has ended; a job says what it stored.
+    /// Ends a job or collection; `stored` is what a job has stored.
     pub(super) fn end(&self, session: &SessionId, stored: Option<(EffectId, ContentHash)>) {
         let mut all = self.lock();
         all.busy.remove(session);
@@ -44,7 +44,7 @@ impl UnderWay {
         }
     }
 
-    /// No event will name what this job has stored. What a later one has stored is not meant.
+    /// Notes that no event will name what this job has stored. Ignored if a later job has stored something since.
     pub(super) fn disown(&self, session: &SessionId, effect: EffectId) {
         let mut all = self.lock();
         if all.unanswered.get(session).is_some_and(|(stored_by, _)| *stored_by == effect) {
@@ -52,8 +52,9 @@ impl UnderWay {
         }
     }
 
-    /// Begins to collect a session's chunks, unless a job is under way or what one has stored is not named yet. `named` and
-    /// `running` are the table's, as of one moment: a job that no longer runs there has been answered, or never will be.
+    /// Starts collecting a session's chunks, unless a job is running or the outcome of one is not recorded yet. `named`
+    /// and `running` come from one state of the table: a job that is not running there has been answered or never will
+    /// be.
     pub(super) fn begin_collecting(
         &self,
         session: &SessionId,
@@ -70,8 +71,7 @@ impl UnderWay {
         !all.unanswered.contains_key(session) && all.busy.insert(session.clone())
     }
 
-    /// Holds a session whose files are written beside jobs and collections, when nothing else of it is under way; waits so
-    /// long for a moment. Blocks.
+    /// Holds a session against jobs and collections, waiting up to 2 s until it is free. Blocks.
     pub(super) fn hold(&self, session: &SessionId) -> Option<Held> {
         for look in 0..LOOKS {
             if look > 0 {
@@ -84,8 +84,8 @@ impl UnderWay {
         None
     }
 
-    /// Holds a session if nothing of it is under way at this moment, and gives up what its jobs have stored and nobody has
-    /// answered: no event will name it.
+    /// Holds a session if it is free now, and drops what its jobs have stored without an answer, because no event will
+    /// name it.
     pub(super) fn hold_forgotten(&self, session: &SessionId) -> Option<Held> {
         let mut all = self.lock();
         if !all.busy.insert(session.clone()) {
@@ -95,7 +95,7 @@ impl UnderWay {
         Some(Held { under_way: self.clone(), session: Some(session.clone()) })
     }
 
-    /// Holds all sessions: no job begins.
+    /// Holds all sessions, so that no job starts.
     pub(super) fn hold_all(&self) -> Held {
         self.lock().all += 1;
         Held { under_way: self.clone(), session: None }
@@ -106,7 +106,7 @@ impl UnderWay {
     }
 }
 
-/// One session, or all of them, until it is dropped.
+/// Holds one session or all of them until dropped.
 #[derive(Debug)]
 pub(super) struct Held {
     under_way: UnderWay,

@@ -1,5 +1,5 @@
-//! A job whose transcript is gone: what is stored of it stays, under the filter that made it. Made anew, it is redacted by
-//! today's rules, and a transcript that comes back is continued where it was left.
+//! A job whose transcript is gone: the stored conversation stays, under the filter that made it. A rebuild redacts it
+//! again by the current rules. A transcript that comes back is continued where it was left.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use crate::indexer::conversation_builder::{Gathered, Written};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
-/// What becomes of a job whose transcript is gone. `None`: nothing is stored of this generation, or not all that was read, so
-/// that it is missing.
+/// Ends a job whose transcript is gone. Returns `None` if nothing of this generation, or not all that was read, is
+/// stored.
 pub(super) fn of_gone(
     request: &JobRequest,
     prior: Option<&EpisodeRef>,
@@ -60,20 +60,20 @@ fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result
     Ok(Prepared { complete: complete(request, prior, hash, Some(stored)), written: Some(written) })
 }
 
-/// A stored conversation by today's rules of redaction, written and not durable yet.
+/// A stored conversation redacted again, written but not durable yet.
 pub(in crate::indexer) struct Again {
     pub(in crate::indexer) hash: ContentHash,
     pub(in crate::indexer) stored: Stored,
     pub(in crate::indexer) written: Written,
 }
 
-/// Why a stored conversation could not be redacted again, and what to tell.
+/// Why a stored conversation could not be redacted again, with a description.
 pub(in crate::indexer) enum Failed {
     /// It is missing, damaged, or of a newer version.
     Lasting(String),
-    /// The disk did not give it, which may pass.
+    /// The disk failed to read it, which may be temporary.
     Refused(String),
-    /// What changed could not be written.
+    /// The result could not be written.
     NotStored(String),
 }
 
@@ -106,11 +106,11 @@ pub(in crate::indexer) fn again(
     Ok(Again { hash, stored, written })
 }
 
-/// How the lines of results begin whose calls were redacted: as stored, and as now. A value that is redacted by the name of
-/// its field stands there without the name.
+/// For each redacted call without a result yet: how its result's text starts as stored, and how it starts now. The text
+/// repeats an argument without the field name by which the argument was redacted.
 type Subjects = BTreeMap<Box<str>, (String, String)>;
 
-/// Gives the items of a stored chunk, redacted by today's rules.
+/// Passes the items of a stored chunk, redacted by the current rules, to `take`.
 fn redacted(lines: &[u8], subjects: &mut Subjects, mut take: impl FnMut(Item)) -> Result<(), String> {
     let decoded = |text: &str| item::decode(text.as_bytes()).map_err(|error| error.to_string());
     lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).try_for_each(|line| {

@@ -1,4 +1,4 @@
-//! Takes one event into the memory: what it changes is put in, replaced or removed.
+//! Applies one event to the memory.
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
@@ -55,7 +55,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             tracing::error!(%session, "conversation makes the memory break and is left out");
             return self.remove(session);
         }
-        // Should anything below panic, the next memory begins without this conversation.
+        // If anything below panics, the next incarnation counts this conversation as suspect.
         self.left_out.suspect(session, current);
         let items = outline.items(&conversation);
         let mut parts = Parts::default();
@@ -118,7 +118,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.options.table.now().get(session).is_some_and(|row| restore::is_current(&row.state, episode))
     }
 
-    /// The conversation of an episode, gone through once. `None`: it cannot be had, which is told, and the memory does without.
+    /// Opens the conversation of an episode and outlines it. Returns `None` if it cannot be read, which is reported;
+    /// the memory does without it.
     pub(super) fn conversation(
         &mut self,
         session: &SessionId,
@@ -126,7 +127,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         way: Way<'_>,
     ) -> Result<Option<(Conversation, Outline)>, Error> {
         let chunks = &self.options.chunks;
-        // What the memory already has of this very conversation is a prefix of it.
+        // If neither generation nor filter has changed, what the memory has is a prefix of the conversation.
         let is_same = |put: &&Put| put.generation == current.generation && put.filter_version == current.filter_version;
         let known = self.put.get(session).filter(is_same).map(|put| put.items);
         let read = |conversation, way| Outline::of(&conversation, known, way).map(|outline| (conversation, outline));
@@ -149,9 +150,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 tracing::warn!(%session, %error, "stored conversation restored from its transcript");
                 Ok(Some(opened))
             }
-            // Forgotten or superseded while we looked: what comes next in the log sees to it.
+            // It was forgotten or superseded meanwhile; a later event handles that.
             Err(_) if !self.is_current(session, current) => Ok(None),
-            // One damaged conversation must not hold up all others. It is named, and the next index mends it.
+            // One damaged conversation must not block all others. It is reported, and the next index replaces it.
             Err(why) => {
                 if self.left_out.unreadable(session, format!("{error}; {why}")) {
                     tracing::error!(%session, %error, %why, "conversation not readable, left out of the memory");

@@ -1,4 +1,4 @@
-//! How long a memory that has failed is let alone.
+//! Pauses after a failure of the memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use super::Command;
 
-/// After an error the memory is tried again after this long, then twice as long, …
+/// The first pause after an error; each further one is twice as long, …
 const RETRY: Duration = Duration::from_secs(5);
-/// … and at last each time after this long.
+/// … up to this.
 const RETRY_MAX: Duration = Duration::from_secs(30);
-/// The same while somebody waits for it.
+/// The pause while a caller waits.
 const RETRY_ASKED: Duration = Duration::from_secs(1);
 
-/// Waits before the memory is opened again; whoever asks meanwhile is told that there is none. `false`: it is closed.
-/// `nudged` says whether a nudge lies in the inbox.
+/// Waits before the memory is opened again, and turns down callers meanwhile. Returns `false` if it is closed. `nudged`
+/// is true if a nudge is in the inbox.
 pub(super) fn wait_to_open(inbox: &Receiver<Command>, nudged: &AtomicBool, wait: Duration) -> bool {
     let until = Instant::now() + wait;
     loop {
         match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            // The next one must come through, also when this one is long forgotten.
+            // Accept the next nudge as well, however long ago this one was.
             Ok(Command::Nudge) => nudged.store(false, Ordering::SeqCst),
-            // The waiting end learns it by this being dropped.
+            // Dropping the command tells the caller.
             Ok(Command::Ensure(..) | Command::Purge(_)) => {}
             Ok(Command::Close(reply)) => {
                 let _ = reply.send(());
@@ -33,7 +33,7 @@ pub(super) fn wait_to_open(inbox: &Receiver<Command>, nudged: &AtomicBool, wait:
     }
 }
 
-/// How long after its `tries`th failure in a row the memory is tried again.
+/// The pause after the `tries`th failure in a row.
 pub(super) fn pause(tries: u32, asked: bool) -> Duration {
     let doubled = RETRY.saturating_mul(1 << tries.saturating_sub(1).min(8)).min(RETRY_MAX);
     if asked { RETRY_ASKED } else { doubled }

@@ -1,4 +1,5 @@
-//! What an event means for the memory, by the newest table: so a memory that is built anew never takes in what has gone since.
+//! What an event means for the memory. It is judged by the newest table, so a rebuilt memory never takes in what was
+//! removed since.
 
 use std::sync::Arc;
 
@@ -10,21 +11,21 @@ use uuid::Uuid;
 
 use baton_journal::session_stream;
 
-/// See [`Change::of`].
+/// The effect of an event; see [`Change::of`].
 pub(super) enum Change {
     Nothing,
-    /// Something of a memo.
+    /// An event of a memo.
     Memo(Uuid),
-    /// Something of the home.
+    /// An event of the home.
     Home,
     Forgotten(SessionId),
-    /// The conversation that comes next is another one, though it may have as many items.
+    /// The session's next conversation is a different one, even if it has as many items.
     BegunAnew(SessionId),
-    /// The session's current episode is taken in.
+    /// The session's current episode is to be put in.
     Put {
         session: SessionId,
         row: Arc<Row>,
-        /// Whether nothing that the memory has of it is to be kept.
+        /// True if the memory must replace all it has of the session.
         anew: bool,
     },
 }
@@ -38,21 +39,21 @@ impl Change {
             return Self::Home;
         }
         let Some(session) = record.stream.session_id() else { return Self::Nothing };
-        // The session table counts it and says so.
+        // The session table counts and reports unreadable events.
         let Ok(recorded) = session_stream::decode(record) else { return Self::Nothing };
         let row = || table.get(&session).filter(|row| row.state.phase != Phase::Forgotten);
         let anew = match &recorded.event {
             Event::Forgotten => return Self::Forgotten(session),
             Event::IndexingStarted { reason: CloseReason::Reindex, .. } => return Self::BegunAnew(session),
             Event::Indexed { episode, .. } => match row().and_then(|row| row.state.episode.as_ref()) {
-                // Superseded meanwhile: its successor stands further on in the journal.
+                // Superseded: a later event names the current episode.
                 Some(current) if current.manifest != episode.manifest => return Self::Nothing,
                 _ => false,
             },
             Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. } => false,
-            // In whose place it began is one of its facts.
+            // The session that it follows is one of its facts.
             Event::Signalled { signal } if signal.follows.is_some() => false,
-            // The text is another, or belongs elsewhere, though it may have as many items.
+            // The text or its context has changed, even if there are as many items.
             Event::Redacted { .. } | Event::GroupAssigned { .. } | Event::ParentFound { .. } | Event::Moved { .. } => {
                 true
             }

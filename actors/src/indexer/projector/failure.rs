@@ -1,11 +1,11 @@
-//! What the memory's thread does after an error: it applies again what was not committed, and deletes a memory that cannot be
-//! written although the disk takes writes, to build it anew from the log.
+//! Recovers the memory after an error: uncommitted events are applied again. A memory that cannot be written although
+//! the disk accepts writes is deleted and rebuilt from the log.
 //!
 //! # Hazards
 //!
-//! - A conversation that makes the memory panic twice is left out of searches and named in `status`. A memory
-//!   whose files vanish, or that cannot be written twice in a row though the disk takes writes, is deleted and
-//!   rebuilt from the log.
+//! - A conversation that makes the memory panic twice is left out of searches and named in `status`. A memory whose
+//!   files vanish, or that cannot be written twice in a row though the disk takes writes, is deleted and rebuilt from
+//!   the log.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,35 +19,36 @@ use baton_base::io_remedy;
 use baton_base::io_remedy::Obstacle;
 use baton_memory::Error as MemoryError;
 
-/// Failures in a row, none of them the disk's, after which the memory is built anew.
+/// Consecutive errors of the index itself, not of the disk, before the memory is rebuilt.
 const REFUSALS: u32 = 2;
-/// Shortest time between two such builds: they take minutes in a large home.
+/// Shortest time between two rebuilds, which take minutes in a large home.
 const BETWEEN_BUILDS: Duration = Duration::from_secs(600);
-/// What the disk has to take before a memory is deleted: an error that says nothing of the disk may come of a full one.
+/// Bytes that the disk must accept before a memory is deleted, because an error that does not mention the disk may
+/// still come from a full one.
 const PROBE_BYTES: usize = 1024 * 1024;
 
-/// What has gone wrong since the memory last went well.
+/// Failures since the memory last worked.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
-    /// When it last failed, and how often it has.
+    /// Time of the last failure, and number of consecutive ones.
     last: Option<(Instant, u32)>,
-    /// How many of these were errors of the index itself.
+    /// Number of these that were errors of the index itself.
     refusals: u32,
-    /// The memory was deleted and has not followed the log to its end since.
+    /// True if the memory was deleted and has not caught up since.
     rebuilding: bool,
-    /// When it was last deleted. Kept when it goes well again.
+    /// When the memory was last deleted; kept after it works again.
     deleted: Option<Instant>,
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// How long the memory is let alone after it has failed.
+    /// Time left before the memory is tried again.
     pub(super) fn pause_left(&self) -> Duration {
         let asked = self.waiting.iter().any(|wait| !wait.reply.is_closed())
             || self.purges.iter().any(|purge| !purge.reply.is_closed());
         self.failures.last.map_or(Duration::ZERO, |(at, tries)| pause(tries, asked).saturating_sub(at.elapsed()))
     }
 
-    /// A step went well. Only what reached the disk ends a failure, and only the whole log a rebuild.
+    /// Records a successful step. A failure ends only with a commit, and a rebuild only at the end of the log.
     pub(super) fn went_well(&mut self) {
         if self.failures.last.is_none() || self.dirty_since.is_some() {
             return;
@@ -59,7 +60,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.trouble.succeeded();
     }
 
-    /// What is not committed is gone from the store: it is applied again, after a pause.
+    /// Starts over from the last commit, after a pause.
     pub(super) fn start_over(&mut self, error: &Error) {
         let tries = self.failures.last.map_or(0, |(_, tries)| tries) + 1;
         self.failures.refusals += u32::from(is_of_the_index(error));
@@ -78,7 +79,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.failures.last = Some((Instant::now(), tries));
     }
 
-    /// Deletes the memory, if the disk takes writes and the last time is long enough ago. Whether it was deleted.
+    /// Deletes the memory if the disk accepts writes and the last rebuild is long enough ago. Returns true if it was
+    /// deleted.
     fn begin_anew(&mut self) -> bool {
         if self.failures.deleted.is_some_and(|at| at.elapsed() < BETWEEN_BUILDS) {
             return false;
@@ -98,13 +100,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 }
 
-/// Whether the index refuses, and not the disk below it.
+/// True if the index failed rather than the disk below it.
 fn is_of_the_index(error: &Error) -> bool {
     matches!(error, Error::Memory(MemoryError::Index(_) | MemoryError::Broken(_)))
         && Obstacle::in_message(&error.to_string()) == Obstacle::Other
 }
 
-/// Writes as much as a small commit takes, and removes it.
+/// Writes and removes as many bytes as a small commit takes.
 fn probe(folder: &Path) -> io::Result<()> {
     let path = folder.join("probe.tmp");
     let written = fs::write(&path, vec![0; PROBE_BYTES]).and_then(|()| durable::sync_file(&path));

@@ -1,4 +1,4 @@
-//! What is put off is taken in when nothing else is to be done.
+//! Takes in large conversations when there is nothing else to do.
 
 use std::time::Instant;
 
@@ -9,13 +9,13 @@ use super::{Covered, Error, Projector, Want};
 use baton_memory::Error as MemoryError;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Takes in a conversation that was put off, if one is due. Whether one was.
+    /// Takes in a large conversation if one is due. Returns true if one was.
     pub(super) fn take_in_large(&mut self) -> Result<bool, Error> {
         let awaited = self.waiting.iter().filter(|wait| wait.want == Want::Whole && !wait.reply.is_closed());
         let awaited = awaited.map(|wait| wait.at_least).chain(self.purges.iter().map(|purge| purge.at_least)).max();
         let now = Instant::now();
         let Some((session, patience)) = self.large.next(awaited.unwrap_or_default(), now) else { return Ok(false) };
-        // Should it be given up, nothing else is lost.
+        // Commit first, so that abandoning it loses nothing else.
         self.commit()?;
         let (options, table) = (self.options.clone(), self.options.table.now());
         let others = Others::of(&options, &self.reach, &self.large, self.applied, patience);
@@ -41,7 +41,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(true)
     }
 
-    /// How far it has taken the log in, committed or not.
+    /// How far the log has been applied, committed or not.
     pub(super) fn taken_in(&self) -> Covered {
         let before_large = self.large.first().map_or(self.applied, |event| Position(event.0.saturating_sub(1)));
         Covered { whole: before_large.min(self.applied), but_large: self.applied }

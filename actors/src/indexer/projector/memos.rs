@@ -1,6 +1,6 @@
-//! Memos, and what was deleted: entries of the memory like those of sessions, or entries no more.
+//! Memos and deletions: memos are entries of the memory like sessions.
 //!
-//! Judged by the newest table, as everything here: so a memory that is built anew never takes in what was deleted since.
+//! Everything is judged by the newest table, so a rebuilt memory never takes in what was deleted since.
 
 use baton_conversation::item::{Agent, Body, Item};
 use baton_conversation::record::SessionId;
@@ -21,13 +21,13 @@ use baton_memory::{Entry, Titles};
 use baton_store::chunks;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Takes in an event of a memo.
+    /// Applies an event of a memo.
     pub(super) fn apply_memo(&mut self, uuid: Uuid, record: &StoredRecord) -> Result<(), Error> {
         let table = self.options.table.now();
         match (schema::memo::decode(&record.kind, record.v, &record.data), table.memo(uuid)) {
-            // The session table counts it and says so.
+            // The session table counts and reports unreadable events.
             (Err(_), _) => Ok(()),
-            // Where it was told anew since, that is taken in now already, and once more when its turn comes.
+            // If it was replaced since, this puts in the newest words already; the later event does so again.
             (Ok(memo::Event::Added(_) | memo::Event::Replaced(_) | memo::Event::Redacted(_)), Some((_, memo))) => {
                 self.put_memo(uuid, memo)
             }
@@ -36,7 +36,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Takes in an event of the home.
+    /// Applies an event of the home.
     pub(super) fn apply_home(&mut self, record: &StoredRecord) -> Result<(), Error> {
         let event = schema::home::decode(&record.kind, record.v, &record.data);
         let table = self.options.table.now();
@@ -57,7 +57,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(())
     }
 
-    /// Makes a memo what the memory holds under its key.
+    /// Puts in a memo.
     pub(super) fn put_memo(&mut self, uuid: Uuid, memo: &Memo) -> Result<(), Error> {
         let key = memo::key(uuid);
         let words = match words(&self.options.chunks, &key, memo) {
@@ -77,7 +77,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.left_out.suspect(&key, &current);
         let units = turns::units(&items(&words, memo));
         let graph = graph::memo(&words, memo.source, &memo.group, memo.time());
-        // Nothing in it passes for a model's words.
+        // Remove the marks of a model's words, which a memo must not imitate.
         let body = words.body.replace([digest::MODEL_BEGINS, digest::MODEL_ENDS], "");
         let entry = Entry {
             session: &key,
@@ -96,7 +96,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             units: &units,
             changed_from: 0,
             graph: &graph,
-            // It tells what somebody knows, and nothing that was tried.
+            // A memo tells knowledge, not attempts.
             outcomes: &Outcomes::default(),
         };
         let stored = self.store.put(&entry);
@@ -111,33 +111,33 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let key = memo::key(uuid);
         self.left_out.readable(&key);
         if is_deleted(table, &key) {
-            // What somebody added and took back is to be in no file.
+            // A deleted memo must leave every file.
             self.forgotten.insert(key.clone());
         }
         if self.store.holds(&key)? { self.remove(&key) } else { Ok(()) }
     }
 }
 
-/// Whether this is the key of a memo that is deleted: not only cleared, and not told again since.
+/// True if this is the key of a deleted memo, as opposed to one in a cleared group.
 pub(super) fn is_deleted(table: &SessionTable, key: &SessionId) -> bool {
     let row = memo::uuid_of_key(key.as_str()).and_then(|uuid| table.memo_row(uuid));
     row.is_some_and(|row| row.state.memo.is_none())
 }
 
-/// What a memo says, read from its file. Blocks for a disk read.
+/// Reads the words of a memo. Blocks for a disk read.
 fn words(chunks: &chunks::ChunkStore, key: &SessionId, memo: &Memo) -> Result<memo::Words, String> {
     let text = chunks.note(key, &memo.words).map_err(|error| error.to_string())?;
     schema::memo::decode_words(&text)
 }
 
-/// The text of a memo as a conversation: of one who says one thing, or of those that it tells of.
+/// The text of a memo as items: one prompt, or one item per speaker.
 pub(crate) fn items(words: &memo::Words, memo: &Memo) -> Vec<Item> {
     let item = |line, body| Item { line, at: Some(memo.time()), uuid: None, message: None, sidechain: false, body };
     if memo.source != Source::Message {
         return vec![item(1, Body::Prompt { text: words.text() })];
     }
     let head = memo::Words { body: String::new(), ..words.clone() };
-    // The name stands on the first line, the body begins on the third.
+    // The name is on the first line, and the body starts on the third.
     let said = memo::turns(&words.body).into_iter().map(|turn| {
         let text = match turn.speaker {
             Some(speaker) => format!("{speaker}: {}", turn.text),
@@ -149,7 +149,7 @@ pub(crate) fn items(words: &memo::Words, memo: &Memo) -> Vec<Item> {
     std::iter::once(item(1, Body::Prompt { text: head.text() })).chain(said).collect()
 }
 
-/// A memo as what names the content of a session.
+/// Presents a memo as an episode.
 pub(crate) fn as_episode(uuid: Uuid, memo: &Memo) -> EpisodeRef {
     EpisodeRef {
         uuid,

@@ -1,5 +1,5 @@
-//! A conversation gone through once before the memory takes it in: what an entry says of it as a whole, and as much of it as a
-//! digest holds. Takes a bounded amount of memory, whatever the conversation.
+//! A first pass over a conversation before the memory takes it in: collects what its entry says as a whole, and as much
+//! as a digest holds. Needs bounded memory for any conversation.
 
 use std::convert::Infallible;
 
@@ -21,36 +21,36 @@ use baton_store::conversation::Conversation;
 
 use baton_memory::{MAX_LINKS, Titles, Units};
 
-/// What is known of a conversation that was gone through.
+/// The result of that pass.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
-    /// How many items it has.
+    /// Number of items.
     pub(super) count: usize,
-    /// How many units it gives.
+    /// Number of search units.
     pub(super) units: usize,
-    /// The first unit that may differ from what the memory has of it.
+    /// The first unit that may differ from what the memory has.
     pub(super) changed_from: usize,
-    /// The latest time of a conversation. By what is stored of it, not by the table: what was read since then and is not
-    /// indexed yet would stand in a memory that is built anew, and not in one that was maintained.
+    /// The latest time in the stored conversation. The table is not used, because it includes what was read but not
+    /// indexed yet: a rebuilt memory would then differ from a maintained one.
     pub(super) ended_at: Option<Timestamp>,
-    /// The sessions that it names, each once.
+    /// The sessions that it links to, each once.
     pub(super) links: Vec<(Link, SessionId)>,
-    /// The titles that it gives, and by which it may be given one.
+    /// Titles in the transcript, and what a title can be made of.
     pub(super) titles: Titles,
-    /// The prompts that are withdrawn.
+    /// Prompts that were withdrawn.
     pub(super) withdrawn: Withdrawn,
-    /// What a digest holds of one that is not in memory.
+    /// As much as a digest holds, unless the conversation is held in memory.
     abridged: Option<(Vec<Item>, u64)>,
 }
 
 impl Outline {
-    /// Goes through it. `known` items at its beginning are what the memory has of it already.
+    /// Goes through a conversation. The memory already has its first `known` items.
     pub(super) fn of(
         conversation: &Conversation,
         known: Option<usize>,
         way: Way<'_>,
     ) -> Result<Self, baton_memory::Error> {
-        // Hardly any conversation has prompts that are withdrawn: another look is needed only then.
+        // Withdrawn prompts are rare; go through it again only if there are any.
         let (outline, withdrawn) = Self::without(Withdrawn::default(), conversation, known, way)?;
         match withdrawn.is_empty() {
             true => Ok(outline),
@@ -58,7 +58,7 @@ impl Outline {
         }
     }
 
-    /// The same where it is known which prompts are withdrawn. Which are is told with it.
+    /// Goes through it, given the withdrawn prompts. Also returns those that it finds.
     fn without(
         withdrawn: Withdrawn,
         conversation: &Conversation,
@@ -100,12 +100,12 @@ impl Outline {
         }
     }
 
-    /// How many items are not among these, or only in part.
+    /// Number of items that are missing or shortened there.
     pub(super) fn left_out(&self) -> u64 {
         self.abridged.as_ref().map_or(0, |(_, left_out)| *left_out)
     }
 
-    /// What was tried in it. Of a conversation of which a digest holds only a part every call counts all the same.
+    /// Extracts the outcomes. Every call counts, even if a digest holds only a part of the conversation.
     pub(super) fn outcomes(
         &self,
         conversation: &Conversation,
@@ -126,7 +126,7 @@ impl Outline {
         Ok(pieces.finish())
     }
 
-    /// Lets go of these: the units come next, and are made of what is stored.
+    /// Releases the digest's items before the units are made.
     pub(super) fn let_go(&mut self) {
         if let Some((items, _)) = &mut self.abridged {
             *items = Vec::new();
@@ -151,7 +151,7 @@ impl Outline {
     }
 }
 
-/// What a conversation says of the world, by rules and as a model said it.
+/// Extracts the facts, by rules and from a model's answer.
 pub(super) fn graph(
     items: &[Item],
     episode: &Episode,
@@ -166,7 +166,7 @@ pub(super) fn graph(
     }
 }
 
-/// The units of a conversation, made as they are asked for.
+/// The search units of a conversation, made on demand.
 #[derive(Debug)]
 pub(super) struct Turns<'a> {
     pub(super) conversation: &'a Conversation,
@@ -190,7 +190,7 @@ impl Units for Turns<'_> {
     }
 }
 
-/// Why a conversation is not gone through to its end.
+/// Why the pass stopped early.
 struct Stopped(baton_memory::Error);
 
 impl From<conversation::Error> for Stopped {
@@ -199,7 +199,7 @@ impl From<conversation::Error> for Stopped {
     }
 }
 
-/// A conversation cannot be read that was readable a moment ago.
+/// Converts the error of a conversation that cannot be read.
 pub(super) fn unreadable(error: conversation::Error) -> baton_memory::Error {
     baton_memory::Error::Units(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! How others talk to the memory's thread.
+//! The interface of the memory's thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -14,27 +14,27 @@ use baton_base::limits;
 use baton_journal::session_table::TableReader;
 use baton_memory::Searcher;
 
-/// Talks to the projector's thread.
+/// Sends commands to the memory's thread and reads its state.
 #[derive(Clone)]
 pub(in crate::indexer) struct Port {
     pub(super) commands: Sender<Command>,
     pub(super) nudged: Arc<AtomicBool>,
-    /// Absent until the memory could be opened.
+    /// Absent until the memory was opened.
     pub(super) searcher: Arc<RwLock<Option<Searcher>>>,
     pub(super) reach: Arc<Reach>,
     pub(super) trouble: Arc<Trouble>,
 }
 
 pub(super) enum Command {
-    /// The journal may have more.
+    /// The journal may have more events.
     Nudge,
     Ensure(Wait),
-    /// The files must hold nothing of these sessions, whose tombstones stand up to the position.
+    /// Remove all text of these sessions from the files; their tombstones lie up to the position.
     Purge(Purge),
     Close(oneshot::Sender<()>),
 }
 
-/// Somebody waits until searches cover the log up to a position.
+/// A caller that waits until searches cover the log up to a position.
 pub(super) struct Wait {
     pub(super) at_least: Position,
     pub(super) want: Want,
@@ -52,12 +52,12 @@ impl Port {
         let _ = self.commands.send(Command::Ensure(Wait { at_least, want, reply }));
     }
 
-    /// `None`: the memory cannot be opened.
+    /// Returns `None` while the memory cannot be opened.
     pub(in crate::indexer) fn searcher(&self) -> Option<Searcher> {
         self.searcher.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// How far searches cover the log, and why they do not cover more of it.
+    /// How far searches cover the log, and why they do not cover more.
     pub(in crate::indexer) fn state(&self) -> (Position, Option<String>) {
         (self.covered().whole, self.trouble.lasting())
     }
@@ -74,7 +74,7 @@ impl Port {
         }
     }
 
-    /// How far it has taken the log in, committed or not.
+    /// How far the log has been applied, committed or not.
     pub(in crate::indexer) fn reached(&self) -> Position {
         self.reach.taken()
     }
@@ -85,7 +85,7 @@ impl Port {
         }
     }
 
-    /// Has sessions purged that were forgotten up to a position. The reply is dropped if the memory breaks, or is not open.
+    /// Purges sessions forgotten up to a position. The reply is dropped if the memory breaks or is not open.
     pub(in crate::indexer) fn purge(
         &self,
         sessions: Vec<SessionId>,
@@ -97,7 +97,7 @@ impl Port {
     }
 }
 
-/// Closes a projector's memory and waits for that. Blocks.
+/// Closes a memory and waits for it. Blocks.
 pub(in crate::indexer) fn close_now(port: &Port) {
     let (reply, closed) = oneshot::channel();
     port.reach.close();
@@ -106,7 +106,7 @@ pub(in crate::indexer) fn close_now(port: &Port) {
     }
 }
 
-/// Nudges the projector whenever the table has moved on.
+/// Nudges the memory whenever the table has changed.
 pub(in crate::indexer) fn follow(mut table: TableReader, port: Port) {
     tokio::spawn(async move {
         while table.changed().await.is_ok() {

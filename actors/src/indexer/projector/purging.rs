@@ -1,4 +1,4 @@
-//! What is forgotten leaves the memory's files.
+//! Purges forgotten text from the memory's files.
 
 use baton_conversation::record::{Position, SessionId};
 use baton_events::memo;
@@ -8,14 +8,14 @@ use tokio::sync::oneshot;
 
 use super::{Error, Projector, memos};
 
-/// Somebody waits for sessions to be purged: of those that are forgotten everything goes, of others what they said before.
+/// A requested purge: everything of forgotten sessions, and the former text of others.
 pub(super) struct Purge {
     pub(super) sessions: Vec<SessionId>,
     pub(super) at_least: Position,
     pub(super) reply: oneshot::Sender<Result<(), String>>,
 }
 
-/// All sessions that are forgotten, and all memos that are deleted.
+/// All forgotten sessions and deleted memos.
 pub(super) fn forgotten(table: &SessionTable) -> impl Iterator<Item = SessionId> {
     let sessions = table.iter().filter(|(_, row)| row.state.phase == Phase::Forgotten).map(|(id, _)| id.clone());
     let memos = table.memos().filter(|(_, row)| row.state.memo.is_none()).map(|(uuid, _)| memo::key(uuid));
@@ -27,13 +27,13 @@ fn is_gone(table: &SessionTable, id: &SessionId) -> bool {
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Whether the memory has all that the log says of the sessions that are to be purged.
+    /// True if all events of the sessions to be purged have been applied.
     pub(super) fn is_ready(&self, purge: &Purge) -> bool {
         purge.at_least <= self.applied && !purge.sessions.iter().any(|session| self.large.owes(session))
     }
 
-    /// Purges what is forgotten from the files, and answers whoever waits for it. Everything is committed. What the memory
-    /// cannot get rid of alone it gets rid of by being filled anew.
+    /// Purges forgotten sessions from the files and answers the callers. Everything is committed at this point. If the
+    /// index cannot purge itself, it is cleared and filled again.
     pub(super) fn purge(&mut self) -> Result<(), Error> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.purges).into_iter().partition(|purge| self.is_ready(purge));
@@ -42,12 +42,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let asked = ready.iter().flat_map(|purge| purge.sessions.iter().cloned());
         let (gone, changed): (Vec<_>, Vec<_>) = asked.partition(|session| is_gone(&table, session));
         self.forgotten.extend(gone);
-        // One whose tombstone was lifted meanwhile is there again, and what is there is not purged.
+        // Keep sessions that were restored meanwhile.
         self.forgotten.retain(|session| is_gone(&table, session));
         if self.forgotten.is_empty() && ready.is_empty() {
             return Ok(());
         }
-        // What a job has stored a moment ago is read back from its files as well.
+        // What a job has just stored must be read back from its files as well.
         self.fresh.clear();
         let sessions: Vec<SessionId> = self.forgotten.iter().cloned().collect();
         let purged = self.store.purge(&sessions, &changed);
@@ -65,14 +65,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         tracing::info!(sessions = self.forgotten.len(), reason = "forgotten", "memory purged");
         if let Err(error) = without_vectors {
-            // Who waits asks again; else the next start does.
+            // Waiting callers ask again; otherwise the next start does.
             tracing::warn!(%error, "vectors not purged of what is forgotten");
         }
         self.forgotten.clear();
         Ok(())
     }
 
-    /// Vectors of texts that nobody has said any more leave their files: the memory has all of the log up to the tombstones.
+    /// Removes vectors of texts that no longer occur. The memory has applied the log up to the tombstones.
     fn purge_vectors(&self) -> Result<(), String> {
         let Some(vectors) = &self.options.vectors else { return Ok(()) };
         let kept = vectors.retain(|| self.store.searcher().live_texts());

@@ -1,11 +1,11 @@
-//! How far the memory has come, and how far it is asked to come.
+//! How far the memory has followed the log, and how far it is asked to.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_conversation::record::Position;
 
-/// Shared by the memory's thread and all who ask it.
+/// Shared by the memory's thread and its callers.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     taken: AtomicU64,
@@ -13,16 +13,16 @@ pub(super) struct Reach {
     covered: Mutex<Covered>,
 }
 
-/// Up to where searches cover the log.
+/// Positions up to which searches cover the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Covered {
-    /// Of everything.
+    /// For everything.
     pub(crate) whole: Position,
-    /// Of everything but large conversations that are put off.
+    /// Except for large conversations that are put off.
     pub(crate) but_large: Position,
 }
 
-/// What a wait for the memory is for.
+/// What a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     /// Everything.
@@ -32,12 +32,12 @@ pub(crate) enum Want {
 }
 
 impl Covered {
-    /// As far as it goes up to a position.
+    /// Limits the positions to `position`.
     pub(crate) fn up_to(self, position: Position) -> Self {
         Self { whole: self.whole.min(position), but_large: self.but_large.min(position) }
     }
 
-    /// What is wanted of it.
+    /// The position for what is wanted.
     pub(super) fn of(self, want: Want) -> Position {
         match want {
             Want::Whole => self.whole,
@@ -55,13 +55,13 @@ impl Reach {
         *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = covered;
     }
 
-    /// Up to here the log has nothing for the memory but large conversations.
+    /// Records that the log up to `to` has only large conversations left for the memory.
     pub(super) fn has_small(&self, to: Position) {
         let mut covered = self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         covered.but_large = covered.but_large.max(to);
     }
 
-    /// The last event taken in, committed or not.
+    /// The last event applied, committed or not.
     pub(super) fn taken(&self) -> Position {
         Position(self.taken.load(Ordering::Relaxed))
     }
@@ -70,7 +70,7 @@ impl Reach {
         self.taken.store(event.0, Ordering::Relaxed);
     }
 
-    /// Somebody waits for what stands up to here.
+    /// Records that a caller waits for this position.
     pub(super) fn ask(&self, to: Position) {
         self.asked.fetch_max(to.0, Ordering::SeqCst);
     }
@@ -79,7 +79,7 @@ impl Reach {
         Position(self.asked.load(Ordering::SeqCst))
     }
 
-    /// The memory is to be closed.
+    /// Announces that the memory is to be closed.
     pub(super) fn close(&self) {
         self.ask(Position(u64::MAX));
     }

@@ -1,4 +1,4 @@
-//! The memory's thread, on a log that gives little at a time.
+//! The memory's thread, on a log that returns few events at a time.
 
 mod large;
 
@@ -19,7 +19,7 @@ use baton_store::chunks::ChunkStore;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A journal of which every read gives one record: as its contract allows.
+/// A journal that returns one record per read, as its contract permits.
 struct Sparing(MemoryJournal);
 
 impl Journal for Sparing {
@@ -61,7 +61,7 @@ impl Journal for Sparing {
     }
 }
 
-/// A memory that follows a log of so many events, told of none of them.
+/// A memory that follows a log of `events` events without being nudged.
 async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
     let (fold, table) = TableFold::new();
     let journal = Arc::new(Sparing(MemoryJournal::new(Box::new(fold))));

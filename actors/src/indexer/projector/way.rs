@@ -1,4 +1,4 @@
-//! Whether the memory gives up a large conversation that it goes through, because somebody waits for something else.
+//! Decides when the memory abandons a large conversation because a caller waits for something else.
 
 use std::cell::Cell;
 use std::fmt;
@@ -15,24 +15,24 @@ use crate::indexer::large::{Large, is_large};
 use baton_base::limits;
 use baton_memory::Error as MemoryError;
 
-/// Asked at each item of a conversation that is gone through whether to go on.
+/// Asked at each item of a conversation whether to go on.
 #[derive(Clone, Copy)]
 pub(super) struct Way<'a>(&'a dyn Fn() -> Result<(), MemoryError>);
 
 impl<'a> Way<'a> {
-    /// Goes on as long as this says so.
+    /// Goes on as long as `says` returns `Ok`.
     pub(super) fn while_it(says: &'a dyn Fn() -> Result<(), MemoryError>) -> Self {
         Self(says)
     }
 
-    /// Gives way to nobody.
+    /// Never gives way.
     pub(super) fn straight() -> Self {
         Self(&|| Ok(()))
     }
 
     /// # Errors
     ///
-    /// [`MemoryError::GaveWay`] when what it is asked for is to be given up.
+    /// [`MemoryError::GaveWay`] if the work is to be abandoned.
     pub(super) fn check(&self) -> Result<(), MemoryError> {
         self.0()
     }
@@ -44,19 +44,19 @@ impl fmt::Debug for Way<'_> {
     }
 }
 
-/// What else there is to do for a memory that is at a large conversation, everything before being committed.
+/// Other work for a memory that is at a large conversation. Everything before is committed.
 pub(super) struct Others<'a> {
     options: &'a Options,
     reach: Arc<Reach>,
     large: Arc<Large>,
-    /// It is not looked for before this time.
+    /// Other work is not looked for before this time; `None` for never.
     from: Option<Instant>,
-    /// Up to where the log has nothing else for the memory.
+    /// Up to here the log has no other work.
     looked: Cell<Position>,
 }
 
 impl<'a> Others<'a> {
-    /// What stands in the log behind a position, for which nobody waits with less patience than this.
+    /// Other work in the log after `at`, looked for once `patience` has passed.
     pub(super) fn of(
         options: &'a Options,
         reach: &Arc<Reach>,
@@ -70,7 +70,7 @@ impl<'a> Others<'a> {
 
     /// # Errors
     ///
-    /// [`MemoryError::GaveWay`] when somebody waits for one of them.
+    /// [`MemoryError::GaveWay`] if a caller waits for other work.
     pub(super) fn check(&self) -> Result<(), MemoryError> {
         if self.reach.is_closing() {
             return Err(MemoryError::GaveWay);
@@ -79,11 +79,11 @@ impl<'a> Others<'a> {
         if !is_asked || self.from.is_none_or(|from| Instant::now() < from) {
             return Ok(());
         }
-        // What is wrong with the log shows where it is taken in.
+        // Errors of the log are reported where it is applied.
         if self.look().unwrap_or(true) { Err(MemoryError::GaveWay) } else { Ok(()) }
     }
 
-    /// Whether there is any. What changes nothing, or another large conversation, is passed over.
+    /// Returns true if there is other work. Skips events without effect and other large conversations.
     fn look(&self) -> Result<bool, Error> {
         let table = self.options.table.now();
         while self.looked.get() < table.position() {

@@ -1,4 +1,4 @@
-//! What the memory should hold: all that is shown, and nothing else.
+//! Keeps the memory complete: it holds everything that is visible, and nothing else.
 
 use std::time::Instant;
 
@@ -12,8 +12,8 @@ use super::{Error, LOOK_AGAIN, LOOKED_AT, Projector, Way, purging};
 use crate::indexer::large::is_large;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
-    /// it was their turn: all that there are when it has followed for the first time, and those known since now and then.
+    /// Puts in sessions that are missing because their conversations could not be read: checks all of them when the log
+    /// was first caught up with, and the known ones from time to time.
     pub(super) fn make_whole(&mut self) -> Result<(), Error> {
         let table = self.options.table.now();
         if self.applied < table.position() {
@@ -31,14 +31,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.make_one_whole(&session, &table)?;
         }
         if self.made_whole.is_none() {
-            // A daemon that was killed over it has left it to us.
+            // A killed daemon may have left purges undone.
             self.forgotten.extend(purging::forgotten(&table));
         }
         self.made_whole = Some(Instant::now());
         Ok(())
     }
 
-    /// Takes in all that is shown and that the memory does not hold: a group was cleared, and is found again.
+    /// Puts in everything visible that is missing, after a cleared group was restored.
     pub(super) fn make_all_whole(&mut self, table: &SessionTable) -> Result<(), Error> {
         let sessions: Vec<SessionId> = table.iter().map(|(session, _)| session.clone()).collect();
         let memos = table.memos().map(|(uuid, _)| memo::key(uuid));
@@ -56,7 +56,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Makes the current episode what the memory holds of its session, a large one in its time; nothing, if it is deleted or
+    /// Puts in the session's current episode, or puts it off if it is large. Removes the session if it is deleted or
     /// cleared.
     pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
         let is_deleted = self.options.table.now().is_deleted(row);
@@ -71,7 +71,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Takes in a memo that the memory should hold and does not.
+    /// Puts in a memo if it is missing.
     fn make_memo_whole(&mut self, uuid: Uuid, table: &SessionTable) -> Result<(), Error> {
         match table.memo(uuid) {
             Some((_, memo)) if !self.store.holds(&memo::key(uuid))? => self.put_memo(uuid, memo),

@@ -1,4 +1,4 @@
-//! A session that is forgotten while the memory restores its conversation.
+//! Forgetting a session while the memory restores its conversation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use baton_journal::session_table::TableFold;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A daemon with one session that is indexed, in a folder with its transcript.
+/// A daemon with one indexed session, in a folder with its transcript.
 pub(in crate::indexer) async fn indexed(id: &SessionId) -> (tempfile::TempDir, System) {
     let temp = tempfile::tempdir().unwrap();
     let (home, project) = (temp.path().join("home"), temp.path().join("claude/projects/-srv-house"));
@@ -53,7 +53,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     let (services, folder) = (system.services(), temp.path().join("home/blobs").join(id.as_str()));
     assert!(folder.exists());
     let episode = services.table.now().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
-    // As while it is forgotten: its files are gone, and it is held. Then the memory has to read its conversation.
+    // The state while it is forgotten: its files are gone and it is held. Then the memory has to read its conversation.
     let held = services.indexer.under_way.hold(&id).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let group = Switch::Track { seen: None, force: false, group: Some("elsewhere".to_owned()) };
@@ -63,7 +63,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     assert!(!folder.exists(), "it was written beside whoever deletes it");
     assert_eq!(services.indexer.unreadable().len(), 1, "it is named, and tried again");
 
-    // Whoever forgets it waits for who restores it, and the other way round.
+    // Forgetting waits for a restore in progress, and vice versa.
     let forgotten = services.supervisor.switch(&id, Switch::Forget { seen: None, cause: None }, DEADLINE).await;
     assert_eq!(forgotten, Ok(Switched::Done { already: false }));
     let position = services.table.now().position();

@@ -1,4 +1,4 @@
-//! What is redacted again beside what else happens to a session.
+//! Redacting again while other things happen to a session.
 
 use std::io::Write as _;
 use std::time::Duration;

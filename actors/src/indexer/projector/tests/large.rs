@@ -1,4 +1,4 @@
-//! Large conversations: put off, given up, and lost by nobody. Those here only say that they are.
+//! Large conversations are put off and abandoned, but never lost. Those here only pretend to be large.
 
 use std::sync::Mutex;
 
@@ -19,7 +19,7 @@ use baton_base::limits;
 use baton_memory::Query;
 use baton_store::chunks::Header;
 
-/// A log, what it names, and a memory that follows it.
+/// A log with its chunks, and a memory that follows it.
 struct Home {
     temp: tempfile::TempDir,
     options: Options,
@@ -52,7 +52,7 @@ impl Home {
         Projector::start(self.options.clone(), fresh, self.large.clone(), left_out, mender, collect, || {}).unwrap()
     }
 
-    /// The session's conversation is this text now: the position at which that is recorded.
+    /// Stores `text` as the session's conversation, and returns the position of its event.
     async fn says(&self, id: &str, text: &str, items: u64) -> Position {
         let session = SessionId::new(id).unwrap();
         let body = Body::Prompt { text: text.to_owned() };
@@ -119,7 +119,7 @@ async fn what_is_put_off_when_a_daemon_ends_is_taken_in_by_the_next() {
     let first = home.says("giant", "wombats", LARGE).await;
     let port = home.memory();
     assert_eq!(covers(&port, first, Want::Whole).await, first);
-    // It rests now, for as long as anything rests.
+    // Let it rest for the remainder of the test.
     home.large.taken_in(&giant, Duration::from_secs(3_600));
     let grown = home.says("giant", "wombats and numbats", LARGE).await;
     let last = home.says("other", "herons", 1).await;
@@ -136,7 +136,7 @@ async fn what_is_put_off_when_a_daemon_ends_is_taken_in_by_the_next() {
     let found = ["herons", "numbats", "wombats"].map(|word| finds(&next, word));
     assert_eq!(found, [1, 1, 1]);
     next.close().await;
-    // Whatever came of it in between, it is what a memory has that was built at once.
+    // Whatever happened in between, the result equals a rebuilt memory.
     std::fs::remove_dir_all(home.temp.path().join("memory")).unwrap();
     let afresh = home.memory();
     covers(&afresh, last, Want::Whole).await;
