@@ -1,8 +1,8 @@
-//! Who asks a model for vectors: for those of what was said, in the background, and for that of each question.
+//! Asks a model for vectors: in the background for what was said, and for each question.
 //!
-//! Off unless somebody configures a model; then nothing is opened, read or connected to. Only stored text is sent, which is
-//! filtered and redacted, and of sessions that may be shown. Nothing waits for it: a question whose vector does not come at
-//! once is answered by its words, and says so.
+//! Off unless a model is configured; then nothing is opened, read or connected to. Only stored text is sent, which is
+//! filtered and redacted, and only of visible sessions. Nothing waits for it: a question whose vector does not arrive
+//! at once is answered by its words, and the answer says so.
 
 mod asked;
 mod filling;
@@ -25,10 +25,10 @@ use baton_journal::session_table::TableReader;
 use baton_memory::vectors::{Error, Meaning, Model, Table, Vectors, key, passage};
 use baton_model::{Client, Failure};
 
-/// How long a question's vector is waited for: more would be felt.
+/// Time limit for a question's vector; a longer delay would be noticeable.
 const ASKING: Duration = Duration::from_millis(300);
 
-/// What filling needs beside the model.
+/// What filling needs besides the model.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) settings: SettingsReader,
@@ -38,7 +38,7 @@ pub(crate) struct Surroundings {
     pub(crate) stop: watch::Receiver<bool>,
 }
 
-/// Makes vectors, if it is configured. Shared by whoever asks.
+/// Makes vectors if a model is configured.
 pub struct Embedder {
     vectors: Arc<Vectors>,
     in_use: RwLock<Option<Arc<InUse>>>,
@@ -46,27 +46,27 @@ pub struct Embedder {
     asked: Mutex<Asked>,
 }
 
-/// A model, and the vectors that it has made.
+/// A model and the vectors made by it.
 pub(crate) struct InUse {
     client: Client,
     table: Arc<Table>,
 }
 
-/// How far filling is.
+/// Progress of filling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Texts that have a vector.
+    /// Texts with a vector.
     pub done: u64,
-    /// Texts that have yet to get one.
+    /// Texts still without one.
     pub pending: u64,
-    /// Whether it is known what is pending.
+    /// True once the number of pending texts is known.
     pub is_known: bool,
-    /// Why they do not get it now, and what to do about it.
+    /// Why filling is stopped, and what to do about it.
     pub problem: Option<(String, String)>,
 }
 
 impl Progress {
-    /// `ready`, `filling` or `waiting`, as `status` says it.
+    /// The state in `status`: `ready`, `filling` or `waiting`.
     pub fn state(&self) -> &'static str {
         match (&self.problem, self.is_known && self.pending == 0) {
             (Some(_), _) => "waiting",
@@ -76,17 +76,17 @@ impl Progress {
     }
 }
 
-/// A question's vector, or why there is none.
+/// The vector of a question, or why there is none.
 #[derive(Clone, Default)]
 pub struct Meant {
-    /// What the memory is asked with.
+    /// The vector for the search.
     pub meaning: Option<Meaning>,
-    /// What the answer says of it: `used`, `behind: …`, `down: …`, `off: …`; nothing where none are configured.
+    /// What the answer says about it: `used`, `behind: …`, `down: …`, `off: …`; `None` if no model is configured.
     pub told: Option<String>,
 }
 
 impl Embedder {
-    /// With vectors in a folder, which need not be there.
+    /// Creates an embedder with its vectors in `folder`, which need not exist.
     pub fn new(folder: &Path) -> Self {
         Self {
             vectors: Arc::new(Vectors::new(folder)),
@@ -96,18 +96,18 @@ impl Embedder {
         }
     }
 
-    /// Where vectors lie, configured or not.
+    /// The stored vectors, whether a model is configured or not.
     pub fn vectors(&self) -> Arc<Vectors> {
         self.vectors.clone()
     }
 
-    /// Fills in the background from now on, as the settings say, until the daemon stops.
+    /// Starts filling in the background, as configured, until the daemon stops.
     pub(crate) fn start(self: &Arc<Self>, surroundings: Surroundings, tasks: &TaskSupervisor) {
         let embedder = self.clone();
         tasks.spawn("embedder", move || filling::run(embedder.clone(), surroundings.clone()));
     }
 
-    /// How far filling is; nothing is where it is off.
+    /// Progress of filling; all zero while it is off.
     pub fn progress(&self) -> Progress {
         let mut progress = self.lock_progress().clone();
         if let Some(in_use) = self.in_use().filter(|_| progress.problem.is_none()) {
@@ -116,7 +116,7 @@ impl Embedder {
         progress
     }
 
-    /// The vector of a question, if it is there within a moment.
+    /// Returns the vector of a question if it is available within [`ASKING`].
     pub async fn meaning(&self, question: &Question) -> Meant {
         let told = |told: String| Meant { meaning: None, told: Some(told) };
         let Some(in_use) = self.in_use() else {
@@ -154,7 +154,7 @@ impl Embedder {
         }
     }
 
-    /// Uses a model from now on, or none. Blocks.
+    /// Switches to a model, or to none. Blocks.
     fn take_up(&self, embedding: Option<&Embedding>) -> Result<Option<Arc<InUse>>, Refused> {
         self.put(None);
         let model = embedding
@@ -206,7 +206,7 @@ fn behind(pending: u64) -> String {
     format!("behind: {pending} pending")
 }
 
-/// A failure with its next step.
+/// Describes a failure and its remedy.
 fn told(failure: &Failure) -> (String, String) {
     (failure.what(), failure.next_step().to_owned())
 }

@@ -1,9 +1,9 @@
-//! Who has a model enrich episodes: takes what sessions owe from the session table, one call after another, within the
-//! budgets, and has each session record what it was asked and what came of it.
+//! The enricher: takes the enrichments that sessions owe from the session table, asks a model within the budgets, and
+//! has each session record the calls and their results.
 //!
-//! Off unless somebody switches a model on; then nothing is read or connected to. What is owed stands in the log, so nothing
-//! is lost with a daemon; a call that it had under way is recorded as lost, for what it cost is unknown. Nothing waits for it:
-//! no close, no question, no hook.
+//! Off unless a model is switched on; then nothing is read or connected to. What is owed is in the log, so nothing is
+//! lost when a daemon ends; a call in flight is recorded as lost, because its cost is unknown. No close, question or
+//! hook waits for it.
 
 mod budget_reservation;
 mod call_permits;
@@ -46,22 +46,21 @@ use hits::Hits;
 pub(crate) use outcome::{By, Done, Outcome};
 use owed::Owing;
 
-/// How long the table is let change before it is looked at again.
+/// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
-/// How often it is looked without a change.
+/// How often the table is looked at without a change.
 const LOOK_ANYWAY: Duration = Duration::from_secs(60);
-/// Between two attempts to record something.
+/// Delay between attempts to record something.
 const RETRY: Duration = Duration::from_secs(5);
-/// How long a session is let alone with which nothing came about, whatever its own state says.
+/// Pause for a session after an unsuccessful attempt, whatever its own state says.
 const PAUSE_MS: i64 = 3_000;
-/// The same with one that there is nothing more to ask about, if the log did not take that.
+/// The same for a session about which there is nothing more to ask, if the log did not accept that.
 const UNCHANGED_MS: i64 = 600_000;
-/// How long a session may take to record something.
+/// Time limit for a session to record something.
 const RECORD: Duration = Duration::from_secs(30);
-/// What calls that are under way are given when the daemon stops.
+/// Time that calls in flight get when the daemon stops.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What the enricher needs.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) settings: SettingsReader,
@@ -75,7 +74,7 @@ pub(crate) struct Surroundings {
     pub(crate) stop: watch::Receiver<bool>,
 }
 
-/// See the module. Shared by whoever asks.
+/// Enriches episodes; see the module documentation.
 pub struct Enricher {
     around: Surroundings,
     client: Mutex<Option<Client>>,
@@ -83,24 +82,25 @@ pub struct Enricher {
     rooms: Rooms,
     hits: Hits,
     known: Mutex<Known>,
-    /// Something is over.
+    /// Notified when work on a session has ended.
     over: Notify,
 }
 
-/// What is going on.
+/// The enricher's state.
 #[derive(Default)]
 struct Known {
-    /// Sessions that are worked on.
+    /// Sessions being worked on.
     under_way: BTreeSet<SessionId>,
-    /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
+    /// Sessions whose next call exceeds a budget: for which content, its estimated cost, the budget, and the settings
+    /// at the time.
     over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted, Bound, Arc<Settings>)>,
-    /// Pauses after failures of an endpoint that is not configured any more.
+    /// Pauses that are void, because they come from failures of an endpoint that is no longer configured.
     forgiven: BTreeMap<SessionId, Timestamp>,
-    /// What the endpoint has said of the last request that it did not take, and what to do about it.
+    /// Why the endpoint rejected the last request, and what to do about it.
     rejected: Option<(String, String)>,
-    /// Sessions with which nothing came about, and when they are tried again at the earliest.
+    /// Sessions paused after an unsuccessful attempt, until when.
     paused: BTreeMap<SessionId, Timestamp>,
-    /// What was made of a wish that a daemon before this one did not come to answer: for whoever still waits.
+    /// Calls made on a person's request that an earlier daemon did not answer, for the command that still waits.
     outlived: BTreeMap<SessionId, Outlived>,
     /// Why nothing is sent, and what to do about it.
     problem: Option<(String, String)>,
@@ -109,46 +109,46 @@ struct Known {
 /// See [`Known::outlived`].
 #[derive(Clone, Debug, Default)]
 struct Outlived {
-    /// Estimates of the calls that were cut off, by their numbers.
+    /// Estimated costs of the calls that were cut off, by call number.
     lost: BTreeMap<u32, u64>,
-    /// Calls that were made since, those of them of unknown cost, and what they cost.
+    /// Number of calls since then, number of those with unknown cost, and their cost.
     since: (u64, u64, u64),
 }
 
-/// How it stands, for `status`.
+/// The state of enrichment, for `status`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
-    /// Sessions whose episode is enriched.
+    /// Sessions with an enriched episode.
     pub enriched: u64,
-    /// Sessions that are owed it.
+    /// Sessions that owe an enrichment.
     pub owed: u64,
-    /// Sessions that are worked on.
+    /// Sessions being worked on.
     pub under_way: u64,
     /// Sessions that wait because a budget is spent.
     pub over_budget: u64,
-    /// Of these, those that need more than the budget of a session.
+    /// Of these, sessions that need more than the budget per session.
     pub over_session: u64,
-    /// Sessions that are owed it, and whose last request the endpoint did not take.
+    /// Sessions that owe one and whose last request the endpoint rejected.
     pub rejected: u64,
-    /// What it has said, and what to do about it; none before it was asked by this daemon.
+    /// Why it rejected it, and what to do about it; `None` before this daemon has asked it.
     pub rejected_why: Option<(String, String)>,
-    /// Sessions of which a model makes nothing.
+    /// Sessions that a model could not enrich.
     pub given_up: u64,
     /// The first of them for which something can be done, and why.
     pub given_up_first: Option<(SessionId, GaveUp)>,
-    /// Sessions that are enriched and were asked about again in vain.
+    /// Enriched sessions about which a model was asked again without success.
     pub kept: u64,
     /// The first of them, and why.
     pub kept_first: Option<(SessionId, GaveUp)>,
-    /// Calls of whose end nothing is known.
+    /// Calls whose result is unknown.
     pub unknown_calls: u64,
-    /// What was spent today, in thousandths of a millionth of a US dollar.
+    /// Cost of today's calls in nanodollars.
     pub spent_today_nanos: u64,
     /// Why nothing is sent, and what to do about it.
     pub problem: Option<(String, String)>,
 }
 
-/// A session is worked on as long as this lives.
+/// Marks a session as being worked on until dropped.
 struct UnderWay<'a> {
     enricher: &'a Enricher,
     session: SessionId,
@@ -174,20 +174,20 @@ impl Enricher {
         }
     }
 
-    /// Enriches in the background from now on, as the settings say, until the daemon stops.
+    /// Starts enriching in the background, as configured, until the daemon stops.
     pub(crate) fn start(self: &Arc<Self>, tasks: &TaskSupervisor) -> Enriching {
         let enricher = self.clone();
         Enriching(tasks.spawn("enricher", move || enricher.clone().run()))
     }
 
-    /// A question has found these sessions.
+    /// Notes that a question has found these sessions.
     pub(crate) fn hit(&self, sessions: impl Iterator<Item = SessionId>) {
         if self.around.settings.now().llm.is_some() {
             self.hits.note(sessions);
         }
     }
 
-    /// How it stands.
+    /// The state of enrichment.
     pub fn shown(&self) -> Shown {
         let (table, settings, now) = (self.around.table.now(), self.around.settings.now(), self.around.clock.now());
         let mut shown = Shown { spent_today_nanos: self.purse.today(&table, now), ..Shown::default() };
@@ -202,7 +202,7 @@ impl Enricher {
                     false => (&mut shown.given_up, &mut shown.given_up_first),
                 };
                 *count += 1;
-                // What says nothing is no model's fault.
+                // An empty session is not the model's fault.
                 if first.is_none() && why != GaveUp::Empty {
                     *first = Some((id.clone(), why));
                 }
@@ -221,18 +221,18 @@ impl Enricher {
         }
         shown.under_way = known.under_way.len() as u64;
         shown.rejected_why = known.rejected.clone();
-        // Where nothing is owed, what once kept it from being sent is of no matter.
+        // Without owed sessions, an old problem does not matter.
         shown.problem = known.problem.clone().filter(|_| settings.llm.is_some() && shown.owed > 0);
         shown
     }
 
-    /// Whether the next call about a session waits until a budget allows it.
+    /// True if the next call about a session waits for a budget.
     pub fn over_budget(&self, id: &SessionId) -> bool {
         self.known().over_budget.contains_key(id)
     }
 
-    /// What keeps a model from being asked at all as it is configured: no price, no key. Blocks for a short read where the
-    /// key is in a file.
+    /// Returns why no call can be made as configured, for lack of a price or key. Blocks for a short read if the key is
+    /// in a file.
     pub fn obstacle(settings: &Settings) -> Option<(String, String)> {
         let llm = settings.llm.as_ref()?;
         price(settings, llm).err().or_else(|| {
@@ -249,7 +249,7 @@ impl Enricher {
         loop {
             let (set, now) = (settings.newest(), self.around.clock.now());
             if set.llm.as_ref().map(|llm| &llm.endpoint) != before.llm.as_ref().map(|llm| &llm.endpoint) {
-                // Another one: what went wrong with the one before says nothing of it.
+                // Forget the failures of the former endpoint.
                 let waits = |(id, row): (&SessionId, &Arc<Row>)| Some((id.clone(), row.state.enrichment()?.retry_at?));
                 let waiting: Vec<(SessionId, Timestamp)> = table.newest().enriching().filter_map(waits).collect();
                 let mut known = self.known();
@@ -257,13 +257,13 @@ impl Enricher {
                 known.forgiven = waiting.into_iter().collect();
             }
             if !asks_alike(&set, &before) {
-                // What it would cost is reckoned anew, and what there is to ask.
+                // Costs and requests may differ now.
                 self.known().paused.clear();
                 before = set.clone();
             }
-            // They may have changed and changed back since.
+            // The settings may have changed and changed back since.
             self.known().over_budget.retain(|_, (.., under)| asks_alike(under, &set));
-            // What has ended makes room, all of it at once.
+            // Collect all tasks that have ended.
             while at_work.try_join_next().is_some() {}
             self.keep_switch().await;
             self.lose_orphans(&table.newest()).await;
@@ -285,15 +285,15 @@ impl Enricher {
             if !goes_on {
                 break;
             }
-            // Much may change at once, and all of it is looked at.
+            // Gather changes that come together.
             tokio::time::sleep(GATHER).await;
         }
-        // What comes in a moment is not lost.
+        // Give running calls a moment.
         let ending = async { while at_work.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_WORDS, ending).await;
     }
 
-    /// Begins what is due, as far as there is room. Answers when to look again.
+    /// Starts what is due, as far as the limits allow. Returns when to look again.
     async fn begin_due(
         self: &Arc<Self>,
         settings: &Arc<Settings>,
@@ -314,17 +314,17 @@ impl Enricher {
         let obstacle = tokio::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
         if obstacle.is_some() {
             self.known().problem = obstacle;
-            // The environment stays as it is; a file may be written.
+            // An environment variable cannot appear, but a key file can.
             return wake.min(now.plus_ms(15_000));
         }
-        // What is known of another endpoint says nothing of this one.
+        // Ignore the health of another endpoint.
         let client = self.client().filter(|client| client.endpoint() == &llm.endpoint);
         let down = client.and_then(|client| client.health()).filter(|down| !down.again_in.is_zero());
         if let Some(down) = down {
             let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
             return wake.min(now.plus_ms(again.saturating_add(1)));
         }
-        // An endpoint that has failed is asked by one, and by all when that one was answered.
+        // After a failure, only one call is made; once it succeeds, all are.
         let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.health().is_some());
         let most = if is_tried { 1 } else { llm.max_concurrency };
         let today = self.purse.today(&table, now);
@@ -350,7 +350,7 @@ impl Enricher {
             at_work.spawn(async move {
                 let done = enricher.enrich(&id, &By::Itself).await;
                 let mut known = enricher.known();
-                // What came of other settings says nothing of those that hold now.
+                // A failure under other settings is no reason to pause.
                 if done.outcome != Outcome::Enriched && asks_alike(&set, &enricher.around.settings.now()) {
                     let pause_ms = if done.outcome == Outcome::Unchanged { UNCHANGED_MS } else { PAUSE_MS };
                     let until = enricher.around.clock.now().plus_ms(pause_ms);
@@ -361,7 +361,8 @@ impl Enricher {
         wake
     }
 
-    /// Has the log say whether a model is enabled: only what ends while one is owes anything. Mostly it says so already.
+    /// Records whether a model is enabled, if that has changed: only sessions that end while one is enabled owe an
+    /// enrichment.
     pub(crate) async fn keep_switch(&self) {
         let is_enabled = self.around.settings.now().llm.is_some();
         if self.around.table.now().home().state.model_since.is_some() == is_enabled {
@@ -372,7 +373,7 @@ impl Enricher {
         }
     }
 
-    /// Calls that another daemon had under way are nobody's.
+    /// Records calls left by an earlier daemon as lost.
     async fn lose_orphans(&self, table: &SessionTable) {
         let orphans: Vec<(SessionId, u32, Arc<Row>)> = {
             let known = self.known();
@@ -380,11 +381,11 @@ impl Enricher {
             orphans.filter_map(|(id, row)| Some((id.clone(), call_of(row)?, row.clone()))).collect()
         };
         for (id, call, row) in orphans {
-            // Whoever works on it since then looks at it himself.
+            // If work on it has started since, that handles the call.
             if self.known().under_way.contains(&id) {
                 continue;
             }
-            // Before it is recorded: whoever asks next finds nothing under way, and is told of it.
+            // Before it is recorded, so that the next caller finds no call in flight and learns about the loss.
             self.note_lost(&id, &row);
             let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
             if !matches!(lost, Ok(Ok(_))) {
@@ -393,7 +394,7 @@ impl Enricher {
         }
     }
 
-    /// Keeps in mind what was lost of what a person asked for: the command still waits, and asks again.
+    /// Remembers a lost call that a person had asked for: their command still waits and will ask again.
     fn note_lost(&self, id: &SessionId, before: &Row) {
         let Some(enrichment) = before.state.enrichment().filter(|it| it.owed.is_some_and(|owed| owed.asked)) else {
             return;
@@ -404,7 +405,7 @@ impl Enricher {
         }
     }
 
-    /// The same with what came of the wish before, told once.
+    /// Adds the calls remembered in [`Known::outlived`], once.
     fn with_outlived(&self, id: &SessionId, done: Done) -> Done {
         let Outlived { lost, since: (calls, unknown, nanos) } = self.known().outlived.remove(id).unwrap_or_default();
         let cut_off = lost.len() as u64;
@@ -416,7 +417,7 @@ impl Enricher {
         }
     }
 
-    /// A wish is carried out further by itself, as long as nobody asks again.
+    /// Adds the calls of a background attempt to those remembered for the person who asked.
     fn note_since(&self, id: &SessionId, done: &Done) {
         if let Some(outlived) = self.known().outlived.get_mut(id) {
             let (calls, unknown, nanos) = outlived.since;
@@ -424,7 +425,7 @@ impl Enricher {
         }
     }
 
-    /// The way to the configured endpoint; what is known of another one is forgotten.
+    /// Returns the client of the configured endpoint, replacing that of another.
     async fn client_of(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
         if let Some(client) = self.client().filter(|client| client.endpoint() == endpoint) {
             return Ok(client);
@@ -434,7 +435,7 @@ impl Enricher {
         let made = tokio::task::spawn_blocking(move || Client::new(&wanted, None)).await;
         let made = made.unwrap_or_else(|_| Err(Failure::broken("the way to the endpoint could not be prepared")))?;
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have been faster: there is one breaker.
+        // Use a client made concurrently, so that there is one circuit breaker.
         if let Some(known) = client.as_ref().filter(|known| known.endpoint() == endpoint) {
             return Ok(known.clone());
         }
@@ -445,7 +446,7 @@ impl Enricher {
         self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Marks a session as worked on. `None`: it is already.
+    /// Marks a session as being worked on. Returns `None` if it already is.
     fn begin(&self, session: &SessionId) -> Option<UnderWay<'_>> {
         let begins = self.known().under_way.insert(session.clone());
         begins.then(|| UnderWay { enricher: self, session: session.clone() })
@@ -456,17 +457,17 @@ impl Enricher {
     }
 }
 
-/// Whether what a model is asked, and what that costs, are the same under both.
+/// True if both settings result in the same requests and costs.
 fn asks_alike(one: &Settings, other: &Settings) -> bool {
     one.llm == other.llm && one.prices == other.prices && one.filtering == other.filtering
 }
 
-/// The number of the call that is recorded as under way.
+/// The number of the call recorded as in flight.
 fn call_of(row: &Row) -> Option<u32> {
     row.state.enrichment()?.call.as_ref().map(|call| call.id)
 }
 
-/// What the model costs; on this machine one without a price costs nothing. The error says what is missing, and what to do.
+/// Returns the model's price; a local model without one is free. Otherwise returns what is missing and what to do.
 fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, String)> {
     let model = &llm.endpoint.model;
     let price = settings.prices.price(model);
@@ -482,12 +483,12 @@ fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, Strin
     Err((what, fix))
 }
 
-/// Enriching in the background.
+/// The running enricher.
 #[derive(Debug)]
 pub(crate) struct Enriching(tokio::task::JoinHandle<()>);
 
 impl Enriching {
-    /// Waits a moment for what is under way. The daemon has been told to stop.
+    /// Waits a moment for calls in flight. The daemon must have been told to stop.
     pub(crate) async fn finish(self) {
         let _ = tokio::time::timeout(LAST_WORDS * 2, self.0).await;
     }

@@ -1,8 +1,8 @@
-//! The gateway: the socket that everybody else comes in by, and the lazy step before every search.
+//! The gateway: the socket through which all clients connect.
 //!
-//! Newline-delimited JSON-RPC 2.0. A connection that does not greet, sends too much, or does not take its answer is
-//! dropped; nothing that a client sends can make the daemon stop but `stop`. Calls run in tasks of their own, so the
-//! actor only opens and closes the socket.
+//! The protocol is newline-delimited JSON-RPC 2.0. A connection that does not greet, sends too much, or does not read
+//! its answers is dropped; of all that a client can send, only `stop` ends the daemon. Calls run in tasks of their own,
+//! so the actor only opens and closes the socket.
 
 mod connection;
 mod connection_slots;
@@ -27,7 +27,7 @@ use socket::Listening;
 
 pub use socket::{Endpoint, Error as SocketError};
 
-/// How often refusals of other users are told.
+/// How often refusals of other users are logged.
 const STRANGERS_TOLD: Duration = Duration::from_secs(60);
 
 /// Reaches the gateway.
@@ -35,7 +35,7 @@ const STRANGERS_TOLD: Duration = Duration::from_secs(60);
 pub struct Handle(Slot<Msg>);
 
 impl Handle {
-    /// Starts a gateway there, linked to its supervisor.
+    /// Starts a gateway linked to its supervisor, listening at `endpoint`.
     pub(crate) async fn start(
         &self,
         services: Services,
@@ -53,7 +53,7 @@ impl Handle {
         self.0.get().map(|actor| actor.get_cell())
     }
 
-    /// Takes no more connections; calls that run are answered. When this returns the socket is gone.
+    /// Accepts no more connections; running calls are still answered. The socket is gone when this returns.
     pub async fn close(&self) {
         if let Err(error) = self.0.call(Msg::Close, limits::DRAIN).await {
             tracing::warn!(%error, "socket not removed");
@@ -63,13 +63,12 @@ impl Handle {
 
 enum Msg {
     Close(RpcReplyPort<()>),
-    /// Letting clients in has broken.
+    /// The accepting task has panicked.
     Deaf,
 }
 
 struct GatewayActor;
 
-/// What the actor is started with.
 struct Arguments {
     services: Services,
     endpoint: Endpoint,
@@ -80,7 +79,7 @@ struct State {
     socket: socket::Place,
 }
 
-/// Listens as long as this lives: a successor listens in the same place.
+/// Stops accepting when dropped, so that a successor can listen at the same path.
 struct Accepting(tokio::task::AbortHandle);
 
 impl Drop for Accepting {
@@ -89,7 +88,7 @@ impl Drop for Accepting {
     }
 }
 
-/// Lets clients in, for ever.
+/// Accepts connections for ever.
 async fn accept(listener: Listener, services: Arc<Services>) {
     let guests = Guests::default();
     let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
@@ -98,7 +97,7 @@ async fn accept(listener: Listener, services: Arc<Services>) {
         let stream = match listener.accept().await {
             Ok(stream) => stream,
             Err(error) => {
-                // Out of file descriptors, most likely: others must end first.
+                // Probably out of file descriptors: wait until others have ended.
                 tracing::warn!(%error, "connection not accepted");
                 tokio::time::sleep(limits::GATHER).await;
                 continue;
@@ -122,7 +121,7 @@ async fn accept(listener: Listener, services: Arc<Services>) {
                 });
             }
             None => {
-                // With as many again being told so, nobody is told any more.
+                // Beyond that many refusals in progress, connections are dropped without an answer.
                 let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
                 tokio::spawn(async move {
                     connection::refuse(stream).await;
@@ -133,7 +132,7 @@ async fn accept(listener: Listener, services: Arc<Services>) {
     }
 }
 
-/// Other users who try to come in: told once a minute, for the log has better use.
+/// Connections of other users, logged once a minute to spare the log.
 #[derive(Default)]
 struct Strangers {
     told_at: Option<Instant>,
@@ -162,7 +161,7 @@ impl Actor for GatewayActor {
         let accepting = tokio::spawn(accept(listener, Arc::new(services)));
         let state = State { accepting: Accepting(accepting.abort_handle()), socket: place };
         tokio::spawn(async move {
-            // It ends when it is told to, or because it broke.
+            // The task ends because it was aborted or has panicked.
             if accepting.await.is_err_and(|error| error.is_panic()) {
                 let _ = myself.send_message(Msg::Deaf);
             }

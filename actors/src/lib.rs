@@ -1,7 +1,6 @@
-//! The shell of Baton: thin actors around the core, and the only disk, socket, clock and network.
+//! The daemon: thin actors around the core, with the only access to disk, socket, clock and network.
 //!
-//! [`System::start`] wires everything, in the order in which it may be used; [`System::stop`] takes it down in the
-//! opposite one.
+//! [`System::start`] wires everything, callees first; [`System::stop`] takes it down in the opposite order.
 
 pub mod embedding;
 pub mod enricher;

@@ -1,18 +1,18 @@
-//! Who records memos and deletions: one wish at a time, durable before it is answered.
+//! Records memos and deletions: one at a time, durable before it is acknowledged.
 //!
-//! The words of a memo are on disk before the event that names them, and leave it after the event by which nothing names them
-//! any more. A crash in between leaves words that no event names, which [`Memos::tidy`] removes when the next daemon starts.
+//! The words of a memo are on disk before the event that names them, and are removed after the event by which nothing
+//! names them any more. A crash in between leaves words that no event names, which [`Memos::tidy`] removes at the next
+//! start.
 //!
 //! # Hazards
 //!
-//! - Roots and memos both write to `home`, with the version that the table has; memos tries again on a
-//!   conflict.
+//! - Both transcript roots and memos append to `home`, with the version in the table; memos try again on a conflict.
 //!
 //! # Decisions
 //!
-//! - An episode's deletion stands in its session's stream and not in `home`. `clear_graph` counts by the
-//!   position at which content came into its group. What an agent deletes or clears is only hidden; a person's
-//!   `forget --undo` brings it back (`episode_restored`, `group_restored`). Deleted notes are gone.
+//! - The deletion of an episode is recorded in its session's stream and not in `home`. `clear_graph` applies to what
+//!   entered its group up to a position. What an agent deletes or clears is only hidden; a person's `forget --undo`
+//!   brings it back (`episode_restored`, `group_restored`). Deleted notes are gone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,14 +34,14 @@ use baton_journal::{AppendError, Journal};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
-/// Up to so many memos there is room for another one, however large they are.
+/// Up to this number of memos, another one is accepted whatever their size.
 const FEW: usize = 500;
-/// Memos that are worked on at once; of two that share a place one waits.
+/// Number of locks: memos that share one wait for each other.
 const PLACES: usize = 32;
-/// How often an append is tried whose stream somebody else has written to meanwhile.
+/// Number of attempts to append to a stream to which others append as well.
 const TRIES: u32 = 4;
 
-/// See the module. Cheap to clone.
+/// Records memos; see the module documentation. Cheap to clone.
 #[derive(Clone)]
 pub struct Memos {
     journal: Arc<dyn Journal>,
@@ -52,7 +52,8 @@ pub struct Memos {
     locks: Arc<Locks>,
 }
 
-/// Files and events of one memo change under its place, those of all under `all`, the home's under its own.
+/// Locks: one memo's files and events change under one of `places`, those of all under `all`, and the home's stream
+/// under `home`.
 #[derive(Default)]
 struct Locks {
     all: RwLock<()>,
@@ -61,7 +62,7 @@ struct Locks {
 }
 
 impl Locks {
-    /// Nobody else works on this memo while it is held.
+    /// Locks one memo.
     async fn of(&self, uuid: Uuid) -> (RwLockReadGuard<'_, ()>, MutexGuard<'_, ()>) {
         let all = self.all.read().await;
         let [first, ..] = *uuid.as_bytes();
@@ -69,71 +70,71 @@ impl Locks {
     }
 }
 
-/// What somebody wants to be remembered.
+/// A memo to be recorded.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Its uuid; `None`: the one that its words give it.
+    /// Its uuid; `None` to derive it from its words.
     pub uuid: Option<Uuid>,
-    /// What it is made of.
+    /// The kind of source.
     pub source: Source,
-    /// The group.
+    /// The memo's group.
     pub group: String,
-    /// When it was so, if that was said.
+    /// The time it refers to, if given.
     pub reference_time: Option<Timestamp>,
-    /// What it says.
+    /// Its text.
     pub words: Words,
 }
 
-/// What became of it.
+/// The result of recording a memo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Under which uuid it stands.
+    /// The memo's uuid.
     pub uuid: Uuid,
-    /// What was done.
+    /// What changed.
     pub done: Done,
-    /// A position that covers it.
+    /// A log position that covers it.
     pub position: Position,
 }
 
-/// What a wish has changed.
+/// What a request has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It is new.
+    /// The memo is new.
     Added,
-    /// It stands in place of something else.
+    /// The memo has replaced an earlier one.
     Replaced,
-    /// It was so before.
+    /// Nothing changed.
     Unchanged,
 }
 
-/// Why something was not recorded.
+/// Why a request was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A rule of memos.
+    /// A rule of memos refuses it.
     #[error(transparent)]
     Memo(#[from] memo::Rejection),
-    /// A rule of the home.
+    /// A rule of the home refuses it.
     #[error(transparent)]
     Home(#[from] home::Rejection),
-    /// What was deleted of its words is nowhere any more.
+    /// The memo was deleted, and its words are gone.
     #[error("it was deleted with its words, which are nowhere any more; add_memory tells it anew")]
     Gone,
-    /// There is no room for another one.
+    /// There is no room for another memo.
     #[error(transparent)]
     Full(#[from] memo::Full),
     /// The words could not be stored.
     #[error(transparent)]
     Words(#[from] chunks::Error),
-    /// The log.
+    /// The log did not accept the event.
     #[error(transparent)]
     Log(#[from] AppendError),
-    /// Something of ours broke.
+    /// The storing task panicked.
     #[error("storing it broke; `daemon.log` tells where")]
     Broken,
 }
 
 impl Memos {
-    /// Writes to this log and these files.
+    /// Creates a writer to this log and these files.
     pub fn new(
         journal: Arc<dyn Journal>,
         table: TableReader,
@@ -144,7 +145,7 @@ impl Memos {
         Self { journal, table, chunks, clock, outage, locks: Arc::default() }
     }
 
-    /// Remembers something. When this returns it is durable, words and event.
+    /// Records a memo. Words and event are durable when this returns.
     pub async fn keep(&self, wanted: Wanted, cause: Option<CommandId>) -> Result<Kept, Error> {
         let Wanted { uuid, source, group, reference_time, words } = wanted;
         let text = schema::memo::encode_words(&words);
@@ -154,7 +155,7 @@ impl Memos {
         let memo = Memo { source, group, words: hash, bytes, reference_time, at: self.clock.now() };
         let _one = self.locks.of(uuid).await;
         let (known, is_shown) = self.known(uuid);
-        // What was cleared with its group is there again when it is told again.
+        // A memo that was cleared with its group becomes visible when it is added again.
         let again = known.memo.is_some() && !is_shown;
         let events = match memo::decide(&known, &Command::Keep(memo.clone()))? {
             events if events.is_empty() && again => vec![Event::Replaced(memo)],
@@ -179,7 +180,7 @@ impl Memos {
         let position = match appended {
             Ok(position) => position,
             Err(error) => {
-                // Nothing names what was written for it, unless it stood there before.
+                // Remove the words, unless they were there before.
                 self.sweep(uuid).await;
                 return Err(error);
             }
@@ -189,7 +190,7 @@ impl Memos {
         Ok(Kept { uuid, done, position })
     }
 
-    /// Remembers it no more. When this returns its words are in no file of conversations.
+    /// Deletes a memo. Its words are in no file of conversations when this returns.
     pub async fn delete(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
         let _one = self.locks.of(uuid).await;
         let (known, _) = self.known(uuid);
@@ -205,18 +206,17 @@ impl Memos {
         Ok(Kept { uuid, done: Done::Replaced, position })
     }
 
-    /// Clears groups, or all where none is named, of what they hold by now. The position covers it.
+    /// Clears the present content of these groups, or of all if none is given. Returns a position that covers it.
     pub async fn clear(&self, groups: &[String], cause: Option<CommandId>) -> Result<Position, Error> {
         self.home(cause, |state, now| home::clear(state, groups, now)).await
     }
 
-    /// Has what was cleared of a group, or of all groups, found again.
+    /// Restores what was cleared of a group, or of all groups.
     pub async fn restore_group(&self, group: Option<&str>, cause: Option<CommandId>) -> Result<Position, Error> {
         self.home(cause, |state, _| Ok(home::restore(state, group))).await
     }
 
-    /// Has a memo found again that was cleared with its group, as if it was told again now. One that was deleted has no words
-    /// any more.
+    /// Restores a memo that was cleared with its group, as if it were added now. A deleted memo has no words any more.
     pub async fn restore(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
         let _one = self.locks.of(uuid).await;
         let (known, is_shown) = self.known(uuid);
@@ -234,14 +234,14 @@ impl Memos {
         }
     }
 
-    /// Whether today's rules redact more of the words of a memo. Blocks for a disk read.
+    /// True if the current rules redact more of a memo's words. Blocks for a disk read.
     pub(crate) fn holds_more_to_redact(&self, uuid: Uuid) -> Result<bool, chunks::Error> {
         self.chunks.remove_unfinished_notes(&memo::key(uuid))?;
         let Some(memo) = self.known(uuid).0.memo else { return Ok(false) };
         Ok(redacted(&self.chunks, uuid, &memo)?.is_some())
     }
 
-    /// Redacts the words of a memo again. When this returns those that it had are in no file of conversations.
+    /// Redacts a memo's words again. The former words are in no file of conversations when this returns.
     pub(crate) async fn redact_again(&self, uuid: Uuid) -> Result<(), Error> {
         let _one = self.locks.of(uuid).await;
         let known = self.known(uuid).0;
@@ -260,23 +260,23 @@ impl Memos {
         Ok(())
     }
 
-    /// Has a fact found no more.
+    /// Hides a fact.
     pub async fn delete_fact(&self, fact: Uuid, cause: Option<CommandId>) -> Result<Position, Error> {
         self.home(cause, |state, _| home::delete_fact(state, fact)).await
     }
 
-    /// Has a fact found again, if it was deleted.
+    /// Shows a deleted fact again.
     pub async fn restore_fact(&self, fact: Uuid, cause: Option<CommandId>) -> Result<Position, Error> {
         self.home(cause, |state, _| Ok(home::restore_fact(state, fact))).await
     }
 
-    /// Records since when a model is enabled, or that none is any more; nothing where that is known.
+    /// Records that a model was enabled or disabled, unless the log says so already.
     pub async fn switch_model(&self, is_enabled: bool) -> Result<Position, Error> {
         let now = self.clock.now();
         self.home(None, |state, _| Ok(home::switch_model(state, is_enabled, now))).await
     }
 
-    /// Remembers that an entity was recalled in a project that is not its own; the first time is an event.
+    /// Records the first recall of an entity in a project other than its own.
     pub async fn recalled(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
         self.home(None, |state, _| Ok(home::recall(state, entity, project))).await
     }
@@ -304,8 +304,9 @@ impl Memos {
         self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await
     }
 
-    /// Folders that belong to no session and no memo, to be looked for before anybody writes: a daemon that was killed between
-    /// the words of a memo and its event leaves one. None where only a newer version knows everything. Blocks for the disk.
+    /// Lists folders that belong to no session and no memo, to be called before anything is written: a daemon killed
+    /// between a memo's words and its event leaves one. Empty if some events are readable only by a newer version.
+    /// Blocks for the disk.
     pub fn strays(&self) -> BTreeSet<String> {
         let table = self.table.now();
         let mut folders = match table.skipped() {
@@ -321,12 +322,12 @@ impl Memos {
         folders
     }
 
-    /// Removes words that nothing names: of memos that were deleted or told anew when a daemon ended before it could, and of
-    /// those that never came to be, which lie in `strays`.
+    /// Removes words that no event names: of memos that were deleted or replaced just before a daemon ended, and of
+    /// memos that were never recorded, whose folders are `strays`.
     pub async fn tidy(&self, strays: BTreeSet<String>) {
         for folder in strays {
             let _all = self.locks.all.write().await;
-            // It may have been told again meanwhile.
+            // The memo may have been added meanwhile.
             if !self.strays().contains(&folder) {
                 continue;
             }
@@ -343,7 +344,7 @@ impl Memos {
         }
         let Ok(folders) = self.blocking(ChunkStore::folders).await else { return };
         let table = self.table.now();
-        // Of one that was told once, nothing else was ever stored.
+        // A memo with a single event has never had other words.
         let changed = table.memos().filter(|(_, row)| row.version > SequenceNumber(1)).map(|(uuid, _)| uuid);
         let has_folder = |uuid: &Uuid| {
             let folder = self.chunks.folder_of(&memo::key(*uuid));
@@ -357,9 +358,9 @@ impl Memos {
         self.collect(folders).await;
     }
 
-    /// Removes folders in which nothing lies but words of memos, and whose memo is in no event: a daemon ended between the two.
+    /// Removes folders that hold only words of memos without an event, left by a daemon that ended in between.
     async fn collect(&self, folders: BTreeSet<String>) {
-        // Nobody is between words and event.
+        // Exclude memos whose words are written but whose event is not.
         let _all = self.locks.all.write().await;
         let table = self.table.now();
         let name =
@@ -379,8 +380,7 @@ impl Memos {
         }
     }
 
-    /// Removes the words of a memo that it does not have any more. The lock is held. What cannot be removed now is removed by
-    /// the next start.
+    /// Removes a memo's former words. The caller holds its lock. The next start removes what cannot be removed now.
     async fn sweep(&self, uuid: Uuid) {
         let named: BTreeSet<_> = self.known(uuid).0.memo.map(|memo| memo.words).into_iter().collect();
         if let Err(error) = self.blocking(move |chunks| chunks.keep_notes(&memo::key(uuid), &named)).await {
@@ -388,7 +388,7 @@ impl Memos {
         }
     }
 
-    /// What is known of a memo, and whether it is shown.
+    /// Returns a memo's state, and whether it is visible.
     fn known(&self, uuid: Uuid) -> (memo::State, bool) {
         let table = self.table.now();
         (table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default(), table.memo(uuid).is_some())
@@ -403,7 +403,7 @@ impl Memos {
         Ok(done.map_err(|_| Error::Broken)??)
     }
 
-    /// Appends at the end of a stream. The position is that of the last event.
+    /// Appends to the end of a stream and returns the position of the last event.
     async fn append(
         &self,
         stream: StreamId,
@@ -427,7 +427,7 @@ impl Memos {
                     self.outage.taken(now);
                     return Ok(Position(appended.first.0 + events.len() as u64 - 1));
                 }
-                // A root was named meanwhile, or the stream has events that only a newer version knows.
+                // Others append to the home's stream too, and a memo's may have events that only a newer version reads.
                 Err(AppendError::Conflict { actual }) if tried < TRIES => expected = actual,
                 Err(error) => {
                     if let AppendError::Refused { reason, .. } = &error {
@@ -449,8 +449,8 @@ impl Memos {
     }
 }
 
-/// The words of a memo as today's rules redact them, in their stored form; `None` where that is the same, or they are gone or
-/// damaged. Blocks for a disk read.
+/// Returns the stored form of a memo's words as redacted by the current rules; `None` if nothing changes, or if they
+/// are missing or damaged. Blocks for a disk read.
 fn redacted(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Result<Option<String>, chunks::Error> {
     let text = match chunks.note(&memo::key(uuid), &memo.words) {
         Err(chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }) => return Ok(None),

@@ -1,4 +1,4 @@
-//! The whole daemon as one value: everything wired on one screen, and taken down in the opposite order.
+//! The whole daemon as one value: wired in one place, and taken down in the opposite order.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,71 +57,70 @@ use baton_journal::vitals::Vitals;
 use baton_journal::{DiskJournal, Journal, OpenError};
 use baton_store::forgotten::ForgottenSessions;
 
-/// What a daemon is started with.
 pub struct Options {
-    /// Where everything lies.
+    /// The home directory.
     pub home: PathBuf,
-    /// Where transcripts are looked for, if the configuration says nothing else.
+    /// Transcript roots, unless the configuration names others.
     pub roots: Vec<Root>,
-    /// What holds where the home's configuration says nothing.
+    /// Defaults for what the home's configuration does not set.
     pub settings: SettingsReader,
-    /// The time.
+    /// Time source.
     pub clock: Arc<dyn Clock>,
-    /// The program's version, as clients are told.
+    /// The program's version, as reported to clients.
     pub version: String,
 }
 
-/// The log that a daemon works on, open.
+/// An open log.
 pub struct Log {
-    /// The log itself.
+    /// The journal.
     pub journal: Arc<dyn Journal>,
-    /// The table that its fold publishes.
+    /// The session table maintained by its fold.
     pub table: TableReader,
-    /// What was found wrong when it was opened.
+    /// A problem found when it was opened.
     pub problem: Option<String>,
 }
 
-/// Why a daemon could not be started.
+/// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The home is not ours.
+    /// The home could not be locked.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The log could not be opened.
     #[error("{source}{}", what_helps(source))]
     Log {
-        /// Why.
+        /// The cause.
         #[from]
         source: OpenError,
     },
-    /// The conversations could not be reached.
+    /// The conversation store could not be opened.
     #[error("{source}; {}", Obstacle::in_message(&source.to_string()).remedy())]
     Chunks {
-        /// Why.
+        /// The cause.
         #[from]
         source: chunks::Error,
     },
-    /// What an import left beside the log is not understood.
+    /// The record of an import is unreadable.
     #[error(
         "cannot read {}: {source}; put it back from a backup, or remove it: then the sessions that were imported count as this \
          machine's own",
         home.join("log").join("imported.json").display()
     )]
     Imported {
-        /// The home.
+        /// The home directory.
         home: PathBuf,
-        /// What was wrong.
+        /// The cause.
         source: std::io::Error,
     },
     /// The actors could not be started.
     #[error("the daemon could not be started: {reason}")]
     Actors {
-        /// Why.
+        /// The cause.
         reason: String,
     },
 }
 
-/// What to do where the system refuses; all other refusals of the log say so themselves.
+/// The remedy for a refusal of the system; other errors of the log name theirs.
 fn what_helps(error: &OpenError) -> String {
     match error {
         OpenError::Io { source, .. } => format!("; {}", Obstacle::from_error(source).remedy()),
@@ -141,15 +140,15 @@ pub struct System {
 }
 
 impl System {
-    /// Takes the home's lock, opens the log, rebuilds the session table from it, and starts the actors: supervisor,
-    /// indexer, watcher, and the gateway last.
+    /// Locks the home, opens the log, rebuilds the session table from it, and starts the actors: supervisor, indexer,
+    /// watcher, and the gateway last.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let lock = HomeLock::acquire(&options.home)?;
         let log = open_log(&options.home, options.clock.now()).await?;
         Self::start_on(options, lock, log).await
     }
 
-    /// The same on a log that is open already, in a home whose lock is held: what the log is kept in is the caller's choice.
+    /// The same with a given open log, in a home whose lock is held.
     pub async fn start_on(options: Options, lock: HomeLock, log: Log) -> Result<Self, StartError> {
         let Options { home, roots, settings, clock, version } = options;
         let Log { journal, table, problem: log_problem } = log;
@@ -162,7 +161,7 @@ impl System {
         });
         let imported = ImportBoundary::read(&home.join("log"))
             .map_err(|source| StartError::Imported { home: home.clone(), source })?;
-        // What works in there is what Baton itself has started.
+        // Sessions that work in the home are Baton's own.
         let own_home = std::fs::canonicalize(&home).unwrap_or_else(|_| home.clone());
         let base = Settings { imported, home: Some(own_home), ..Settings::clone(&settings.now()) };
         let own: Vec<PathBuf> = roots.iter().map(|root| root.projects.clone()).collect();
@@ -184,7 +183,8 @@ impl System {
         let watched = Arc::downgrade(&configuration);
         tasks.spawn("configuration", move || configuration::watch(watched.clone()));
         let remains = Arc::new(ForgottenSessions::open(&home.join("log")));
-        // What a repair has cut off of them is set again, and what the log does not know may be its end that is lost.
+        // A repair may have cut off the tombstones of these, which are set again; and a session unknown to the log may
+        // have lost its tombstone with the log's end.
         if let Ok(cut) = tombstones::read(&home.join("log")) {
             let known = table.now();
             let is_back = |id: &SessionId| known.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
@@ -349,27 +349,27 @@ impl System {
         Ok(Self { upkeep, services, gateway, journal, exporter, enriching, lock })
     }
 
-    /// Completes when a client has asked the daemon to stop.
+    /// Resolves when a client has asked the daemon to stop.
     pub async fn stop_asked(&self) {
         let mut stop = self.services.stop.subscribe();
-        // The sender lives as long as the services do.
+        // The sender lives as long as the services.
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
-    /// Completes with the reason when the daemon cannot go on: its home or its log is lost. The process is to end at once,
-    /// without [`System::stop`], which writes to the home.
+    /// Resolves with the reason when the daemon cannot go on because its home or log is lost. The process must then
+    /// exit at once, without [`System::stop`], which writes to the home.
     pub async fn lost(&self) -> String {
         self.services.vitals.lost().await
     }
 
-    /// What the gateway answers with, for callers in this process.
+    /// The services behind the gateway, for callers in this process.
     pub fn services(&self) -> &Services {
         &self.services
     }
 
-    /// Takes no more calls, lets a model say its last words, lets sessions finish what they have begun, commits the memory, exports the table, closes the log, and gives
-    /// the home's lock back, to be dropped when nothing of this process writes there any more. What is not done by then is
-    /// owed, and done after the next start.
+    /// Accepts no more calls, gives running model calls a moment, lets sessions finish, commits the memory, exports the
+    /// table, and closes the log. Returns the home's lock, to be dropped once nothing in this process writes there any
+    /// more. Unfinished work is owed and done after the next start.
     pub async fn stop(self) -> HomeLock {
         self.services.stop.send_replace(true);
         self.upkeep.end();
@@ -390,7 +390,7 @@ impl System {
     }
 }
 
-/// Why an actor did not start, in its own words: each that started another has put some around them.
+/// Unwraps the error of an actor that did not start from those of the actors that started it.
 fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref() {
         Some(SpawnErr::StartupFailed(inner)) => cause(inner.as_ref()),
@@ -398,7 +398,7 @@ fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-/// Ends the daemon when its supervisor has failed: there is nobody who could restart it, and its children went with it.
+/// Ends the daemon when its supervisor has failed, since nothing can restart it and its children ended with it.
 async fn end_with(supervisor: tokio::task::JoinHandle<()>, stop: watch::Sender<bool>) {
     let _ = supervisor.await;
     if !stop.send_replace(true) {
@@ -406,7 +406,7 @@ async fn end_with(supervisor: tokio::task::JoinHandle<()>, stop: watch::Sender<b
     }
 }
 
-/// Opens the log, which tells what it found and repaired, and says what a person should know of it.
+/// Opens the log and describes what a person should know of its recovery.
 async fn open_log(home: &Path, now: Timestamp) -> Result<Log, StartError> {
     let (fold, table) = TableFold::new();
     let options = baton_journal::Options::new(home.join("log"), now);
@@ -431,8 +431,8 @@ async fn open_log(home: &Path, now: Timestamp) -> Result<Log, StartError> {
     Ok(Log { journal: Arc::new(journal), table, problem })
 }
 
-/// Whether a repair has cut events off. They may have named what nothing names now, and are still there to be looked at: so
-/// is that, as long as they are.
+/// True if a repair has cut events off and kept them for inspection. Notes that seem to be unnamed may be named there,
+/// so they are kept as well.
 fn was_cut(home: &Path) -> bool {
     let entries = std::fs::read_dir(home.join("log")).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name()).any(|name| name.to_str().is_some_and(|name| name.starts_with("cut-")))

@@ -1,19 +1,19 @@
-//! Vectors of the last questions: a question that is asked again costs nothing.
+//! A cache of question vectors: a repeated question costs nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use baton_memory::vectors::Key;
 
-/// Questions that are remembered: 256 of 1,536 numbers take 1.5 MB.
+/// Limit of cached questions: 256 with 1,536 numbers each take 1.5 MB.
 const QUESTIONS: usize = 256;
 
-/// The last questions, the latest last.
+/// The cached questions, least recently used first.
 #[derive(Default)]
 pub(super) struct Asked(VecDeque<(Key, Arc<[f32]>)>);
 
 impl Asked {
-    /// The vector of a question that is remembered.
+    /// Returns the cached vector of a question.
     pub(super) fn get(&mut self, key: Key) -> Option<Arc<[f32]>> {
         let at = self.0.iter().position(|(known, _)| *known == key)?;
         let found = self.0.remove(at)?;
@@ -22,7 +22,7 @@ impl Asked {
         Some(vector)
     }
 
-    /// Remembers one, and forgets the one that was not asked for the longest time.
+    /// Caches a vector and evicts the least recently used one if the cache is full.
     pub(super) fn put(&mut self, key: Key, vector: Vec<f32>) -> Arc<[f32]> {
         let vector: Arc<[f32]> = vector.into();
         self.0.retain(|(known, _)| *known != key);

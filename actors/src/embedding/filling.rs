@@ -1,7 +1,8 @@
-//! Filling: every text of the memory gets its vector, the newest first, one request at a time.
+//! Filling: gives every text in the memory its vector, newest first, one request at a time.
 //!
-//! What came is stored before the next is asked for, so a daemon that is killed pays for one request twice at most. While
-//! the endpoint fails, its client tells when it may be asked again. It stands back while a question is being answered.
+//! Each result is stored before the next request, so a daemon that is killed pays twice for one request at most. While
+//! the endpoint fails, its client decides when it may be asked again. Filling pauses while a question is being
+//! answered.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -18,32 +19,32 @@ use baton_memory::vectors::{Error, Key, Missing, Passage};
 use baton_model::Kind;
 use baton_views::visibility::is_hidden;
 
-/// Texts of one request: an answer of 4,096 numbers each stays below what a client takes.
+/// Texts per request: an answer with 4,096 numbers for each stays below the client's limit.
 const BATCH_TEXTS: usize = 64;
-/// Bytes of text of one request.
+/// Bytes of text per request.
 const BATCH_BYTES: usize = 128 * 1024;
-/// How long a request may take: a small machine needs as long for so many texts.
+/// Time limit of a request; a small machine needs this long for a full batch.
 const REQUEST: Duration = Duration::from_secs(60);
-/// Requests that go well before they are made larger again.
+/// Successful requests before the batch grows again.
 const WELL: u32 = 8;
-/// How long a request waits while questions are answered.
+/// Longest pause of a request while questions are answered.
 const STAND_BACK: Duration = Duration::from_secs(30);
-/// How long after a change of the log it is looked for new texts: the memory commits once a second.
+/// Delay before new texts are looked for after a change of the log: the memory commits once a second.
 const LOOK: Duration = Duration::from_millis(1_500);
-/// How often it is looked without a change.
+/// How often new texts are looked for without a change.
 const LOOK_ANYWAY: Duration = Duration::from_secs(30);
-/// Between two attempts at what the system refuses.
+/// Delay between attempts after an error of the system.
 const RETRY: Duration = Duration::from_secs(15);
 /// How long texts are taken from one state of the memory while there are newer ones.
 const STALE: Duration = Duration::from_secs(5);
-/// Texts that the model gives no vector: those beyond are asked for again and again.
+/// Limit of remembered texts for which the model gives no vector; further ones are asked for repeatedly.
 const UNUSABLE: usize = 10_000;
-/// How short a text is made that is too long for the model, in characters.
+/// Length in characters below which a text that the model refuses as too long is given up.
 const SHORTEST_CHARS: usize = 250;
-/// Vectors of no text that stay, so that a few do not cost writing all the others: one in so many.
+/// Unneeded vectors are removed once they exceed one in this many, so that a few do not cause a rewrite of all others.
 const DEAD_SHARE: usize = 4;
 
-/// Until the daemon stops.
+/// Runs until the daemon stops.
 pub(super) async fn run(embedder: Arc<Embedder>, around: Surroundings) {
     let (mut settings, mut stop) = (around.settings.clone(), around.stop.clone());
     loop {
@@ -60,7 +61,7 @@ pub(super) async fn run(embedder: Arc<Embedder>, around: Surroundings) {
     }
 }
 
-/// Never ends.
+/// Fills with one configuration. Never returns.
 async fn work(embedder: &Arc<Embedder>, around: &Surroundings, embedding: Option<&Embedding>) {
     loop {
         let (taken_by, wanted) = (embedder.clone(), embedding.cloned());
@@ -77,7 +78,7 @@ async fn work(embedder: &Arc<Embedder>, around: &Surroundings, embedding: Option
     }
 }
 
-/// Runs what blocks, with the room of the background. `None`: it broke, which is told by the panic itself.
+/// Runs a blocking call in a background slot. Returns `None` if it panicked.
 async fn blocking<T: Send + 'static>(around: &Surroundings, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let _room = around.throttle.wait_for_background().await;
     tokio::task::spawn_blocking(work).await.ok()
@@ -107,29 +108,29 @@ struct Filler<'a> {
     embedder: &'a Arc<Embedder>,
     around: &'a Surroundings,
     in_use: Arc<InUse>,
-    /// Texts of the next request.
+    /// Number of texts in the next request.
     batch: usize,
-    /// Requests that went well since it was changed.
+    /// Successful requests since that last changed.
     well: u32,
-    /// Texts that the model gives no vector.
+    /// Texts for which the model gives no vector.
     unusable: HashSet<Key>,
 }
 
-/// Some texts, as of a state of the memory.
+/// Some texts from one state of the memory.
 struct Batch {
     texts: Vec<Passage>,
-    /// How often vectors were taken out before.
+    /// The number of removals of vectors before that.
     kept: u64,
 }
 
-/// Whether to go on with what is missing.
+/// How to continue after a batch.
 enum Next {
     GoOn,
     LookAgain,
 }
 
 impl Filler<'_> {
-    /// Until nothing more can be done with this model as it is configured.
+    /// Fills until nothing more can be done with this model and configuration.
     async fn fill(mut self) {
         let mut log = self.around.table.clone();
         'look: loop {
@@ -159,14 +160,14 @@ impl Filler<'_> {
                     Ok(Next::LookAgain) => continue 'look,
                     Err(error) => {
                         self.trouble(of_files(&error));
-                        // Each attempt would be paid for. Another configuration begins anew.
+                        // Each attempt would cost money. Wait for another configuration.
                         return pending().await;
                     }
                 }
             }
             if missing.count() == 0 {
                 self.tidy(&searcher).await;
-                // Nothing to be done before the memory has something new.
+                // Wait until the memory has new texts.
                 while missing.is_newest(&searcher) && self.is_current(&searcher) {
                     let _ = timeout(LOOK_ANYWAY, log.changed()).await;
                     sleep(LOOK).await;
@@ -176,7 +177,7 @@ impl Filler<'_> {
         }
     }
 
-    /// What lacks a vector now.
+    /// Finds the texts without a vector.
     async fn look(&self) -> Option<(Searcher, Missing, u64)> {
         let searcher = self.around.indexer.searcher().ok()?;
         let (table, settings) = (self.around.table.now(), self.around.settings.now());
@@ -193,7 +194,7 @@ impl Filler<'_> {
         Some((searcher, missing, kept))
     }
 
-    /// Whether the memory is still the one that the searcher is of.
+    /// True if the searcher belongs to the current memory.
     fn is_current(&self, searcher: &Searcher) -> bool {
         self.around.indexer.searcher().is_ok_and(|current| current.is_same_memory(searcher))
     }
@@ -209,7 +210,7 @@ impl Filler<'_> {
         self.embedder.lock_progress().problem = Some(problem);
     }
 
-    /// Gets the vectors of a batch and stores them, in as many requests as it takes.
+    /// Requests and stores the vectors of a batch, in as many requests as needed.
     async fn send(&mut self, batch: Batch) -> Result<Next, Error> {
         let Batch { texts, kept } = batch;
         let mut left = vec![texts];
@@ -242,7 +243,7 @@ impl Filler<'_> {
                     if matches!(failure.kind(), Kind::Paused) {
                         sleep(LOOK).await;
                     }
-                    // What is left is looked for again, for it may be forgotten meanwhile.
+                    // Look for the rest again, because some may be forgotten meanwhile.
                     return Ok(Next::LookAgain);
                 }
             }
@@ -250,7 +251,7 @@ impl Filler<'_> {
         Ok(Next::GoOn)
     }
 
-    /// Texts that were refused together, apart; one alone in half its length, or not at all.
+    /// Splits texts that were refused together. A single text is cut to half its length, or given up.
     fn divided(&mut self, mut texts: Vec<Passage>) -> Vec<Vec<Passage>> {
         if texts.len() > 1 {
             let rest = texts.split_off(texts.len() / 2);
@@ -269,7 +270,8 @@ impl Filler<'_> {
         vec![texts]
     }
 
-    /// Stores what came, however long the disk refuses: it is paid for. Whether it was taken.
+    /// Stores vectors, retrying as long as the disk refuses, because they are paid for. Returns true if they were
+    /// accepted.
     async fn store(&self, made: Vec<(Key, Vec<f32>)>, kept: u64) -> Result<bool, Error> {
         let made = Arc::new(made);
         loop {
@@ -285,8 +287,8 @@ impl Filler<'_> {
         }
     }
 
-    /// Gives back what is of no text any more, and the vectors of models that are not used, once all texts have theirs. Only
-    /// a memory that has the whole log can tell what is needed.
+    /// Removes vectors that no text needs, and those of unused models, once all texts have theirs. Only a memory that
+    /// has applied the whole log knows what is needed.
     async fn tidy(&self, searcher: &Searcher) {
         let log = self.around.table.now().position();
         let is_whole = || {

@@ -1,4 +1,4 @@
-//! What a question is told of its vector.
+//! What an answer says about a question's vector.
 
 use baton_ask::query;
 use baton_conversation::record::Timestamp;
@@ -8,7 +8,7 @@ use super::*;
 use baton_config::endpoint::{BaseUrl, Endpoint};
 use baton_endpoint::{EMBEDDINGS, FakeEndpoint, Fault, words};
 
-/// An embedder of vectors for these texts.
+/// An embedder with vectors for these texts.
 fn made(endpoint: &FakeEndpoint, texts: &[&str]) -> (TempDir, Embedder) {
     let folder = tempfile::tempdir().unwrap();
     let embedder = Embedder::new(folder.path());

@@ -1,5 +1,5 @@
-//! What may be spent: each call takes its estimate out of the purse before it is made, so that calls at the same time cannot
-//! spend together what each of them may spend alone.
+//! Budgets: each call reserves its estimated cost before it is made, so that concurrent calls cannot exceed a budget
+//! together.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,14 +13,14 @@ use baton_events::projection::table::SessionTable;
 
 use baton_config::settings::Llm;
 
-/// What is taken out of the purse and not recorded as spent yet.
+/// Reserved costs that are not recorded as spent yet.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
     taken: Arc<Mutex<BTreeMap<SessionId, u64>>>,
 }
 
-/// What one call may cost; it goes back when this is dropped, and what was recorded meanwhile counts instead. What was taken of
-/// an allowance goes back but for what was [spent](Self::spent).
+/// A reservation for one call, released on drop, when the recorded cost counts instead. An allowance gets back what was
+/// not [spent](Self::spent).
 #[derive(Debug)]
 pub(super) struct Taken {
     purse: Arc<Mutex<BTreeMap<SessionId, u64>>>,
@@ -30,7 +30,7 @@ pub(super) struct Taken {
     spent: u64,
 }
 
-/// What a person allows for one run, instead of the day's budget.
+/// A person's allowance for one run, which replaces the daily budget.
 #[derive(Debug)]
 pub struct Allowance {
     left: Mutex<u64>,
@@ -39,13 +39,13 @@ pub struct Allowance {
 /// Why a call is not made now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OverBudget {
-    /// Which bound, and how it stands.
+    /// The limit and its state, in words.
     pub(super) why: String,
-    /// Which.
+    /// The limit.
     pub(super) bound: Bound,
 }
 
-/// What bounds what may be spent.
+/// Limits of spending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// A person's allowance for one run.
@@ -57,7 +57,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// What helps.
+    /// The remedy.
     pub(super) fn next_step(self) -> &'static str {
         match self {
             Self::Run => "give a larger --max-usd",
@@ -68,12 +68,12 @@ impl Bound {
 }
 
 impl Taken {
-    /// How much, in thousandths of a millionth of a US dollar.
+    /// The reserved amount in nanodollars.
     pub(super) fn nanos(&self) -> u64 {
         self.nanos
     }
 
-    /// So much was spent after all, or is taken to be.
+    /// Sets what was spent, or is assumed to be.
     pub(super) fn spent(&mut self, nanos: u64) {
         self.spent = nanos;
     }
@@ -94,14 +94,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Allowance {
-    /// So many US dollars.
+    /// Creates an allowance in US dollars.
     pub fn new(usd: f64) -> Self {
         Self { left: Mutex::new(prices::nanos(usd)) }
     }
 }
 
 impl Purse {
-    /// Takes out what a call about a session will cost at most, if every budget allows it, and the session's all that are left.
+    /// Reserves the maximum cost of a session's next call, if every budget allows it and the session's budget allows
+    /// all its remaining calls.
     pub(super) fn take(
         &self,
         session: &SessionId,
@@ -112,7 +113,7 @@ impl Purse {
         now: Timestamp,
     ) -> Result<Taken, OverBudget> {
         let (mut taken, nanos) = (lock(&self.taken), wanted.next);
-        // What a person allows for this run stands for the day's.
+        // A person's allowance replaces the daily budget.
         let of = budget(llm);
         let budget = Budget { daily_nanos: of.daily_nanos.filter(|_| allowance.is_none()), ..of };
         let why = match afford_all(wanted, &spent(table, session, &taken, now), &budget, now) {
@@ -150,7 +151,7 @@ impl Purse {
         Ok(Taken { purse, session, nanos, allowance: allowance.cloned(), spent: 0 })
     }
 
-    /// Whether a call would be allowed on a day on which so much is [spent](Self::today).
+    /// True if a call would be allowed on a day with [this spending](Self::today).
     pub(super) fn allows(
         &self,
         session: &SessionId,
@@ -163,13 +164,13 @@ impl Purse {
         afford_all(wanted, &spent, &budget(llm), Timestamp::default()) == Afford::Yes
     }
 
-    /// What was spent today, in thousandths of a millionth of a US dollar; what is unknown or under way at its estimate.
+    /// Today's spending in nanodollars; calls in flight or of unknown cost count with their estimate.
     pub(super) fn today(&self, table: &SessionTable, now: Timestamp) -> u64 {
         spent_on_day(table, &lock(&self.taken), now)
     }
 }
 
-/// What may be spent, as it is configured.
+/// The configured budgets.
 pub(super) fn budget(llm: &Llm) -> Budget {
     Budget {
         session_nanos: llm.session_budget_usd.map(prices::nanos),
@@ -177,7 +178,7 @@ pub(super) fn budget(llm: &Llm) -> Budget {
     }
 }
 
-/// What counts against budgets. A call that is taken out for and recorded as under way counts once.
+/// What counts against the budgets. A call that is both reserved and recorded as in flight counts once.
 fn spent(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> Spending {
     let session_nanos = spent_on_session(table, session, taken);
     Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
@@ -241,11 +242,12 @@ mod tests {
         assert!(purse.allows(&id("c"), &wanted(0.1), &llm, &table, today));
         drop(b);
         let c = take("c", 0.2, None).unwrap();
-        // A person's allowance stands for the day's budget, and is one for the whole run.
+        // A person's allowance replaces the daily budget and covers the whole run.
         let allowance = Arc::new(Allowance::new(0.5));
         let mut d = take("d", 0.4, Some(&allowance)).unwrap();
         assert!(take("e", 0.2, Some(&allowance)).unwrap_err().why.contains("--max-usd"));
-        // One that was not made gives all back, one that was made what it did not cost, and one takes more than was thought.
+        // A call that was not made returns everything, one that was made returns what it did not cost, and one costs
+        // more than estimated.
         drop(take("e", 0.1, Some(&allowance)).unwrap());
         d.spent(prices::nanos(0.3));
         drop((a, c, d));

@@ -1,10 +1,10 @@
-//! How many calls are made at once: as many as the configuration says now.
+//! Limits concurrent calls to the currently configured number.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Shared by whoever calls.
+/// The permits in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms(Arc<Shared>);
 
@@ -14,17 +14,17 @@ struct Shared {
     left: Notify,
 }
 
-/// Room for one call, until it is dropped.
+/// A permit for one call, released on drop.
 #[derive(Debug)]
 pub(super) struct Room(Arc<Shared>);
 
 impl Rooms {
-    /// Waits for room. `most` tells how many may be taken, each time it is looked.
+    /// Waits for a permit. `most` returns the current limit and is called on each check.
     pub(super) async fn take(&self, most: impl Fn() -> usize) -> Room {
         loop {
             let left = self.0.left.notified();
             tokio::pin!(left);
-            // From now on no word is missed.
+            // Register before checking, so that no notification is missed.
             left.as_mut().enable();
             if let Some(room) = self.try_take(most()) {
                 return room;

@@ -1,4 +1,4 @@
-//! The conversation of an episode as a model is asked about it.
+//! Prepares the conversation of an episode for a model.
 
 use baton_conversation::record::SessionId;
 use baton_enrichment::{Limits, Lines, Plan, plan_of};
@@ -11,14 +11,14 @@ use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_store::conversation::{Error as EpisodeError, for_each_item};
 
-/// What is asked about a conversation, and what claims about it may point to.
+/// The requests about a conversation, and the lines to which claims may refer.
 pub(super) struct Read {
     pub(super) plan: Plan,
     pub(super) lines: Lines,
 }
 
-/// Reads a conversation, and makes the requests for what may be shown of it. Blocks for disk reads.
-/// What cannot be read any more is restored from the transcript, if that still says the same.
+/// Reads a conversation and makes requests from the parts that may be sent. Blocks for disk reads. A conversation that
+/// is lost is restored from its transcript, if that is unchanged.
 pub(super) fn read(
     indexer: &indexer::Handle,
     chunks: &ChunkStore,
@@ -40,7 +40,7 @@ pub(super) fn read(
     Ok(Read { plan, lines })
 }
 
-/// Whether what is stored of a conversation is gone or damaged. Else only the moment was a bad one.
+/// True if the stored conversation is missing or damaged, as opposed to a temporary error.
 pub(super) fn is_lost(error: &EpisodeError) -> bool {
     match error {
         EpisodeError::Chunks(error) => !matches!(error, chunks::Error::Io { .. }),

@@ -1,10 +1,10 @@
-//! How a call has ended, as the log says it, and what it cost.
+//! The result of a call, as recorded in the log, and its cost.
 //!
 //! # Hazards
 //!
-//! - What a call cost that was cut off is unknown and counts as estimated. The first such call is made again at
-//!   once, after further ones it is waited. An answer that arrives while the daemon stops is lost after two
-//!   seconds: of unknown cost, and asked for again.
+//! - The cost of a call that was cut off is unknown and counts as estimated. The first such call is repeated at once,
+//!   further ones after a pause. An answer that arrives while the daemon stops is lost after two seconds: its cost is
+//!   unknown, and the question is asked again.
 
 use baton_enrichment::{Answer, Complaint, Finish, Lines, check};
 use baton_events::prices::Price;
@@ -12,33 +12,33 @@ use baton_events::session::{CallOutcome, CallTokens};
 
 use baton_model::{Failure, Kind, Reply};
 
-/// What came of a call.
+/// The result of a call.
 pub(super) enum Came {
-    /// An answer that can be used.
+    /// A usable answer.
     Answer(Box<Answer>),
-    /// One that cannot, and why.
+    /// An unusable answer, and why.
     Complaint(Complaint),
-    /// None.
+    /// No answer.
     Failure(Failure),
 }
 
 /// The end of a call.
 pub(super) struct Ended {
     pub(super) came: Came,
-    /// Tokens, where they were reported.
+    /// The tokens, if reported.
     pub(super) tokens: Option<CallTokens>,
-    /// What it cost, in thousandths of a millionth of a US dollar, where that is known.
+    /// The cost in nanodollars, if known.
     pub(super) nanos: Option<u64>,
 }
 
 impl Ended {
-    /// Of what an endpoint gave. `price` is none where nothing is asked for.
+    /// Evaluates an endpoint's reply. `price` is `None` if calls are free.
     pub(super) fn of(replied: Result<Reply, Failure>, lines: &Lines, price: Option<&Price>) -> Self {
         let reply = match replied {
             Ok(reply) => reply,
             Err(failure) => {
                 let nanos = (!failure.may_have_cost()).then_some(0);
-                // What comes by this API and cannot be used is a bad answer. A page of whoever stands between is none.
+                // An unusable reply of the API is a bad answer; a page of a proxy is a failure.
                 let came = match failure.kind() {
                     Kind::TooLong => Came::Complaint(Complaint::TooLong),
                     Kind::NoMessage | Kind::WrongShape => Came::Complaint(Complaint::NoObject),
@@ -70,7 +70,7 @@ impl Ended {
     }
 }
 
-/// A failure, as the log names it.
+/// Returns a failure's name in the log.
 pub(super) fn outcome(failure: &Failure) -> CallOutcome {
     match failure.kind() {
         Kind::Unreachable if failure.may_have_cost() => CallOutcome::Broken,
@@ -86,7 +86,7 @@ pub(super) fn outcome(failure: &Failure) -> CallOutcome {
     }
 }
 
-/// How long an endpoint wants to be left alone.
+/// Returns how long the endpoint asks to be left alone.
 pub(super) fn retry_after_ms(failure: &Failure) -> Option<i64> {
     match failure.kind() {
         Kind::RateLimited { retry_after } => retry_after.and_then(|after| i64::try_from(after.as_millis()).ok()),

@@ -1,19 +1,19 @@
-//! Which sessions questions have found: they are enriched before those that nobody asks for.
+//! Sessions found by questions: they are enriched before others.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use baton_conversation::record::SessionId;
 
-/// Sessions that are remembered; with more of them the order says little.
+/// Limit of remembered sessions; with more the order would say little.
 const REMEMBERED: usize = 4096;
 
-/// Since the daemon was started.
+/// The sessions found since the daemon started.
 #[derive(Debug, Default)]
 pub(super) struct Hits(Mutex<BTreeSet<SessionId>>);
 
 impl Hits {
-    /// A question has found these.
+    /// Adds sessions that a question has found.
     pub(super) fn note(&self, sessions: impl Iterator<Item = SessionId>) {
         let mut hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for session in sessions {
@@ -24,7 +24,7 @@ impl Hits {
         }
     }
 
-    /// Whether a question has found it.
+    /// True if a question has found the session.
     pub(super) fn holds(&self, session: &SessionId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(session)
     }

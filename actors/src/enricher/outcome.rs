@@ -1,70 +1,70 @@
-//! Who wants a session enriched, and what became of it.
+//! Who asks for an enrichment, and its result.
 
 use std::sync::Arc;
 
 use super::budget_reservation::Allowance;
 
-/// Who wants it.
+/// Who asks for an enrichment.
 #[derive(Clone)]
 pub(crate) enum By {
     /// It is due.
     Itself,
     /// A person who names the session: over budget it stays owed.
     One(Option<Arc<Allowance>>),
-    /// A person who wants all: over budget nothing is owed.
+    /// A person who wants all sessions: over budget nothing is owed.
     All(Option<Arc<Allowance>>),
 }
 
-/// What became of it.
+/// The result of an enrichment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// A model has made its episode.
+    /// The episode was made by a model.
     Enriched,
-    /// It had before, and nothing more is to be told to one.
+    /// It had been before, and there is nothing more to ask.
     Unchanged,
-    /// There is nothing that a model could be told.
+    /// There is nothing that may be sent to a model.
     Nothing {
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// A budget is spent.
     OverBudget {
-        /// Which, and how it stands.
+        /// The budget and its state.
         why: String,
-        /// What helps.
+        /// The remedy.
         next_step: &'static str,
-        /// Whether it is the session's own, which no other call has a part in.
+        /// True for the session's own budget, which does not affect other sessions.
         is_of_session: bool,
     },
-    /// The model's answers are of no use; the episode stays.
+    /// The model's answers are unusable; the episode stays.
     GivenUp {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It did not come about, and will be tried again.
+    /// It failed and will be tried again.
     Failed {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         why: String,
-        /// Whether it is the endpoint, so that others would fail alike.
+        /// True if the endpoint failed, so that other sessions would fail alike.
         is_of_endpoint: bool,
     },
 }
 
-/// What became of it, and what that took.
+/// The result with the calls that it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) outcome: Outcome,
     pub(crate) calls: u64,
-    /// Of these, those of unknown cost.
+    /// Number of these with unknown cost.
     pub(crate) unknown: u64,
-    /// In thousandths of a millionth of a US dollar; of unknown cost at the estimate.
+    /// Cost in nanodollars; the estimate where it is unknown.
     pub(crate) nanos: u64,
-    /// Claims that were dropped from the answer, and from those that it was joined of.
+    /// Claims dropped from the answer, including its parts.
     pub(crate) dropped: u64,
 }
 
 impl Done {
-    /// Without a call.
+    /// A result without calls.
     pub(crate) fn none(outcome: Outcome) -> Self {
         Self { outcome, calls: 0, unknown: 0, nanos: 0, dropped: 0 }
     }

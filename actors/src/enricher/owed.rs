@@ -1,4 +1,4 @@
-//! What sessions owe, and in which order it is worked on.
+//! The enrichments that sessions owe, in order.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use baton_events::session::{Effect, EnrichJob, State, pending};
 
 use baton_config::settings::Settings;
 
-/// What is owed as of a moment.
+/// What is owed at one moment.
 pub(super) struct Owing {
-    /// What is due, with its content, in the order in which to work on it.
+    /// The sessions that are due, each with its content, in the order of work.
     pub(super) due: Vec<(SessionId, ContentHash)>,
-    /// When the next becomes due.
+    /// When the next one is due.
     pub(super) next: Option<Timestamp>,
 }
 
-/// What is to be asked about a session, if anything is owed of it and it may be read.
+/// Returns what to ask about a session, if it owes an enrichment and may be read.
 pub(super) fn job_of(settings: &Settings, state: &State) -> Option<EnrichJob> {
     // Most sessions owe nothing.
     state.enrichment()?.owed?;
@@ -32,7 +32,8 @@ pub(super) fn job_of(settings: &Settings, state: &State) -> Option<EnrichJob> {
     pending(state, &settings.policy_for(state)).into_iter().find_map(job)
 }
 
-/// What all sessions owe. A pause until a moment that is forgiven is none. `is_hit` tells which of them questions have found.
+/// Returns what all sessions owe. A pause listed in `forgiven` is ignored. `is_hit` tells whether questions have found
+/// a session.
 pub(super) fn owing(
     table: &SessionTable,
     settings: &Settings,
@@ -47,7 +48,7 @@ pub(super) fn owing(
         if pause.is_some() && forgiven.get(id).copied() == pause {
             job.due = job.quiet;
         }
-        // An episode that somebody has cleared with its group is found no more.
+        // Skip episodes that were cleared with their group.
         if table.is_deleted(row) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! One session: its conversation read, a model asked about it, each call recorded before it is made and when it has ended.
+//! Enriches one session: reads its conversation and asks a model, recording each call before it is made and when it has
+//! ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use baton_base::actor_address::CallError;
 use baton_config::settings::{Llm, Settings};
 use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, Turn};
 
-/// A session on its way.
+/// The enrichment of one session.
 struct Work<'a> {
     enricher: &'a Enricher,
     id: &'a SessionId,
@@ -30,10 +31,10 @@ struct Work<'a> {
     llm: Llm,
     client: Client,
     episode: EpisodeRef,
-    /// What of the conversation may be shown.
+    /// What of the conversation may be sent.
     show: Show,
     read: Read,
-    /// Stored answers that were read, by their hashes; none for what cannot be.
+    /// Stored answers by hash; `None` for unreadable ones.
     stored: BTreeMap<ContentHash, Option<Answer>>,
     calls: u64,
     unknown: u64,
@@ -41,20 +42,21 @@ struct Work<'a> {
     dropped: u64,
 }
 
-/// What a call has come to.
+/// What follows a call.
 enum Next {
-    /// The next one.
+    /// Make the next call.
     GoOn(Option<Complaint>),
     End(Outcome),
 }
 
 impl Enricher {
-    /// Enriches one session, as far as it may be. If it is being worked on that is waited for first.
+    /// Enriches one session. If it is already being worked on, waits for that on behalf of a person, and fails
+    /// otherwise.
     pub(crate) async fn enrich(&self, id: &SessionId, by: &By) -> Done {
         loop {
             let over = self.over.notified();
             tokio::pin!(over);
-            // From now on no word is missed.
+            // Register before checking, so that no notification is missed.
             over.as_mut().enable();
             if let Some(_one) = self.begin(id) {
                 let done = match self.prepare(id, by).await {
@@ -93,14 +95,14 @@ impl Enricher {
             By::Itself => Some(self.around.throttle.wait_for_background().await),
             By::One(_) | By::All(_) => None,
         };
-        // Only now: while it waited the conversation may have been stored anew.
+        // Look it up only now: it may have been replaced during the wait.
         let (episode, state) = self.current(&settings, id)?;
         let before = state.state.enriched_by();
         let is_owed = state.state.enrichment().is_some_and(|known| known.owed.is_some());
         if before.is_some_and(|before| before.beyond_context() == 0 || !(by.is_person() || is_owed)) {
             return Err(Outcome::Unchanged);
         }
-        // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.
+        // This session is marked as ours, so a call recorded as in flight was made by an earlier daemon.
         if let Some(call) = call_of(&state) {
             let lost = self.record(id, Asking::Lost(call)).await;
             lost.map_err(|error| Outcome::failed(error.to_string()))?;
@@ -113,7 +115,7 @@ impl Enricher {
             conversation::read(&around.indexer, &around.chunks, &around.table, &of, &current, &limits, &show)
         });
         match read.await {
-            // It would not be told more than it was, and whoever wanted it to be waits for nothing.
+            // A repeated enrichment would not send more than before, so it is no longer owed.
             Ok(Ok(read)) if before.is_some_and(|before| !read.plan.tells_more_than(before)) => {
                 let (content, why) = (episode.hash, GaveUp::NoMore);
                 if is_owed {
@@ -156,7 +158,7 @@ impl Enricher {
         }
     }
 
-    /// The episode of a session that may be sent.
+    /// Returns the episode of a session if it may be sent.
     fn current(&self, settings: &Settings, id: &SessionId) -> Result<(EpisodeRef, Arc<Row>), Outcome> {
         let table = self.around.table.now();
         let nothing =
@@ -169,7 +171,7 @@ impl Enricher {
         Ok((episode, row))
     }
 
-    /// Remembers what keeps everything from going on.
+    /// Remembers a failure that stops all enrichment.
     fn held_up(&self, failure: &Failure) -> Outcome {
         let (what, fix) = (failure.what(), failure.next_step());
         self.known().problem = Some((what.clone(), fix.to_owned()));
@@ -196,7 +198,7 @@ impl Work<'_> {
         Done { outcome, calls: self.calls, unknown: self.unknown, nanos: self.nanos, dropped: self.dropped }
     }
 
-    /// What was wrong with the last answer, if a daemon before this one did not come to ask once more.
+    /// Returns the complaint about the last answer if an earlier daemon ended before it asked again.
     fn former_complaint(&self) -> Option<Complaint> {
         let table = self.enricher.around.table.now();
         let enrichment = table.get(self.id)?.state.enrichment()?;
@@ -210,7 +212,7 @@ impl Work<'_> {
         let settings = &enricher.around.settings;
         let room = enricher.rooms.take(|| settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency)).await;
         if let Some(down) = self.client.health().filter(|down| !self.by.is_person() && !down.again_in.is_zero()) {
-            // Nothing would be sent: it goes on when the endpoint is asked again.
+            // Nothing would be sent; work goes on once the endpoint is asked again.
             return Err(Outcome::failed(down.failure.what()));
         }
         let left = self.left(complaint.as_ref()).await?;
@@ -235,7 +237,7 @@ impl Work<'_> {
                 return Err(Outcome::failed(format!("the call was not made{why}")));
             }
         };
-        // As long as nothing else is known.
+        // Until the real cost is known.
         taken.spent(estimate);
         let begun = Instant::now();
         let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
@@ -254,13 +256,13 @@ impl Work<'_> {
         self.ended(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
         drop(taken);
         Ok(match next {
-            // What was said meanwhile makes it a thing of the past.
+            // The session has changed meanwhile, so the answer was not used.
             Next::End(Outcome::Enriched) if !self.is_enriched() => Next::End(Outcome::failed(self.what_came_between())),
             next => next,
         })
     }
 
-    /// The next request for the content as it is now, and what it and those after it take.
+    /// Returns the next request for the current content, and the tokens that it and the remaining ones need.
     async fn left(&mut self, complaint: Option<&Complaint>) -> Result<Remaining, Outcome> {
         let enricher = self.enricher;
         let settings = enricher.around.settings.now();
@@ -296,7 +298,7 @@ impl Work<'_> {
         Ok(left)
     }
 
-    /// Has the answers at hand that are stored, each pair with its request.
+    /// Loads stored answers. Each pair is a request and its answer.
     async fn read_stored(&mut self, answers: &[(ContentHash, ContentHash)]) {
         let new = answers.iter().map(|(_, answer)| *answer).filter(|answer| !self.stored.contains_key(answer));
         let new: Vec<ContentHash> = new.collect();
@@ -309,7 +311,7 @@ impl Work<'_> {
         self.stored.extend(read.await.unwrap_or_default());
     }
 
-    /// Takes the estimate out of the purse, and has it owed where a person wants it.
+    /// Reserves the estimated cost. Also records that a person asked for the enrichment, so that it is owed.
     async fn afford(&self, left: &Remaining) -> Result<(Taken, Option<Price>), Outcome> {
         let enricher = self.enricher;
         if matches!(self.by, By::One(None)) {
@@ -333,7 +335,7 @@ impl Work<'_> {
             Outcome::OverBudget { why, next_step: bound.next_step(), is_of_session: bound == Bound::Session }
         })?;
         enricher.known().over_budget.remove(self.id);
-        // What is over the allowance of one run is not owed by it.
+        // Recorded only now: what exceeds one run's allowance must not stay owed.
         if matches!(self.by, By::All(_) | By::One(Some(_))) {
             self.want().await?;
         }
@@ -345,7 +347,7 @@ impl Work<'_> {
         wanted.map(drop).map_err(|error| Outcome::failed(error.to_string()))
     }
 
-    /// What the log is told of how a call ended, and what comes next.
+    /// Returns how the log records the end of a call, and what comes next.
     async fn judged(&self, came: Came, request: &Request) -> (CallEnd, Next) {
         let enricher = self.enricher;
         let is_again = request.correction.is_some();
@@ -389,7 +391,7 @@ impl Work<'_> {
                 let next = if request.is_last() { Next::End(Outcome::Enriched) } else { Next::GoOn(None) };
                 (CallEnd::Good { answer, facts, dropped, unseen, not_held }, next)
             }
-            // It is paid for, and lost: what it said can be stored nowhere.
+            // The answer is paid for but lost, because it cannot be stored.
             stored => {
                 let reason = match stored {
                     Ok(Err(error)) => error.to_string(),
@@ -402,7 +404,7 @@ impl Work<'_> {
         }
     }
 
-    /// Has the end of a call recorded, however long the log refuses: it is paid for.
+    /// Records the end of a call, retrying as long as the log refuses, because it is paid for.
     async fn ended(&self, taken: TakeAnswer) -> Result<(), Outcome> {
         let enricher = self.enricher;
         let taken = Box::new(taken);
@@ -418,7 +420,7 @@ impl Work<'_> {
         }
         let row = enricher.around.table.now().get(self.id).cloned();
         if row.is_some_and(|row| row.state.phase == Phase::Forgotten) {
-            // Its words came after its folder had gone.
+            // The answer was stored after the session's folder was deleted.
             let (chunks, id) = (enricher.around.chunks.clone(), self.id.clone());
             let forgotten = tokio::task::spawn_blocking(move || chunks.forget(&id)).await;
             if !matches!(forgotten, Ok(Ok(_))) {
@@ -428,7 +430,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Why an answer is of no use any more.
+    /// Why the answer was not used.
     fn what_came_between(&self) -> &'static str {
         let table = self.enricher.around.table.now();
         match table.get(self.id) {
@@ -443,7 +445,7 @@ impl Work<'_> {
     }
 }
 
-/// What to do about a request that the endpoint does not take: here it is a conversation.
+/// The remedy for a rejected request, phrased for conversations.
 fn next_step(failure: &Failure) -> &'static str {
     match failure.kind() {
         Kind::TooLarge => "set llm.context_tokens in config.json to what the model takes at once",

@@ -1,4 +1,4 @@
-//! One connection: lines in, lines out, each with a bound and a deadline.
+//! One connection: reads and writes lines, each with a size limit and a deadline.
 
 use std::io;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::queries::calls::Ended;
 use crate::queries::client::{Client, Out, failure, params, redacted};
 use baton_base::limits;
 
-/// Lines on their way out. A client that calls much and reads nothing fills this and waits.
+/// Limit of queued lines. A client that calls a lot without reading its answers must wait.
 const LINES_OUT: usize = 64;
-/// Room for a line that is kept for the next one.
+/// Buffer capacity kept between lines.
 const LINE_KEPT_BYTES: usize = 64 * 1024;
 
-/// Serves a client until it leaves, misbehaves or the daemon stops.
+/// Serves a client until it disconnects, misbehaves or the daemon stops.
 pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Services>) {
     let stream = Arc::new(stream);
     let outgoing = stream.clone();
@@ -49,25 +49,25 @@ pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Ser
     let _ = writing.await;
 }
 
-/// Says that there are too many connections, and hangs up.
+/// Answers that there are too many connections, and disconnects.
 pub(super) async fn refuse(stream: Stream) {
     let failure = failure(code::TOO_MUCH, "too many connections to the daemon; try again in a moment");
     let line = line_of(&Answer { jsonrpc: "2.0", id: None, result: None, error: Some(failure) });
     let refusing = async {
         (&stream).write_all(&line).await?;
-        // Hanging up on a greeting that was not read would take the answer back.
+        // Read the greeting first: closing with unread input would discard the answer.
         (&stream).read(&mut [0; 1024]).await
     };
     let _ = tokio::time::timeout(limits::HELLO, refusing).await;
 }
 
-/// A line on its way out, and the room that it takes until it is written.
+/// A line to be written, with its share of the buffer until then.
 struct Line {
     bytes: Vec<u8>,
     room: OwnedSemaphorePermit,
 }
 
-/// Where a connection's lines go.
+/// Writes a connection's lines.
 #[derive(Clone)]
 struct Lines {
     lines: mpsc::Sender<Line>,
@@ -108,13 +108,13 @@ impl Client for Lines {
     }
 }
 
-/// What a line takes of the room there is; one that is larger waits until all of it is free.
+/// A line's share of the buffer; a longer line waits until all of it is free.
 fn room_of(line: &[u8]) -> u32 {
     u32::try_from(line.len().min(limits::ANSWERS_BYTES)).unwrap_or(u32::MAX)
 }
 
 fn line_of(value: &impl Serialize) -> Vec<u8> {
-    // Everything sent is made of strings and numbers; should it fail, an empty line is no answer and no harm.
+    // Strings and numbers always serialise; if they did not, an empty line would do no harm.
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line
@@ -155,10 +155,11 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
     }
 }
 
-/// Reads one line without its end. `false` at the end of input; an error when it is too long, or too long on its way.
+/// Reads one line without its end. Returns `false` at the end of input, and an error if the line is too long or arrives
+/// too slowly.
 async fn read_line(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    // It may begin whenever it likes.
+    // The start of a line may take any time.
     incoming.fill_buf().await?;
     tokio::time::timeout(limits::LINE, read_begun(incoming, line)).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
@@ -167,7 +168,7 @@ async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u
     loop {
         let available = incoming.fill_buf().await?;
         if available.is_empty() {
-            // A line without its end was cut off: whoever sent it has gone.
+            // An unfinished line means that the client has gone.
             return Ok(false);
         }
         let (taken, whole) = match available.iter().position(|byte| *byte == b'\n') {
@@ -194,7 +195,7 @@ async fn refuse_frame(out: &Lines, error: io::Error) -> io::Result<()> {
     Err(error)
 }
 
-/// What the client has said of itself, if it may go on.
+/// Handles the greeting. Returns it if the client may go on.
 async fn greet(line: &[u8], services: &Services, out: &Lines) -> io::Result<Option<Hello>> {
     let request = match parse(line) {
         Ok(request) => request,
@@ -208,12 +209,12 @@ async fn greet(line: &[u8], services: &Services, out: &Lines) -> io::Result<Opti
         Ok(hello) => hello,
         Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
-    // The client then finds nobody here, and starts a daemon for the home that it means.
+    // Disconnect: the client then starts a daemon for the home that it means.
     if services.vitals.check() {
         return Ok(None);
     }
     let (mut root_refused, mut codex_refused) = (None, None);
-    // Another protocol's client may mean something else by it.
+    // The directory may mean something else in another protocol version.
     if hello.protocol == protocol::VERSION {
         let named_by = match hello.client.as_str() {
             known @ ("cli" | "mcp" | "hook") => known,
@@ -254,7 +255,7 @@ async fn answer(
         Ok(request) => request,
         Err(failure) => return fail(out, None, failure).await,
     };
-    // `hello` and `stop` are understood for ever; everything else only between programs of one protocol.
+    // `hello` and `stop` are understood for ever; everything else requires the same protocol version.
     if hello.protocol != protocol::VERSION && request.method != method::STOP {
         let message = format!(
             "this daemon is Baton {} (protocol {}), the client speaks protocol {}: run `baton stop` with either, then the newer one",
@@ -266,13 +267,13 @@ async fn answer(
     }
     let client: Out = Arc::new(out.clone());
     let called = match request.method.as_str() {
-        // Said by the connection itself, and true for as long as it lasts.
+        // Applies to the connection, for as long as it lasts.
         method::PRESENCE => calls::presence(request.params, present, services, &client),
         name => calls::call(name, request.params, services, &client).await,
     };
-    // A notification is not answered, whatever came of it.
+    // A notification is not answered.
     let Some(id) = request.id else { return Ok(()) };
-    // Whatever was done may have been done to two homes: it is not acknowledged.
+    // The home was lost, and the call may have touched two homes: do not acknowledge it.
     if let Some(reason) = services.vitals.failure() {
         let message = format!("{reason}, so this daemon ends; run the command again");
         return fail(out, Some(id), failure(code::STOPPING, message)).await;

@@ -1,13 +1,13 @@
-//! Who is connected: a bounded number of seats, shared so that nobody keeps all others out.
+//! Connection slots: a bounded number, shared fairly, so that no client shuts out all others.
 //!
-//! One process has at most half of them. When a seat is needed and none is free, whoever was let in and has not greeted
-//! for a moment goes first, then whoever has long been idle; those of the process with most seats before others. Whoever
-//! waits for an answer keeps its seat, and so does a connection that is held open on purpose ([`Guest::stay`]), which has
-//! a bound of its own.
+//! One process has at most half of them. When a slot is needed and none is free, a connection that has not greeted for
+//! a moment is dropped first, then one that has been idle for long; those of the process with most slots go before
+//! others. A connection that waits for an answer keeps its slot, and so does one that is held open on purpose
+//! ([`Guest::stay`]), which has a limit of its own.
 //!
 //! # Hazards
 //!
-//! - Where the system tells no pid of a peer (macOS) only the total of 128 holds.
+//! - Where the system reports no pid of a peer (macOS), only the total of 128 holds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,12 +18,12 @@ use tokio::sync::Notify;
 
 use baton_base::limits;
 
-/// How long somebody who was let in and says nothing keeps a seat that another needs.
+/// How long a connection that has not greeted keeps a slot that another needs.
 const ARRIVING: Duration = Duration::from_millis(250);
-/// How long somebody who asks nothing keeps a seat that another needs.
+/// How long an idle connection keeps a slot that another needs.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// All seats.
+/// All slots.
 #[derive(Clone, Default)]
 pub(super) struct Guests(Arc<Mutex<Room>>);
 
@@ -40,20 +40,20 @@ struct Seat {
     leave: Arc<Notify>,
 }
 
-/// What somebody who is connected does.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     /// Has not greeted yet.
     Arriving,
-    /// Has greeted, and asks nothing.
+    /// Has greeted and makes no call.
     Idle,
     /// Waits for an answer.
     Calling,
-    /// Is only there.
+    /// Is held open to show that its process lives.
     Staying,
 }
 
-/// One seat; given back when this is dropped.
+/// One slot, freed on drop.
 pub(super) struct Guest {
     number: u64,
     guests: Guests,
@@ -61,7 +61,7 @@ pub(super) struct Guest {
 }
 
 impl Guests {
-    /// A seat for somebody of this process. `None`: there is none.
+    /// Allocates a slot for a connection of this process. Returns `None` if there is none.
     pub(super) fn admit(&self, process: Option<u32>) -> Option<Guest> {
         self.admit_at(process, Instant::now())
     }
@@ -89,12 +89,12 @@ impl Guests {
 }
 
 impl Room {
-    /// Seats that count, of those that are meant.
+    /// Number of occupied slots that count and satisfy `meant`.
     fn taken(&self, meant: impl Fn(&Seat) -> bool) -> usize {
         self.seats.values().filter(|seat| seat.doing != Doing::Staying && meant(seat)).count()
     }
 
-    /// Takes a seat away from one of those that are meant. `None`: all of them need theirs.
+    /// Frees one of the slots that satisfy `meant`. Returns `None` if all of them are in use.
     fn make_way(&mut self, meant: impl Fn(&Seat) -> bool, now: Instant) -> Option<()> {
         let mut of_process: BTreeMap<Option<u32>, usize> = BTreeMap::new();
         for seat in self.seats.values() {
@@ -121,7 +121,7 @@ impl Room {
 }
 
 impl Guest {
-    /// Notes what it does now.
+    /// Records the connection's state.
     pub(super) fn does(&self, doing: Doing) {
         let now = Instant::now();
         if let Some(seat) = self.guests.room().seats.get_mut(&self.number)
@@ -131,8 +131,8 @@ impl Guest {
         }
     }
 
-    /// From now on it is only there: it takes no seat from those who call, and is not asked to leave. `false`: too many
-    /// are already.
+    /// Marks the connection as held open: it no longer counts and is not dropped for others. Returns `false` if there
+    /// are too many of these.
     pub(super) fn stay(&self) -> bool {
         let mut room = self.guests.room();
         let staying = room.seats.values().filter(|seat| seat.doing == Doing::Staying).count();
@@ -146,7 +146,7 @@ impl Guest {
         }
     }
 
-    /// Completes when its seat was given to another.
+    /// Resolves when the slot was given to another connection.
     pub(super) async fn asked_to_leave(&self) {
         self.leave.notified().await;
     }
@@ -186,7 +186,7 @@ mod tests {
             let let_in = guests.admit_at(Some(1), since + waited);
             assert_eq!(let_in.is_some(), gives_way, "{doing:?} after {waited:?}");
             assert_eq!(seats(&guests, 1), HALF, "{doing:?}");
-            // However many one process has, another comes in.
+            // However many slots one process has, another process gets one.
             assert!(guests.admit_at(Some(2), since + waited).is_some(), "{doing:?}");
             drop(crowd);
         };
@@ -207,7 +207,7 @@ mod tests {
         let newcomer = guests.admit_at(Some(4), since + ARRIVING + step).expect("somebody gives way");
         many[0].asked_to_leave().await;
         assert_eq!((seats(&guests, 1), seats(&guests, 2), seats(&guests, 3)), (HALF, 2, HALF - 3));
-        // A seat that was given away is not given back.
+        // Dropping a reassigned slot does not free it.
         drop(many);
         assert_eq!(seats(&guests, 4), 1);
         drop((few, newcomer));

@@ -1,10 +1,10 @@
-//! How fast one client may call: generously, and then it waits.
+//! Rate limit of one client: generous, and beyond it calls are delayed.
 
 use std::time::{Duration, Instant};
 
 use baton_base::limits;
 
-/// A bucket of calls: full at first, and filled at a steady rate.
+/// A token bucket: full at first, and refilled at a steady rate.
 #[derive(Debug)]
 pub(super) struct Rate {
     /// When the bucket will be full again.
@@ -16,7 +16,7 @@ impl Rate {
         Self { full_at: now }
     }
 
-    /// Takes one call out of the bucket, and says how long it has to wait for it.
+    /// Takes one token, and returns how long the call must wait for it.
     pub(super) fn take(&mut self, now: Instant) -> Duration {
         self.full_at = self.full_at.max(now) + limits::CALL_EVERY;
         let full_in = self.full_at.saturating_duration_since(now);
@@ -37,10 +37,10 @@ mod tests {
         }
         assert_eq!(rate.take(start), limits::CALL_EVERY);
         assert_eq!(rate.take(start), limits::CALL_EVERY * 2);
-        // Whoever waits as told gets one each time.
+        // A client that waits as told gets one each time.
         let later = start + limits::CALL_EVERY * 2;
         assert_eq!(rate.take(later), limits::CALL_EVERY);
-        // After a pause there is a burst again, and not a longer one for a longer pause.
+        // After any pause there is one full burst.
         let much_later = start + Duration::from_secs(3600);
         for _ in 0..limits::CALLS_AT_ONCE {
             assert_eq!(rate.take(much_later), Duration::ZERO);

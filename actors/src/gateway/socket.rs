@@ -1,13 +1,13 @@
-//! Where the daemon listens: a Unix socket in the home (0600), or a short path for homes with a long one, or where the
-//! configuration says; on Windows a named pipe that only its owner may open.
+//! Where the daemon listens: a Unix socket in the home (mode 0600), at a short path for homes with a long one, or at
+//! the configured path; on Windows a named pipe that only its owner may open.
 //!
-//! Three locks on a Unix socket: its folder belongs to the user and nobody else can write to it (a folder that is not the
-//! home is the user's alone), its mode, and the uid of every peer.
+//! A Unix socket is protected by its folder, which belongs to the user and which no one else can write to (a folder
+//! other than the home is accessible to the user alone), by its mode, and by the uid of every peer.
 //!
 //! # Hazards
 //!
-//! - A socket on which somebody answers is never taken over, also under the home's lock. A socket folder
-//!   outside the home must be 0700.
+//! - A socket that answers is never taken over, even under the home's lock. A socket folder outside the home must be
+//!   0700.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,33 +21,32 @@ use sha2::{Digest, Sha256};
 
 use baton_base::durable;
 
-/// Longest socket path that every Unix takes, in bytes (macOS: 103).
+/// Longest socket path accepted on every Unix, in bytes (macOS: 103).
 const PATH_BYTES: usize = 100;
 
-/// How often a socket on which somebody answers is tried again, and how long after: a listener of this process that is
-/// just ending.
+/// Number of retries, and their interval, for a socket that answers: a previous listener of this process may be ending.
 const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long somebody who answers there may take to do so.
+/// Time limit for a connection attempt to an existing socket.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// Where a home's daemon listens.
+/// The address of a home's daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     path: PathBuf,
 }
 
-/// Why nobody can listen there.
+/// Why the daemon cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something that is no socket of ours lies there.
+    /// The path exists and is not a socket.
     #[error("{} is not a socket of Baton; move it away", path.display())]
     Foreign {
         /// The path.
         path: PathBuf,
     },
-    /// Somebody else listens there.
+    /// Another process listens there.
     #[error(
         "another process{} listens at {}; end it, or set hooks.socket_path to another path",
         process.map_or_else(String::new, |process| format!(" ({process})")),
@@ -56,34 +55,34 @@ pub enum Error {
     Taken {
         /// The path.
         path: PathBuf,
-        /// Who, where the system tells.
+        /// Its pid, if the system reports it.
         process: Option<u32>,
     },
-    /// Others can reach into the folder of the socket.
+    /// Other users have access to the socket's folder.
     #[error("the socket would lie in {}, which {why}; {fix}", folder.display())]
     Exposed {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
-        /// What helps.
+        /// The remedy.
         fix: String,
     },
-    /// The system refused.
+    /// The system refused to listen.
     #[error("cannot listen at {}: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Endpoint {
-    /// The endpoint of a home. Pure: the same home always has the same.
+    /// Derives the endpoint of a home. Always the same for one home.
     pub fn of(home: &Path) -> Self {
         if cfg!(windows) {
-            // Pipes of all users share one folder, and a home may be named alike for two of them.
+            // All users' pipes share one namespace, and two users' homes may have the same path.
             let user = std::env::var_os("USERNAME").unwrap_or_default();
             let pipe = format!(r"\\.\pipe\baton-{}-{}", fingerprint(Path::new(&user)), fingerprint(home));
             return Self { path: PathBuf::from(pipe) };
@@ -96,12 +95,12 @@ impl Endpoint {
         Self { path: folder.join(format!("{}.sock", fingerprint(home))) }
     }
 
-    /// An endpoint that the configuration names instead.
+    /// Uses a configured path.
     pub fn at(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Whether the folder that the socket lies in is one for it, if it is there yet; `home` is the home that it is of.
+    /// Checks that the socket's folder, if it exists, is safe. `home` is the daemon's home.
     pub fn check(&self, home: &Path) -> Result<(), Error> {
         match self.path.parent().filter(|folder| cfg!(unix) && folder.is_dir()) {
             Some(folder) => check_folder(folder, folder == home),
@@ -130,24 +129,24 @@ fn user() -> u32 {
     0
 }
 
-/// A socket that is listened on.
+/// A listening socket.
 pub(super) struct Listening {
     pub(super) listener: Listener,
     pub(super) place: Place,
 }
 
-/// Where a socket lies, and which file it is.
+/// The path of a socket, and the identity of its file.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
     file: Option<Identity>,
 }
 
-/// Device, number, and when it was last changed: numbers are given again.
+/// Device, inode, and time of change, because inodes are reused.
 type Identity = (u64, u64, i64, i64);
 
 impl Place {
-    /// Removes the socket, so that clients see at once that nobody is there; not another that has taken its place.
+    /// Removes the socket, so that clients notice at once; keeps another socket that has replaced it.
     pub(super) fn remove(&self) {
         if self.file.is_some() && identity(&self.path) == self.file {
             let _ = std::fs::remove_file(&self.path);
@@ -155,8 +154,8 @@ impl Place {
     }
 }
 
-/// Begins to listen. Only called under the lock of `home`; a socket that is there already is replaced only if nobody
-/// answers on it, for it may be another home's.
+/// Starts to listen. The caller must hold the lock of `home`. An existing socket is replaced only if it does not
+/// answer, because it may belong to another home.
 pub(super) async fn listen(endpoint: &Endpoint, home: &Path) -> Result<Listening, Error> {
     let path = endpoint.path();
     let io_error = |source| Error::Io { path: path.to_owned(), source };
@@ -186,7 +185,7 @@ fn open(options: &ListenerOptions<'_>, path: &Path) -> io::Result<Listener> {
     Ok(listener)
 }
 
-/// Nobody but the owner may do anything with the pipe, and nothing of what the folder of all pipes grants is taken over.
+/// Grants access to the owner alone and does not inherit the permissions of the pipes' namespace.
 #[cfg(windows)]
 fn open(options: &ListenerOptions<'_>, _path: &Path) -> io::Result<Listener> {
     use interprocess::TryClone;
@@ -196,18 +195,18 @@ fn open(options: &ListenerOptions<'_>, _path: &Path) -> io::Result<Listener> {
     options.try_clone()?.security_descriptor(owner_only).create_tokio()
 }
 
-/// Which process has connected, where the system tells. An error when it is another user's.
+/// Returns the peer's pid, if the system reports it. Fails if the peer is another user.
 #[cfg(unix)]
 pub(super) fn peer(stream: &Stream) -> io::Result<Option<u32>> {
     let peer = stream.peer_creds()?;
     match peer.euid() {
-        // Where the system tells no uid the private folder is what protects.
+        // Where the system reports no uid, the private folder protects the socket.
         Some(uid) if uid != user() => Err(io::Error::other(format!("peer has uid {uid}"))),
         _ => Ok(peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0)),
     }
 }
 
-/// Which process has connected, where the system tells. Another user cannot: see `open`.
+/// Returns the peer's pid, if the system reports it. Other users cannot connect: see `open`.
 #[cfg(not(unix))]
 pub(super) fn peer(stream: &Stream) -> io::Result<Option<u32>> {
     Ok(stream.peer_creds().ok().and_then(|peer| peer.pid()))
@@ -225,7 +224,7 @@ fn identity(_path: &Path) -> Option<Identity> {
     None
 }
 
-/// Removes a socket that nobody listens on.
+/// Removes a socket that does not answer.
 async fn clear_stale(path: &Path) -> Result<(), Error> {
     let io_error = |source| Error::Io { path: path.to_owned(), source };
     for look in 0..LOOKS {
@@ -238,13 +237,13 @@ async fn clear_stale(path: &Path) -> Result<(), Error> {
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 return std::fs::remove_file(path).map_err(io_error);
             }
-            // It may be too busy to take us, or not ours to speak to: somebody is there.
+            // It may be too busy or not accessible to us: treat it as in use.
             Ok(Err(_)) | Err(_) => None,
             Ok(Ok(stream)) => Some(stream),
         };
         let process = answers.and_then(|stream| stream.peer_creds().ok()).and_then(|peer| peer.pid());
         let process = process.and_then(|process| u32::try_from(process).ok());
-        // A listener of this process can only be a gateway that is just ending.
+        // A listener of this process can only be a previous gateway that is ending.
         if process != Some(std::process::id()) || look + 1 == LOOKS {
             return Err(Error::Taken { path: path.to_owned(), process });
         }
@@ -253,7 +252,7 @@ async fn clear_stale(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether there is a socket. Whatever else is there is not ours to remove.
+/// Returns true if there is a socket. Fails if there is anything else, which must not be removed.
 #[cfg(unix)]
 fn is_socket(path: &Path) -> Result<bool, Error> {
     use std::os::unix::fs::FileTypeExt;
@@ -269,8 +268,8 @@ fn is_socket(_path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// A socket in a folder that others can write to could be swapped for theirs. A folder that holds nothing but sockets is
-/// nobody else's business at all.
+/// Checks that no other user can write to the folder, or the socket could be replaced. A folder other than the home
+/// must be inaccessible to others altogether.
 #[cfg(unix)]
 fn check_folder(folder: &Path, is_home: bool) -> Result<(), Error> {
     use std::os::unix::fs::MetadataExt;
@@ -284,7 +283,7 @@ fn check_folder(folder: &Path, is_home: bool) -> Result<(), Error> {
         (true, mode) if mode & 0o022 != 0 => {
             Err(exposed("others can write to", format!("run: chmod go-w '{}'", folder.display())))
         }
-        // One that others share is not to be closed to them.
+        // Do not suggest closing a shared folder to others.
         (false, _) if metadata.mode() & 0o1022 != 0 => Err(exposed("others can write to", elsewhere)),
         (false, mode) if mode != 0 => {
             Err(exposed("others can reach into", format!("run: chmod 700 '{}', or {elsewhere}", folder.display())))
@@ -348,7 +347,7 @@ mod tests {
         let refused = error(&endpoint, home.path()).await;
         assert!(matches!(&refused, Error::Taken { .. }), "{refused}");
         assert!(refused.to_string().contains("set hooks.socket_path to another path"), "{refused}");
-        // The listener that is just ending makes way.
+        // The previous listener ends.
         let Listening { listener, place } = first;
         let ending = tokio::spawn(async move {
             tokio::time::sleep(LOOK).await;

@@ -1,4 +1,4 @@
-//! The actors there is one of, torn away while the daemon runs.
+//! The actors that exist once, killed while the daemon runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ async fn world() -> World {
     World { temp, clock, system }
 }
 
-/// Tears an actor away in whatever it does, and waits until another stands in its place, if one does before `instead`.
+/// Kills an actor and waits until another replaces it. Returns `false` if `instead` becomes true first.
 async fn tear(actor: impl Fn() -> Option<ActorCell>, instead: impl Fn() -> bool) -> bool {
     let torn = actor().unwrap();
     let id: ActorId = torn.get_id();
@@ -71,7 +71,7 @@ async fn a_watcher_that_is_torn_away_is_made_anew_and_then_left_alone_for_a_whil
     let is_degraded = || !services.degraded.now().is_empty();
     for round in 0..limits::RESTARTS {
         services.watcher.actor().unwrap().kill();
-        // Whoever asks meanwhile is answered by the successor.
+        // Callers in between are answered by the successor.
         assert!(services.watcher.refresh().await.is_ok(), "round {round}");
     }
     assert!(!tear(|| services.watcher.actor(), is_degraded).await);
@@ -91,7 +91,7 @@ async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
     let services = system.services();
     for round in 1..=limits::RESTARTS as u64 {
         assert!(tear(|| services.indexer.actor(), || false).await);
-        // Of no session, so that the memory has nothing to do but to follow.
+        // An event of no session, which the memory only has to pass.
         let new = NewRecord {
             kind: "nothing".to_owned(),
             v: 1,
@@ -123,7 +123,7 @@ async fn a_gateway_that_is_torn_away_listens_again_and_if_it_cannot_the_daemon_e
     assert!(asked.is_ok(), "nobody could be answered any more");
 }
 
-/// A session table that breaks over one record.
+/// A session table that panics on one record.
 struct Breaking(TableFold, Position);
 
 impl Fold for Breaking {
@@ -195,7 +195,7 @@ async fn an_index_that_was_lost_is_built_anew_while_the_daemon_runs() {
     drop(system.stop().await);
 }
 
-/// Waits until something holds of how often each task was started.
+/// Waits until the task start counts satisfy `holds`.
 async fn until(system: &System, holds: impl Fn(&BTreeMap<&'static str, u32>) -> bool) {
     let holding = async {
         while !holds(&system.services().tasks.running()) {
@@ -223,13 +223,13 @@ async fn every_task_that_panics_is_started_anew() {
         "vault",
         "vitals",
     ];
-    // What is done once has returned by then.
+    // One-time tasks have returned by then.
     until(&world.system, |running| running.keys().copied().eq(tasks)).await;
     for task in tasks {
         world.system.services().tasks.break_task(task);
     }
     until(&world.system, |running| tasks.iter().all(|task| running.get(task) == Some(&2))).await;
-    // A task that is told to end still does.
+    // A task that is told to stop still does.
     world.system.stop().await;
 }
 
