@@ -369,7 +369,7 @@ impl Enricher {
             return;
         }
         if let Err(error) = self.around.memos.switch_model(is_enabled).await {
-            tracing::debug!(%error, "not recorded whether a model is enabled, trying again");
+            tracing::debug!(%error, "model switch not recorded, trying again");
         }
     }
 

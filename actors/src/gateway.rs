@@ -176,7 +176,7 @@ impl Actor for GatewayActor {
                 state.socket.remove();
                 let _ = reply.send(());
             }
-            Msg::Deaf => return Err("nobody listens any more".into()),
+            Msg::Deaf => return Err("the accepting task has panicked".into()),
         }
         Ok(())
     }

@@ -388,7 +388,7 @@ impl Actor for IndexerActor {
                 state.discard(strays, &myself);
             }
             Msg::Discarded(removed) => state.sweep.discarded(removed),
-            Msg::MemoryBroke => return Err("the memory broke".into()),
+            Msg::MemoryBroke => return Err("the memory has panicked".into()),
         }
         state.dispatch(&myself);
         state.collect(&myself);
@@ -405,7 +405,7 @@ fn report(begun_by: &ActorRef<Msg>, slot: &ActorAddress<Msg>, over: Msg) {
 }
 
 fn broken(effect: EffectId) -> JobOutcome {
-    let reason = "the index job broke; `daemon.log` tells where".to_owned();
+    let reason = "the index job panicked; see `daemon.log`".to_owned();
     JobOutcome::Failed { effect, why: FailureReason::Broken, reason }
 }
 
@@ -461,7 +461,7 @@ impl State {
                         tracing::debug!(%session, %error, "superseded chunks not removed");
                     }
                     Ok(Err(error)) => tracing::warn!(%session, %error, "superseded chunks not removed"),
-                    Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
+                    Err(_) => tracing::error!(%session, "removing superseded chunks panicked"),
                 }
                 under_way.end(&session, None);
                 if throttle.is_answering() {

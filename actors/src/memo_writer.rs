@@ -117,7 +117,7 @@ pub enum Error {
     #[error(transparent)]
     Home(#[from] home::Rejection),
     /// The memo was deleted, and its words are gone.
-    #[error("it was deleted with its words, which are nowhere any more; add_memory tells it anew")]
+    #[error("it was deleted together with its words; add it again with add_memory")]
     Gone,
     /// There is no room for another memo.
     #[error(transparent)]
@@ -129,7 +129,7 @@ pub enum Error {
     #[error(transparent)]
     Log(#[from] AppendError),
     /// The storing task panicked.
-    #[error("storing it broke; `daemon.log` tells where")]
+    #[error("storing it panicked; see `daemon.log`")]
     Broken,
 }
 
@@ -334,11 +334,11 @@ impl Memos {
             let name = folder.clone();
             match self.blocking(move |chunks| chunks.discard_notes(&name)).await {
                 Ok(removed) if removed.files > 0 => {
-                    tracing::info!(%folder, files = removed.files, reason = "never recorded", "words that nothing names removed");
+                    tracing::info!(%folder, files = removed.files, reason = "never recorded", "unnamed words of a memo removed");
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%folder, %error, "words that nothing names not removed; the next start tries again");
+                    tracing::warn!(%folder, %error, "unnamed words of a memo not removed; the next start tries again");
                 }
             }
         }
@@ -372,10 +372,10 @@ impl Memos {
             let named = folder.clone();
             match self.blocking(move |chunks| chunks.discard_words(&folder)).await {
                 Ok(removed) if removed.files > 0 => {
-                    tracing::info!(folder = %named, "words that no event names removed");
+                    tracing::info!(folder = %named, "unnamed words of a memo removed");
                 }
                 Ok(_) => {}
-                Err(error) => tracing::warn!(folder = %named, %error, "words that no event names not removed"),
+                Err(error) => tracing::warn!(folder = %named, %error, "unnamed words of a memo not removed"),
             }
         }
     }
@@ -384,7 +384,7 @@ impl Memos {
     async fn sweep(&self, uuid: Uuid) {
         let named: BTreeSet<_> = self.known(uuid).0.memo.map(|memo| memo.words).into_iter().collect();
         if let Err(error) = self.blocking(move |chunks| chunks.keep_notes(&memo::key(uuid), &named)).await {
-            tracing::warn!(memo = %uuid, %error, "words that nothing names not removed; the next start tries again");
+            tracing::warn!(memo = %uuid, %error, "unnamed words of a memo not removed; the next start tries again");
         }
     }
 

@@ -336,11 +336,11 @@ impl State {
         match error {
             AppendError::Conflict { actual } => {
                 // Another writer appended to this stream, so the in-memory state is stale.
-                tracing::warn!(session = %self.id, version = actual.0, "another writer was at work");
+                tracing::warn!(session = %self.id, version = actual.0, "another writer has appended to the session");
                 return Err("the stream has moved on".into());
             }
             AppendError::TooLarge { .. } | AppendError::Refused { retriable: false, .. } => {
-                tracing::error!(session = %self.id, %error, "event not recorded, and never will be");
+                tracing::error!(session = %self.id, %error, "event can never be recorded");
                 self.dismiss_waiters(&Outcome::NotRecorded { reason });
                 return Err("an event cannot be recorded".into());
             }

@@ -157,7 +157,7 @@ impl System {
 
         durable::remove_unfinished(&home);
         archive::clear(&home).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what an interrupted import left behind is still there");
+            tracing::warn!(%error, "leftovers of an interrupted import not removed");
         });
         let imported = ImportBoundary::read(&home.join("log"))
             .map_err(|source| StartError::Imported { home: home.clone(), source })?;
@@ -416,7 +416,7 @@ async fn open_log(home: &Path, now: Timestamp) -> Result<Log, StartError> {
     let mut problem = None;
     if let Some(cut) = &found.cut {
         let whose = match found.restored {
-            0 => "unless the disk is damaged it is of a write that nobody had an answer to".to_owned(),
+            0 => "unless the disk is damaged, it belongs to a write that was never acknowledged".to_owned(),
             restored => format!("{restored} events were restored from the index"),
         };
         let told = format!(

@@ -103,7 +103,7 @@ impl Roots {
         let imported = settings.now().imported.clone();
         loop {
             let records = journal.read_stream(&StreamId::home(), known.version, 256).unwrap_or_else(|error| {
-                tracing::error!(%error, "roots that clients named not read");
+                tracing::error!(%error, "recorded roots not read");
                 Vec::new()
             });
             let Some(last) = records.last() else { break };

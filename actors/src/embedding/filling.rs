@@ -150,7 +150,7 @@ impl Filler<'_> {
                 let texts = match texts {
                     Ok(texts) => texts,
                     Err(error) => {
-                        tracing::warn!(%error, "texts that want vectors cannot be read");
+                        tracing::warn!(%error, "texts without vectors cannot be read");
                         sleep(RETRY).await;
                         continue 'look;
                     }
@@ -310,7 +310,7 @@ impl Filler<'_> {
         match tidied.await {
             Some(Ok((0, 0))) | None => {}
             Some(Ok((models, vectors))) => tracing::info!(models, vectors, reason = "not needed", "vectors deleted"),
-            Some(Err(error)) => tracing::warn!(%error, "vectors that are not needed are still there"),
+            Some(Err(error)) => tracing::warn!(%error, "unneeded vectors not deleted"),
         }
     }
 }

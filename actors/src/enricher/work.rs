@@ -145,7 +145,7 @@ impl Enricher {
             Ok(Ok(_)) => {
                 let (content, why) = (episode.hash, GaveUp::Empty);
                 let _ = self.record(id, Asking::GiveUp { content, why }).await;
-                Err(Outcome::Nothing { why: "nothing is in it that session_tracking.filtering lets a model be told" })
+                Err(Outcome::Nothing { why: "session_tracking.filtering leaves nothing of it to send to a model" })
             }
             Ok(Err(error)) if conversation::is_lost(&error) => {
                 let (content, why) = (episode.hash, GaveUp::Unreadable);
@@ -154,7 +154,7 @@ impl Enricher {
                 Err(Outcome::GivenUp { why })
             }
             Ok(Err(error)) => Err(Outcome::failed(format!("its stored conversation cannot be read now: {error}"))),
-            Err(_) => Err(Outcome::failed("reading the conversation broke; `daemon.log` tells where")),
+            Err(_) => Err(Outcome::failed("reading the conversation panicked; see `daemon.log`")),
         }
     }
 
@@ -283,7 +283,7 @@ impl Work<'_> {
             self.stored.get(answer).cloned().flatten().map(Some).ok_or(())
         });
         let mut left = match next {
-            Ok(left) => left.ok_or(Outcome::Nothing { why: "nothing is left to be asked about it" })?,
+            Ok(left) => left.ok_or(Outcome::Nothing { why: "there is nothing left to ask about it" })?,
             Err(()) => {
                 let (content, why) = (self.episode.hash, GaveUp::Unreadable);
                 let _ = enricher.record(self.id, Asking::GiveUp { content, why }).await;
@@ -424,7 +424,7 @@ impl Work<'_> {
             let (chunks, id) = (enricher.around.chunks.clone(), self.id.clone());
             let forgotten = tokio::task::spawn_blocking(move || chunks.forget(&id)).await;
             if !matches!(forgotten, Ok(Ok(_))) {
-                tracing::warn!(session = %self.id, "answer about a forgotten session is still there");
+                tracing::warn!(session = %self.id, "answer about a forgotten session not removed");
             }
         }
         Ok(())

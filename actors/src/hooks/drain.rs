@@ -139,7 +139,7 @@ impl Hooks {
             Taken::Failed(_) if self.options.outage.lasts() || *self.options.stopping.borrow() => false,
             Taken::Failed(_) => {
                 if !stuck.tried(&hook.session_id, before) {
-                    self.put_aside(path, "its session takes nothing").await;
+                    self.put_aside(path, "its session records nothing").await;
                 }
                 true
             }

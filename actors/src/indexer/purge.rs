@@ -62,7 +62,7 @@ impl Handle {
                 let _held = held;
                 chunks.forget(&id)
             });
-            let gone = gone.await.map_err(|_| "deleting conversations broke; `daemon.log` tells where".to_owned())?;
+            let gone = gone.await.map_err(|_| "deleting conversations panicked; see `daemon.log`".to_owned())?;
             let gone = gone.map_err(|error| error.to_string())?;
             if gone.files > 0 {
                 tracing::info!(%session, reason = %"forgotten", files = gone.files, bytes = gone.bytes, "chunks deleted");

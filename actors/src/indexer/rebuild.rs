@@ -44,7 +44,7 @@ impl Rebuilt {
                     let searcher = self.0.searcher().ok_or("it could not be opened")?;
                     return Ok(Some(searcher.pinned()));
                 }
-                Err(oneshot::error::TryRecvError::Closed) => return Err("building it broke".to_owned()),
+                Err(oneshot::error::TryRecvError::Closed) => return Err("building it panicked".to_owned()),
                 Err(oneshot::error::TryRecvError::Empty) => {}
             }
             if let (_, Some(problem)) = self.0.state() {

@@ -35,7 +35,7 @@ pub(crate) struct Again {
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// A job or collection of the session is running, or it has changed meanwhile.
-    #[error("something of it is under way")]
+    #[error("a job of it is running")]
     Busy,
     /// A repeated try would fail alike.
     #[error("{0}")]

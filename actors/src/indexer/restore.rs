@@ -82,7 +82,7 @@ impl Mender {
         let row = table.now().get(id).cloned();
         let restored = match row.filter(|row| is_current(&row.state, episode)) {
             Some(row) => mend(&self.chunks, id, &row.state, episode),
-            None => Err("it is not the session's episode any more".to_owned()),
+            None => Err("it is no longer the session's episode".to_owned()),
         };
         drop(held);
         // A job of the session may have waited.
@@ -106,7 +106,7 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
     let mut gathered = Gathered::new(chunks, session, None);
     let done = read(state, &transcript.path, transcript.agent, episode.to, &mut gathered)?;
     if gathered.hash().map_err(|error| error.to_string())? != episode.hash {
-        return Err(format!("{} does not say the same any more", transcript.path));
+        return Err(format!("{} has other content now", transcript.path));
     }
     let header = Header {
         generation: episode.generation,
@@ -117,7 +117,7 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
     };
     let written = gathered.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {
-        return Err(format!("{} gives the same text in another form", transcript.path));
+        return Err(format!("{} yields the same text in another form", transcript.path));
     }
     written.batch.commit().map_err(|error| error.to_string())
 }

@@ -124,7 +124,7 @@ fn discard(chunks: &ChunkStore, folders: BTreeSet<String>) -> Removed {
     for folder in folders {
         match chunks.discard(&folder) {
             Ok(removed) => gone += removed,
-            Err(error) => tracing::warn!(%folder, %error, "conversation of no session not removed"),
+            Err(error) => tracing::warn!(%folder, %error, "folder without a session not removed"),
         }
     }
     gone

@@ -60,7 +60,7 @@ impl State {
 
     pub(super) async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
         if self.in_flight != Some(outcome.effect()) {
-            tracing::debug!(session = %self.id, "result of a job that is no longer wanted");
+            tracing::debug!(session = %self.id, "result of an outdated job ignored");
             self.options.indexer.unwanted(&self.id, outcome.effect());
             return Ok(());
         }

@@ -88,7 +88,7 @@ impl State {
             transcript_reader::look(&start, limits::COPY_HEAD_BYTES, &mut records);
             let of = remains.copied_by(&id, records.0.into_iter())?;
             if let Err(error) = remains.keep_copy(id, of.clone()) {
-                tracing::warn!(%error, "of which session this one is a copy is not kept");
+                tracing::warn!(%error, "copy of a forgotten session not noted");
             }
             Some(of)
         });

@@ -200,7 +200,7 @@ impl State {
                         parent: parent.filter(|_| !has_parent),
                     }));
                     if let Err(rejection) = self.submit(&observe, None).await? {
-                        tracing::warn!(session = %self.id, %rejection, "what was read was refused");
+                        tracing::warn!(session = %self.id, %rejection, "counts of the transcript refused");
                         return Ok(void);
                     }
                     self.forget_with_parent().await?;

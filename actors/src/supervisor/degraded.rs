@@ -52,7 +52,7 @@ impl Degraded {
             }
             Self::Actor { name, until } => format!("the {name} keeps failing; next try {until}"),
             Self::Session { id, until } => {
-                format!("session {id} keeps failing and is left alone: nothing new of it is indexed; next try {until}")
+                format!("session {id} keeps failing and is suspended: nothing new of it is indexed; next try {until}")
             }
             Self::Unreadable { id, reason, until } => {
                 format!("the history of session {id} cannot be read: {reason}; next try {until}")

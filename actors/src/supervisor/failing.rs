@@ -69,7 +69,7 @@ impl State {
             }
             Verdict::GiveUp => {
                 self.backlog.done(&id);
-                tracing::error!(session = %id, "session actor keeps failing and is left alone");
+                tracing::error!(session = %id, "session actor keeps failing and is suspended");
                 self.unreadable.remove(&id);
             }
         }
@@ -117,11 +117,14 @@ impl State {
     fn give_up(&mut self, child: Only, now: Timestamp) {
         match child {
             Only::Gateway => {
-                tracing::error!(actor = child.name(), "actor keeps failing, nobody can be answered, the daemon ends");
+                tracing::error!(
+                    actor = child.name(),
+                    "actor keeps failing and no client can connect, so the daemon ends"
+                );
                 self.options.stop.send_replace(true);
             }
             Only::Indexer | Only::Watcher => {
-                tracing::error!(actor = child.name(), "actor keeps failing and is left alone");
+                tracing::error!(actor = child.name(), "actor keeps failing and is suspended");
             }
         }
         self.tell_degraded(now);

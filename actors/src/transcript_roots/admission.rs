@@ -53,7 +53,7 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
         return Err("its path is not absolute".to_owned());
     }
     let real = fs::canonicalize(named).map_err(|error| format!("it cannot be looked at: {error}"))?;
-    let path = transcript_file::path_text(&real).ok_or("its path is no UTF-8")?;
+    let path = transcript_file::path_text(&real).ok_or("its path is not UTF-8")?;
     // The transcript folder may be a link to elsewhere, so both directories must be admissible.
     let folder = layout(agent).folders.first().copied().unwrap_or_default();
     let transcripts = real.join(folder);
@@ -64,7 +64,7 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
         let shown = directory.display();
         let metadata = fs::metadata(directory).map_err(|error| format!("{shown} cannot be looked at: {error}"))?;
         if !metadata.is_dir() {
-            return Err(format!("{shown} is no directory"));
+            return Err(format!("{shown} is not a directory"));
         }
         is_private(&metadata).map_err(|why| format!("{shown} {why}"))?;
         if let Some(top) = directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) {

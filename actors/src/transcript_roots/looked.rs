@@ -126,7 +126,7 @@ impl Sight {
             tracing::warn!(root = %path.display(), "root does not answer; left out");
         }
         for path in seen.hung.difference(&hung) {
-            tracing::info!(root = %path.display(), "root is hung no more");
+            tracing::info!(root = %path.display(), "root answers again");
         }
         seen.hung = hung;
         seen.known = look.answered.iter().map(|looked| (looked.root.projects.clone(), looked.clone())).collect();

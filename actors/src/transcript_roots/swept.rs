@@ -89,7 +89,7 @@ impl Swept {
             Self::Shared(_) => "nothing need be done".to_owned(),
             Self::Silent | Self::Failed(_) => "it is tried again by itself; `daemon.log` says more".to_owned(),
         };
-        format!("nothing is lost: it is looked at every {} s and before each search; {help}", every.as_secs().max(1))
+        format!("nothing is lost: it is scanned every {} s and before each search; {help}", every.as_secs().max(1))
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             let (said, advised) = (swept.what(Path::new("/p")), swept.fix(Duration::from_secs(30)));
             assert!(said.starts_with("changes below /p are not announced: ") && said.contains(what), "{said}");
             assert!(
-                advised.starts_with("nothing is lost: it is looked at every 30 s") && advised.contains(fix),
+                advised.starts_with("nothing is lost: it is scanned every 30 s") && advised.contains(fix),
                 "{advised}"
             );
         };

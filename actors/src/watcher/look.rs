@@ -64,7 +64,7 @@ impl State {
         let mut looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
         let looked = tokio::time::timeout(limits::ROOT_LOOK, &mut looking).await;
         let Ok(Ok(look)) = looked else {
-            tracing::error!("looking for transcripts broke, or hangs");
+            tracing::error!("scanning for transcripts panicked or hangs");
             self.looking = looked.is_err().then_some(looking);
             self.covered = false;
             return None;

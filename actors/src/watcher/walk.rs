@@ -167,7 +167,7 @@ impl Walks {
                 match looked {
                     Some(found) => scan.add(found),
                     None => {
-                        tracing::error!(root = %root.projects.display(), "looking for transcripts broke, or hangs");
+                        tracing::error!(root = %root.projects.display(), "scanning for transcripts panicked or hangs");
                         silent.push(root);
                     }
                 }

@@ -52,7 +52,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     ) -> Result<(), Error> {
         let Some((conversation, mut outline)) = self.conversation(session, current, way)? else { return Ok(()) };
         if self.left_out.holds(session, current) {
-            tracing::error!(%session, "conversation makes the memory break and is left out");
+            tracing::error!(%session, "conversation makes the memory panic and is left out");
             return self.remove(session);
         }
         // If anything below panics, the next incarnation counts this conversation as suspect.

@@ -64,14 +64,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Ok(words) => words,
             Err(why) => {
                 if self.left_out.unreadable(&key, why.clone()) {
-                    tracing::error!(memo = %uuid, %why, "words not readable, left out of the memory");
+                    tracing::error!(memo = %uuid, %why, "memo not readable, left out of the memory");
                 }
                 return if self.store.holds(&key)? { self.remove(&key) } else { Ok(()) };
             }
         };
         let current = as_episode(uuid, memo);
         if self.left_out.holds(&key, &current) {
-            tracing::error!(memo = %uuid, "words make the memory break and are left out");
+            tracing::error!(memo = %uuid, "memo makes the memory panic and is left out");
             return self.remove(&key);
         }
         self.left_out.suspect(&key, &current);

@@ -76,7 +76,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     fn purge_vectors(&self) -> Result<(), String> {
         let Some(vectors) = &self.options.vectors else { return Ok(()) };
         let kept = vectors.retain(|| self.store.searcher().live_texts());
-        let dropped = kept.map_err(|error| format!("vectors are still there: {error}"))?;
+        let dropped = kept.map_err(|error| format!("vectors were not deleted: {error}"))?;
         if dropped > 0 {
             tracing::info!(vectors = dropped, reason = "forgotten", "vectors deleted");
         }

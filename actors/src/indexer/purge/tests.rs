@@ -78,7 +78,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     assert!(!folder.exists());
     assert_eq!(services.indexer.unreadable(), []);
     let restored = services.indexer.restore(&services.table, &id, &episode);
-    assert_eq!(restored.err().as_deref(), Some("it is not the session's episode any more"));
+    assert_eq!(restored.err().as_deref(), Some("it is no longer the session's episode"));
     assert!(!folder.exists());
     drop(system.stop().await);
 }
